@@ -42,7 +42,7 @@ static inline void tcp_write(int connection, const char *data, size_t bytes) {
     }
 }
 
-// Whether all came; not when the other end has closed before the first byte.
+// True if all came; not when the other end has closed before the first byte.
 static inline int tcp_read(int connection, char *data, size_t bytes) {
     for (size_t got = 0; got < bytes;) {
         ssize_t n = recv(connection, data + got, bytes - got, 0);

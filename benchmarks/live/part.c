@@ -61,7 +61,7 @@ static void compute(long rounds) {
     sink = x;
 }
 
-// How many rounds take 1 ms at best.
+// The number of rounds that take 1 ms at best.
 static long rounds_of_a_step(void) {
     long long best = 1LL << 62;
     const long many = 1000000;

@@ -56,7 +56,7 @@ static uint64_t own_nanoseconds(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// How many rounds take so long, where nobody else wants the core.
+// The number of rounds that take so long, where nobody else wants the core.
 static uint64_t rounds_of(double seconds) {
     uint64_t rounds = 1 << 24, best = UINT64_MAX;
     for (int i = 0; i < 5; i++) {

@@ -155,7 +155,7 @@ static double processor_seconds(void) {
 }
 
 // ---- the two loops -------------------------------------------------------------------------------------------
-// How many different values there are; sorts the list.
+// The number of different values; sorts the list.
 static long distinct(uint64_t *list, long n) {
     qsort(list, (size_t)n, sizeof *list, ascending);
     long count = n > 0;

@@ -79,7 +79,7 @@ void spread(const ArrayView<T> &view, T *to, const std::vector<std::size_t> &str
     }
 }
 
-// How many elements lie between neighbours along each dimension.
+// The number of elements that lie between neighbours along each dimension.
 std::vector<std::size_t> steps(const Extents &shape, Order order, std::size_t factor = 1) {
     std::vector<std::size_t> strides(shape.size());
     std::size_t step = 1;

@@ -121,7 +121,7 @@ contains
       call instance%get_setting(name, setting)
    end function
 
-   ! How many slots a vector port has; none if nothing is connected to it.
+   ! The number of slots that a vector port has; none if nothing is connected to it.
    integer function slots(port)
       character(len=*), intent(in) :: port
       slots = 0
@@ -144,7 +144,7 @@ contains
       stop 1
    end subroutine
 
-   ! How many times a time of the settings has another one in it.
+   ! The number of times that a time of the settings has another one in it.
    integer function times_in(part, name)
       character(len=*), intent(in) :: part, name
       real(real64) :: ratio

@@ -141,7 +141,7 @@ static void print_value(const lig_value *value) {
     }
 }
 
-// How many slots a port has, and 1 for a port that is not a vector port.
+// The number of slots that a port has, and 1 for a port that is not a vector port.
 static size_t slots(const char *port, bool *vector) {
     size_t length = 1;
     check(lig_is_vector_port(instance, port, vector, &error));
@@ -158,7 +158,7 @@ static bool receive_all(ports from) {
         if (!connected) continue;
         check(lig_is_resizable(instance, port, &resizable, &error));
         size_t count = slots(port, &vector);
-        // How many slots a resizable port has comes with the message for its first one.
+        // The number of slots that a resizable port has comes with the message for its first one.
         if (resizable && count == 0) count = 1;
         for (size_t slot = 0; slot < count; slot++) {
             const lig_receive_options options = {

@@ -78,7 +78,7 @@ def test_random_models_are_never_called_a_deadlock_without_being_one(ligament, t
         judged[truth] += 1
         told_of += told
         assert not (told and truth == "ends"), f"a false alarm: {what}"
-        # Whether a model waits for ever may depend on how many steps there are. With scales that is known.
+        # True if a model waits for ever may depend on how many steps there are. With scales that is known.
         missed += truth == "waits" and not told
         assert not (with_scales and truth == "waits" and not told), f"missed: {what}"
         if truth == "waits" and not told:

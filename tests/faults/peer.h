@@ -46,7 +46,7 @@ static void wait_for_go(void) {
     while (!may_go()) nanosleep(&moment, NULL);
 }
 
-// Whether the dialogue has gone on for long enough: for so many steps, or until the test says so.
+// True if the dialogue has gone on for long enough: for so many steps, or until the test says so.
 static bool is_over(long step) {
     return is("FAULT_STEPS", "go") ? may_go() : step >= atol(text("FAULT_STEPS"));
 }

@@ -5,7 +5,7 @@
 
 static char piece[16 << 10];
 
-// Whether the end that reads nothing hears within 200 ms that the other one has closed.
+// True if the end that reads nothing hears within 200 ms that the other one has closed.
 static int hears(int listener, struct sockaddr_in *at, int breaks) {
     int far = socket(AF_INET, SOCK_STREAM, 0), near;
     struct linger linger = {1, 0};

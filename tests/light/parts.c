@@ -23,7 +23,7 @@ static const lig_array *as_array(struct part *part, lig_array *array) {
     return array;
 }
 
-// Whether the setting names this instance.
+// True if the setting names this instance.
 static bool is_named_by(const char *setting, lig_instance *instance) {
     lig_error error;
     const char *name;

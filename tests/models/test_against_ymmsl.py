@@ -208,7 +208,7 @@ def flattened(path):
     hammer = pytest.importorskip("libmuscle.manager.hammer", reason="pip install muscle3==0.11.0")
     config = load(path)
     resolve(Reference([]), config, reuse_cached_imports=False)
-    # Whether timelines fit is another question; flattening only needs every component to have one.
+    # True if timelines fit is another question; flattening only needs every component to have one.
     for nested in config.models.values():
         for component in nested.components.values():
             component.timeline = Timeline(str(component.name))

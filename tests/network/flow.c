@@ -55,7 +55,8 @@ static uint64_t word(uint64_t number, uint64_t i) {
     return x ^ (x >> 31);
 }
 
-// How many words a message has: of mixed ones, a third has at most 64, a third 8 Ki, and a third 256 Ki.
+// The number of words that a message has: of mixed ones, a third has at most 64, a third 8 Ki, and a third 256
+// Ki.
 static uint64_t words_of(uint64_t number) {
     static const uint64_t most[] = {64, 8 << 10, 256 << 10};
     if (usual > 0) return usual;
@@ -79,7 +80,7 @@ static void send_message(uint64_t number, uint64_t last, int summed) {
     checked(lig_send_loan(instance, "out", NULL, loan, &error));
 }
 
-// Whether it was the last.
+// True if it was the last.
 static int receive_message(uint64_t number, int summed) {
     lig_message *message;
     lig_array_view view;

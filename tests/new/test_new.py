@@ -26,7 +26,7 @@ def user(prefix, tmp_path):
     path = f"{prefix / 'bin'}:{Path(jdk) / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     # Open MPI refuses root unless it is told twice; CI is root.
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    # Whether it compiles and runs is the question, and not how fast it runs.
+    # True if it compiles and runs is the question, and not how fast it runs.
     cargo = {"CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"}
     environment = {**os.environ, **root, **cargo, "PATH": path}
     environment.pop("CARGO_TARGET_DIR", None)

@@ -216,7 +216,7 @@ static u16 csum16(const void *v, int n) {
     return htons(~s);
 }
 
-// Whether a segment of n bytes gets onto the link at all; *due is when it has crossed it.
+// True if a segment of n bytes gets onto the link at all; *due is when it has crossed it.
 static bool admit(struct dir *d, u64 now, u32 n, u64 *due) {
   atomic_fetch_add_explicit(&d->pk, 1, memory_order_relaxed);
   if (d->loss && (u32)(rnd(d) >> 32) < d->loss) { d->d_loss++; return false; }

@@ -7,7 +7,7 @@ enum { LENGTH = 256 };
 static lig_instance *instance;
 static uint64_t elements[LENGTH];
 
-// How many bytes lie between element 0 and the next one along an axis.
+// The number of bytes that lie between element 0 and the next one along an axis.
 static int64_t step(const lig_array *array, uint32_t axis) {
     if (array->strides) return array->strides[axis];
     int64_t bytes = (int64_t)lig_dtype_size(array->dtype);

@@ -144,7 +144,7 @@ contains
       comm = lfm_comm(self%ranks)
    end function
 
-   ! Whether to go through the execution loop (again).
+   ! True to go through the execution loop (again).
    logical function reuse_instance(self, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -160,7 +160,7 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end function
 
-   ! Whether settings have changed, as `ligament_instance` says it, and the same on all ranks. The time, s, is
+   ! True if settings have changed, as `ligament_instance` says it, and the same on all ranks. The time, s, is
    ! rank 0's. Rank 0 reads the settings again, and tells the others what they need of them.
    logical function steer(self, time, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self

@@ -294,7 +294,7 @@ impl ArrayLayout {
         (!self.contiguous).then(|| &self.strides[..self.ndim])
     }
 
-    /// Whether the elements lie next to each other in C or Fortran order.
+    /// Returns true if the elements lie next to each other in C or Fortran order.
     pub fn is_contiguous(&self) -> bool {
         self.contiguous
     }

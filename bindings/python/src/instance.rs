@@ -273,7 +273,7 @@ impl Instance {
         Ok(self.core(py, &Call("rank"))?.rank())
     }
 
-    /// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+    /// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
     #[getter]
     fn ranks(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.core(py, &Call("ranks"))?.ranks())
@@ -285,13 +285,13 @@ impl Instance {
         Ok(self.core(py, &Call("run_name"))?.run_name().to_owned())
     }
 
-    /// Whether the instance has ended.
+    /// Returns true if the instance has ended.
     #[getter]
     fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.core(py, &Call("is_over"))?.is_over())
     }
 
-    /// Whether to go through the execution loop (again); waits for the messages on the F_INIT ports.
+    /// Returns true to go through the execution loop (again); waits for the messages on the F_INIT ports.
     fn reuse_instance(&self, py: Python<'_>) -> PyResult<bool> {
         self.detached(py, &Call("reuse_instance"), Core::reuse_instance)
     }
@@ -526,7 +526,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Whether a receive on this port would return at once.
+    /// Returns true if a receive on this port would return at once.
     #[pyo3(signature = (port, slot=None))]
     fn poll(&self, py: Python<'_>, port: Text<'_>, slot: Option<u32>) -> PyResult<bool> {
         let port = &*port;
@@ -628,19 +628,19 @@ impl Instance {
         Ok(self.core(py, &Call("list_ports"))?.list_ports().into_iter().collect())
     }
 
-    /// Whether something is connected to the port.
+    /// Returns true if something is connected to the port.
     fn is_connected(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
         let port = &*port;
         self.core(py, &Call("is_connected"))?.is_connected(port).map_err(|error| self.error(py, error))
     }
 
-    /// Whether the port has slots.
+    /// Returns true if the port has slots.
     fn is_vector_port(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
         let port = &*port;
         self.core(py, &Call("is_vector_port"))?.is_vector_port(port).map_err(|error| self.error(py, error))
     }
 
-    /// Whether `set_port_length` can set the number of the port's slots.
+    /// Returns true if `set_port_length` can set the number of the port's slots.
     fn is_resizable(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
         let port = &*port;
         self.core(py, &Call("is_resizable"))?.is_resizable(port).map_err(|error| self.error(py, error))
@@ -654,7 +654,8 @@ impl Instance {
             .map_err(|error| self.error(py, error))
     }
 
-    /// How many slots a vector port has; for a resizable one that receives, as came with the last message.
+    /// The number of slots that a vector port has; for a resizable one that receives, as came with the last
+    /// message.
     fn get_port_length(&self, py: Python<'_>, port: Text<'_>) -> PyResult<usize> {
         let port = &*port;
         self.core(py, &Call("get_port_length"))?.get_port_length(port).map_err(|error| self.error(py, error))

@@ -67,7 +67,7 @@ impl Loan {
         Ok(Loan { memory: memory.unbind(), array: array.unbind() })
     }
 
-    /// Whether the instance with this list lent it.
+    /// Returns true if the instance with this list lent it.
     pub fn is_of(&self, returned: &ReturnedLoans) -> bool {
         Arc::ptr_eq(&self.memory.get().returned, returned)
     }
@@ -82,7 +82,7 @@ impl Loan {
 
 #[pymethods]
 impl Loan {
-    /// Whether the loan was given away.
+    /// Returns true if the loan was given away.
     #[getter]
     fn sent(&self) -> bool {
         self.memory.get().loan.lock().unwrap_or_else(PoisonError::into_inner).is_none()

@@ -40,7 +40,7 @@ pub struct Problem {
 
 #[pymethods]
 impl Problem {
-    /// Whether the model can be run with it.
+    /// Returns true if the model can be run with it.
     #[getter]
     fn is_error(&self) -> bool {
         self.severity == "error"

@@ -31,7 +31,7 @@ enum Assumption {
     Scales,
 }
 
-/// How many steps a component makes in a pass.
+/// The number of steps that a component makes in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepCount {
     /// Any number.
@@ -91,7 +91,7 @@ struct PredictedWait {
     /// For whom: the sender, or whoever must end a pass before `last` passes a message on.
     on: usize,
     link: usize,
-    /// Whether it waits within a step, and not before it begins.
+    /// True if it waits within a step, and not before it begins.
     in_step: bool,
 }
 
@@ -111,7 +111,7 @@ struct ProgressBounds<'a> {
     order: &'a OperatorOrder,
     assumption: Assumption,
     steps: Vec<StepCount>,
-    /// Whether it makes a step in its first pass: it has no other, or its scales say so.
+    /// True if it makes a step in its first pass: it has no other, or its scales say so.
     sure: Vec<bool>,
     /// By part: passes begun, passes ended, steps begun.
     passes: Vec<u64>,
@@ -251,7 +251,7 @@ impl<'a> ProgressBounds<'a> {
         self.order.links[link].holds.as_ref().is_some_and(|holds| holds.hold == Hold::ByTime)
     }
 
-    /// How many messages are sent on a link at most.
+    /// The number of messages that are sent on a link at most.
     fn sent(&self, link: &OrderedConduit) -> u64 {
         match link.sends {
             Sends::InSteps => self.begun[link.from],
@@ -260,7 +260,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// How many of so many messages come through the filters of a link at most.
+    /// The number of messages that come at most through the filters of a link.
     fn through(&self, link: &OrderedConduit, sent: u64) -> u64 {
         let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
         let holds_all = match link.holds.as_ref().map(|holds| holds.hold) {
@@ -278,12 +278,12 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// How many messages there are on each of these links at least.
+    /// The number of messages on each of these links at least.
     fn least(&self, links: &[usize]) -> u64 {
         links.iter().map(|&link| self.arrived(link)).min().unwrap_or(UNLIMITED_COUNT)
     }
 
-    /// How many messages arrive on a link at most.
+    /// The number of messages that arrive on a link at most.
     fn arrived(&self, link: usize) -> u64 {
         let link = &self.order.links[link];
         let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
@@ -493,12 +493,12 @@ impl<'a> ProgressBounds<'a> {
     }
 }
 
-/// Whether it matters how many steps a part makes.
+/// Returns true if it matters how many steps a part makes.
 fn has_steps(order: &OperatorOrder, part: &OrderedComponent) -> bool {
     !part.inputs.is_empty() || part.outputs.iter().any(|&link| order.links[link].sends == Sends::InSteps)
 }
 
-/// Whether the number of messages on each conduit follows exactly from that of steps.
+/// Returns true if the number of messages on each conduit follows exactly from that of steps.
 fn counts_exactly(order: &OperatorOrder) -> bool {
     let exact = |link: &usize| {
         matches!(

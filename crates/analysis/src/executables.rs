@@ -264,8 +264,8 @@ fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, Str
     None
 }
 
-/// Whether what is found under a name is decided only where the program starts: modules and login scripts may
-/// change the search path.
+/// Returns true if what is found under a name is decided only where the program starts: modules and login
+/// scripts may change the search path.
 fn finds_by_itself(program: &Program) -> bool {
     starts_in_shell(program) || program.env.keys().any(|key| key == "PATH" || key == "+PATH")
 }
@@ -399,7 +399,7 @@ fn arguments(
     }
 }
 
-/// Whether this is a short option with something behind it, such as `-n 3`.
+/// Returns true if this is a short option with something behind it, such as `-n 3`.
 fn is_option_and_more(text: &str) -> bool {
     text.split_once(' ').is_some_and(|(option, _)| option.len() == 2 && option.starts_with('-'))
 }
@@ -409,7 +409,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a file is the text of a program that is to be compiled.
+/// Returns true if a file is the text of a program that is to be compiled.
 fn is_source(path: &Path) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SOURCES.contains(&ending))
 }

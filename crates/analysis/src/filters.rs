@@ -26,7 +26,7 @@ pub(crate) fn check(config: &Configuration, files: Files, problems: &mut Vec<Pro
     }
 }
 
-/// Whether the function of a user's filter is named as it must be, and its library there.
+/// Returns true if the function of a user's filter is named as it must be, and its library there.
 fn check_own(filter: &Filter, files: Files, problems: &mut Vec<Problem>) {
     let function = filter.text("function").unwrap_or_default();
     if filter.name == PYTHON {
@@ -52,7 +52,8 @@ fn check_own(filter: &Filter, files: Files, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Whether units that ports declare are units of ports of this model, and fit together along each conduit.
+/// Returns true if units that ports declare are units of ports of this model, and fit together along each
+/// conduit.
 pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     if config.ligament.units.is_empty() {
         return;

@@ -129,8 +129,8 @@ fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Whether a file's code may define a name: false only if the name stands in none of its lines, and the code
-/// does not make names otherwise.
+/// Returns true if a file's code may define a name: false only if the name stands in none of its lines, and the
+/// code does not make names otherwise.
 fn may_define(text: &str, name: &str) -> bool {
     let is_dynamic = |word: &str| DYNAMIC.contains(&word);
     let lines = || text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));

@@ -27,7 +27,7 @@ pub struct Layout {
     pub nodes: Vec<BoxPosition>,
     /// For each link, the heights at which it passes the columns between its ends, from the left to the right.
     pub passes: Vec<Vec<f64>>,
-    /// How many columns there are.
+    /// The number of columns.
     pub columns: usize,
 }
 

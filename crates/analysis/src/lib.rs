@@ -59,7 +59,7 @@ pub struct CheckOptions {
     pub given: GivenCode,
     /// Limits that replace those of the files.
     pub limits: LigamentOptions,
-    /// Whether to look for executables and other files on this machine.
+    /// True to look for executables and other files on this machine.
     pub files: Files,
     /// What may be left out of what cannot be done yet.
     pub ignore: HashSet<Ignorable>,
@@ -83,7 +83,7 @@ pub enum GivenCode {
 }
 
 impl GivenCode {
-    /// Whether code is given for a component with this name and implementation.
+    /// Returns true if code is given for a component with this name and implementation.
     fn covers(&self, component: &Reference, implementation: Option<&Reference>) -> bool {
         match self {
             GivenCode::Nothing => false,
@@ -96,7 +96,7 @@ impl GivenCode {
     }
 }
 
-/// Whether the files that a model names are looked for.
+/// True if the files that a model names are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
     /// They must be on this machine.

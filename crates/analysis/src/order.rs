@@ -43,7 +43,8 @@ pub(crate) struct OrderedConduit {
     pub to: usize,
     pub sends: Sends,
     pub way: MessageRate,
-    /// How many iterations `last` waits for, and for how many `repeat` and `pad` give a message again.
+    /// The number of iterations `last` that waits for, and for how many `repeat` and `pad` give a message
+    /// again.
     pub last: usize,
     pub repeats: usize,
     /// A filter under `ligament:` that holds messages back.
@@ -73,7 +74,7 @@ pub(crate) struct HoldingFilter {
 /// A component.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OrderedComponent {
-    /// Whether the order of its operators is known: its ports are declared, and all on one timeline.
+    /// True if the order of its operators is known: its ports are declared, and all on one timeline.
     pub is_certain: bool,
     /// The links that it receives on before it begins.
     pub starts: Vec<usize>,
@@ -83,9 +84,9 @@ pub(crate) struct OrderedComponent {
     pub outputs: Vec<usize>,
     /// The components that it is called by, the outermost first; none if that is not known.
     pub around: Option<Vec<usize>>,
-    /// How many steps it makes in each pass, by its scales.
+    /// The number of steps that it makes in each pass, by its scales.
     pub steps: Option<u64>,
-    /// Whether it makes a step in each pass, by its scales.
+    /// True if it makes a step in each pass, by its scales.
     pub makes_steps: bool,
 }
 

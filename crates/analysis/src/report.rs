@@ -53,17 +53,17 @@ impl CheckReport {
         self.text.unwrap_or_else(|| self.configuration.to_yaml())
     }
 
-    /// Whether the model can be run: there are no errors.
+    /// Returns true if the model can be run: there are no errors.
     pub fn is_ok(&self) -> bool {
         self.errors() == 0
     }
 
-    /// How many errors there are.
+    /// The number of errors.
     pub fn errors(&self) -> usize {
         self.problems.iter().filter(|p| p.is_error()).count()
     }
 
-    /// How many warnings there are.
+    /// The number of warnings.
     pub fn warnings(&self) -> usize {
         self.problems.len() - self.errors()
     }

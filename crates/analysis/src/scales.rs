@@ -48,14 +48,14 @@ impl ComponentScales {
         found
     }
 
-    /// How many steps there are in a pass; none if that is not known, or no whole number.
+    /// The number of steps in a pass; none if that is not known, or no whole number.
     pub fn steps(&self) -> Option<u64> {
         let steps = self.total_time? / self.time_step?;
         let whole = steps.round();
         ((1.0..1e15).contains(&whole) && (steps - whole).abs() <= CLOSE * steps).then_some(whole as u64)
     }
 
-    /// Whether there is at least one step in a pass.
+    /// Returns true if there is at least one step in a pass.
     pub fn makes_steps(&self) -> bool {
         matches!((self.time_step, self.total_time), (Some(step), Some(total)) if total >= step * (1.0 - CLOSE))
     }
@@ -94,7 +94,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     apart(config, flat, problems);
 }
 
-/// Whether a scale is a number above zero with a unit that fits.
+/// Returns true if a scale is a number above zero with a unit that fits.
 fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>) {
     let measure = measure(key);
     let why = match Quantity::parse(&scale.text, measure) {
@@ -110,7 +110,7 @@ fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>)
     problems.push(Problem::error(Code::BAD_SCALE, &scale.at, message, advice));
 }
 
-/// Whether steps are no longer than what they are steps of.
+/// Returns true if steps are no longer than what they are steps of.
 fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Problem>) {
     let times = (scales.time_step.as_slice(), scales.total_time.as_slice());
     for ((key, steps), (whole, all), measure) in [

@@ -28,7 +28,7 @@ pub struct ScaleBox {
     /// What the model file gives, s and m.
     #[serde(flatten)]
     pub scales: ComponentScales,
-    /// How many steps a pass has, if that is a whole number.
+    /// The number of steps that a pass has, if that is a whole number.
     pub steps: Option<u64>,
     /// From the shortest time to the longest, s.
     pub time: Option<[f64; 2]>,

@@ -65,7 +65,7 @@ fn check_setting(
     problems.push(Problem::error(Code::SHIPPED_SETTING, &at, message, advice));
 }
 
-/// Whether instances of a component have this setting by themselves, by their indices.
+/// Returns true if instances of a component have this setting by themselves, by their indices.
 fn of_single_instances(config: &Configuration, component: &FlatComponent, name: &Identifier) -> bool {
     let path = component.name.parts();
     config.settings.iter().any(|(whole, _)| match whole.parts().split_last() {

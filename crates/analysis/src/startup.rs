@@ -123,7 +123,7 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     }
 }
 
-/// Whether a component cannot begin before it has received here.
+/// Returns true if a component cannot begin before it has received here.
 fn starts(flat: &FlatModel, end: &ligament_model::FlatEnd) -> bool {
     flat.declared(end).is_some_and(|p| p.operator == Operator::FInit && !p.inferred)
 }

@@ -16,13 +16,13 @@ pub struct Tasks {
     pub components: Vec<String>,
     /// The tasks; each comes after all that it needs.
     pub tasks: Vec<OperatorTask>,
-    /// How many rounds there are.
+    /// The number of rounds.
     pub rounds: usize,
     /// Components that wait for ever.
     pub stuck: Vec<String>,
     /// Components whose ports do not say when they are used, which are left out.
     pub unknown: Vec<String>,
-    /// Whether there would be more tasks than are shown.
+    /// True if there would be more tasks than are shown.
     pub is_cut: bool,
 }
 
@@ -156,7 +156,8 @@ impl<'a> TaskUnroller<'a> {
         }
     }
 
-    /// Whether a component waits in a step that is not its first, and nobody has said how many there are.
+    /// Returns true if a component waits in a step that is not its first, and nobody has said how many there
+    /// are.
     fn may_end(&self, who: usize) -> bool {
         let actor = &self.actors[who];
         self.tasks.len() < MAX_TASKS
@@ -242,7 +243,7 @@ impl<'a> TaskUnroller<'a> {
         Some(self.actors[who].pass == 0)
     }
 
-    /// Whether there is another pass; none, if that is not known yet.
+    /// Returns true if there is another pass; none, if that is not known yet.
     fn begin(&mut self, who: usize) -> Option<bool> {
         let order = self.order;
         let starts = &order.parts[who].starts;

@@ -42,7 +42,7 @@ pub struct NodePort {
     pub name: String,
     /// When it is used.
     pub operator: Operator,
-    /// Whether it sends.
+    /// True if it sends.
     pub sends: bool,
     /// True if it is a vector port, by the model.
     pub vector: bool,

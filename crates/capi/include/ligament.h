@@ -62,8 +62,8 @@ LIG_ENUM(lig_dtype) {
 
 // What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
 LIG_ENUM(lig_instance_flag) {
-    // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being applied:
-    // for components that serve others with different settings.
+    // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
+    // applied: for components that serve others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
 };
 
@@ -107,8 +107,8 @@ LIG_ENUM(lig_operator) {
     LIG_O_F = 4,
 };
 
-// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and extents
-// are given in the order of the indices: the order says only how the elements lie.
+// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and
+// extents are given in the order of the indices: the order says only how the elements lie.
 LIG_ENUM(lig_order) {
     // The last one, as in C. The default.
     LIG_ROW_MAJOR = 0,
@@ -161,31 +161,33 @@ LIG_ENUM(lig_status) {
     LIG_ERR_SETTING_TYPE = 12,
 };
 
-// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
-// one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
-// threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
-// `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and `lig_instance_ranks` can be called at
-// any time.
+// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while
+// another one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That
+// holds for other threads, for signal handlers, and for functions that the call itself calls (an interrupt
+// check, `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
+// `lig_instance_ranks` can be called at any time.
 typedef struct lig_instance lig_instance;
 
-// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
-// Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it that they are done.
+// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver
+// in place. Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it
+// that they are done.
 typedef struct lig_loan lig_loan;
 
-// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read by
-// several threads, and be freed by any.
+// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read
+// by several threads, and be freed by any.
 typedef struct lig_message lig_message;
 
 // A list of names. Free it with `lig_names_free`.
 typedef struct lig_names lig_names;
 
-// One end of a path between two programs, without a model. Several threads may use it at once. After `lig_path_close`, calls
-// are refused, and `lig_path_free` does nothing. Each end has a thread of its own, which moves bytes.
+// One end of a path between two programs, without a model. Several threads may use it at once. After
+// `lig_path_close`, calls are refused, and `lig_path_free` does nothing. Each end has a thread of its own,
+// which moves bytes.
 typedef struct lig_path lig_path;
 
-// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is part
-// of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read a value at once;
-// while one changes, sends or frees what it has built, no other uses it.
+// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is
+// part of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read
+// a value at once; while one changes, sends or frees what it has built, no other uses it.
 typedef struct lig_value lig_value;
 
 // A port that a code has.
@@ -202,17 +204,18 @@ typedef struct {
     size_t size;
     // The ports that this code has; NULL to take them from the model (`lig_list_ports` says which they are).
     const lig_port *ports;
-    // How many there are.
+    // Their number.
     size_t port_count;
     // What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
     uint64_t flags;
-    // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
+    // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
+    // call.
     const char *language;
-    // How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the run, for all. While
-    // it computes, so many times `threads` cores count as busy, and who waits for it does not spin on these; unless one of
-    // both is said, those of the model's `resources:`.
+    // The number of processes that the instance is, as MPI starts them; 0 if that is not said. One of them
+    // joins the run, for all. While it computes, so many times `threads` cores count as busy, and who waits
+    // for it does not spin on these; unless one of both is said, those of the model's `resources:`.
     uint32_t ranks;
-    // How many threads each of its processes has; 0 if that is not said.
+    // The number of threads that each of its processes has; 0 if that is not said.
     uint32_t threads;
 } lig_instance_options;
 
@@ -227,12 +230,12 @@ typedef struct {
 typedef struct {
     // The numbers.
     const double *values;
-    // How many there are.
+    // Their number.
     size_t count;
 } lig_float_row;
 
-// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port, under
-// the settings in force at this instance.
+// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector
+// port, under the settings in force at this instance.
 typedef struct {
     // `sizeof(lig_send_options)`
     size_t size;
@@ -240,15 +243,15 @@ typedef struct {
     double timestamp;
     // The model time of the next message on this port, s. Only if `has_next_timestamp`.
     double next_timestamp;
-    // Whether there will be a next message.
+    // True if there will be a next message.
     bool has_next_timestamp;
-    // Whether the port is a vector port.
+    // True if the port is a vector port.
     bool has_slot;
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
-    // The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
-    // is read during the call. NULL for the one in force at this instance. For components that serve others under
-    // different settings (see `LIG_DONT_APPLY_OVERLAY`).
+    // The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives
+    // it; it is read during the call. NULL for the one in force at this instance. For components that serve
+    // others under different settings (see `LIG_DONT_APPLY_OVERLAY`).
     const lig_value *settings;
 } lig_send_options;
 
@@ -257,17 +260,17 @@ typedef struct {
 typedef struct {
     // The type of the elements.
     lig_dtype dtype;
-    // How many dimensions: 0 (one element) to 8.
+    // The number of dimensions: 0 (one element) to 8.
     uint32_t ndim;
     // Which index runs fastest. With `strides`: the order in which the elements travel.
     lig_order order;
     // Zero; anything else is `LIG_ERR_USAGE`.
     uint32_t reserved;
-    // The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first `ndim`
-    // count.
+    // The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first
+    // `ndim` count.
     uint64_t shape[LIG_MAX_DIMS];
-    // Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie next
-    // to each other in `order`.
+    // Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie
+    // next to each other in `order`.
     const int64_t *strides;
     // Element 0. May be NULL if there are no elements. Not written to when it is sent.
     void *data;
@@ -283,9 +286,9 @@ typedef struct {
     size_t size;
     // How long to wait, s. Only if `has_timeout`.
     double timeout;
-    // Whether to wait no longer than `timeout`.
+    // True to wait no longer than `timeout`.
     bool has_timeout;
-    // Whether the port is a vector port.
+    // True if the port is a vector port.
     bool has_slot;
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
@@ -297,7 +300,7 @@ typedef struct {
     double timestamp;
     // The model time of the sender's next message, s. Only if `has_next_timestamp`.
     double next_timestamp;
-    // Whether the sender said when its next message will be.
+    // True if the sender said when its next message will be.
     bool has_next_timestamp;
     // Zero.
     uint8_t reserved[7];
@@ -307,30 +310,31 @@ typedef struct {
 typedef struct {
     // The port's name.
     const char *port;
-    // Whether the port is a vector port.
+    // True if the port is a vector port.
     bool has_slot;
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
 } lig_port_slot;
 
-// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that it is
-// part of.
+// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that
+// it is part of.
 typedef struct {
     // The type of the elements.
     lig_dtype dtype;
-    // How many dimensions: 0 (one element) to 8.
+    // The number of dimensions: 0 (one element) to 8.
     uint32_t ndim;
     // Which index runs fastest.
     lig_order order;
-    // Whether the elements lie next to each other in `order`.
+    // True if the elements lie next to each other in `order`.
     bool contiguous;
     // Zero.
     uint8_t reserved[3];
-    // How many elements.
+    // The number of elements.
     uint64_t length;
     // The extent of each dimension, in the order of the indices; only the first `ndim` count.
     uint64_t shape[LIG_MAX_DIMS];
-    // Bytes from one element to the next along each dimension; always set. The bytes of one element: `lig_dtype_size`.
+    // Bytes from one element to the next along each dimension; always set. The bytes of one element:
+    // `lig_dtype_size`.
     int64_t strides[LIG_MAX_DIMS];
     // Element 0, aligned for its type; not to be looked at if `length` is 0.
     const void *data;
@@ -351,25 +355,25 @@ typedef struct {
     size_t size;
     // The type of the elements; 0 for any.
     lig_dtype dtype;
-    // How many dimensions: 0 (one element) to 8. Only if `has_ndim` or `has_shape`.
+    // The number of dimensions: 0 (one element) to 8. Only if `has_ndim` or `has_shape`.
     uint32_t ndim;
-    // Whether the number of dimensions is expected.
+    // True if the number of dimensions is expected.
     bool has_ndim;
-    // Whether the shape is expected, and with it the number of dimensions.
+    // True if the shape is expected, and with it the number of dimensions.
     bool has_shape;
     // The extent of each dimension; below 0 for any. Only if `has_shape`.
     int64_t shape[LIG_MAX_DIMS];
 } lig_expected;
 
-// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
-// write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one thread at a time and
-// until they return. It must not be freed in them, and no exception may leave them.
+// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong,
+// and then write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one
+// thread at a time and until they return. It must not be freed in them, and no exception may leave them.
 typedef struct {
     // `sizeof(lig_submodel)`
     size_t size;
     // F_INIT: sets the state, from messages where there are any.
     lig_status (*initialise)(lig_instance *instance, void *user, lig_error *error);
-    // Whether this pass is over; asked before each step.
+    // True if this pass is over; asked before each step.
     bool (*is_done)(void *user);
     // O_I: shows the state to others.
     lig_status (*observe)(lig_instance *instance, void *user, lig_error *error);
@@ -387,9 +391,9 @@ typedef struct {
     size_t size;
     // The functions. Its `user` is not looked at: each instance has its own, which `make` gives.
     const lig_submodel *submodel;
-    // Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need none.
-    // `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`, or what went
-    // wrong; then it writes into `error`.
+    // Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need
+    // none. `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`,
+    // or what went wrong; then it writes into `error`.
     lig_status (*make)(lig_instance *instance, void *context, void **user, lig_error *error);
     // Frees what `make` made, when the instance is over; may be NULL.
     void (*release)(void *user);
@@ -403,7 +407,7 @@ typedef struct {
 typedef struct {
     // `sizeof(lig_path_options)`
     size_t size;
-    // How many bytes may be sent and not yet be received there; one message always may. 0: 64 MiB.
+    // The number of bytes that may be sent and not yet be received there; one message always may. 0: 64 MiB.
     uint64_t window;
     // The longest message that is accepted, bytes. 0: 1 TiB.
     uint64_t longest;
@@ -414,13 +418,15 @@ typedef struct {
     size_t relay_count;
     // Connections, 1 to 256: the opening end says how many. 0: as many as the link needs.
     uint32_t streams;
-    // Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the same.
+    // Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the
+    // same.
     bool unencrypted;
     // Never compress messages; else large ones are where that makes them arrive sooner.
     bool uncompressed;
     // Zero.
     uint8_t reserved[2];
-    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as it goes.
+    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as
+    // it goes.
     uint64_t pace;
 } lig_path_options;
 
@@ -435,7 +441,7 @@ typedef struct {
     uint64_t under_way;
     // How often all connections were lost.
     uint64_t cuts;
-    // Whether there is a connection now.
+    // True if there is a connection now.
     bool connected;
 } lig_path_statistics;
 
@@ -446,8 +452,9 @@ extern "C" {
 // The version of the library that is loaded, such as "0.1.0". It lives for ever.
 const char *lig_version(void);
 
-// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header. A caller
-// that loads the library by itself asks first: `major` must be what it was written for, and `minor` not less.
+// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header.
+// A caller that loads the library by itself asks first: `major` must be what it was written for, and `minor`
+// not less.
 //
 // `major` and `minor` are NULL or writable.
 void lig_abi_version(int32_t *major,
@@ -456,8 +463,8 @@ void lig_abi_version(int32_t *major,
 // The name of a status, such as "LIG_ERR_CLOSED", or "unknown". It lives for ever.
 const char *lig_status_name(lig_status status);
 
-// The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float", "complex",
-// "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
+// The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float",
+// "complex", "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
 const char *lig_kind_name(lig_kind kind);
 
 // The name of an element type, as in NumPy: "bool", "int8", … "complex128"; or "unknown". It lives for ever.
@@ -466,8 +473,8 @@ const char *lig_dtype_name(lig_dtype dtype);
 // The bytes that one element of a type takes; 0 if there is no such type.
 size_t lig_dtype_size(lig_dtype dtype);
 
-// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance with
-// `lig_instance_free`.
+// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance
+// with `lig_instance_free`.
 //
 // `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 //
@@ -477,32 +484,33 @@ lig_status lig_instance_create(const lig_instance_options *options,
                                lig_error *error);
 
 // Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
-// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
-// valid until they are freed themselves; loans do not. While another call is in progress, or in a function of a submodel,
-// it frees nothing, and says so on stderr.
+// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay valid until they are freed
+// themselves; loans do not. While another call is in progress, or in a function of a submodel, it frees
+// nothing, and says so on stderr.
 //
-// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
+// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel
+// calls this.
 void lig_instance_free(lig_instance *instance);
 
-// Whether to go through the execution loop (again). Where F_INIT ports are connected, waits for a message on each
-// of them and says true, or false if they have ended; otherwise says true once. When it says false the instance is
-// over: all its conduits are ended and it is signed off.
+// Returns true to go through the execution loop (again). Where F_INIT ports are connected, waits for a message
+// on each of them and says true, or false if they have ended; otherwise says true once. When it says false the
+// instance is over: all its conduits are ended and it is signed off.
 //
 // `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
 lig_status lig_reuse_instance(lig_instance *instance,
                               bool *again,
                               lig_error *error);
 
-// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says false, and
-// so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second call does nothing.
+// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says
+// false, and so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second
+// call does nothing.
 //
 // `instance` is valid; `error` may be NULL.
-lig_status lig_finish(lig_instance *instance,
-                      lig_error *error);
+lig_status lig_finish(lig_instance *instance, lig_error *error);
 
 // Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
-// afterwards but be freed. A program that ends with an exit status other than 0, or before `lig_reuse_instance` says
-// false, ends the run as well, with what it printed last.
+// afterwards but be freed. A program that ends with an exit status other than 0, or before
+// `lig_reuse_instance` says false, ends the run as well, with what it printed last.
 //
 // `instance` and `why` are valid; `error` may be NULL.
 lig_status lig_error_shutdown(lig_instance *instance,
@@ -526,13 +534,13 @@ const char *lig_run_name(const lig_instance *instance);
 size_t lig_instance_index(const lig_instance *instance,
                           const size_t **index);
 
-// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself (`ranks:`
-// under `ligament:`); else 0.
+// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself
+// (`ranks:` under `ligament:`); else 0.
 //
 // `instance` is NULL or valid.
 uint32_t lig_instance_rank(const lig_instance *instance);
 
-// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
 //
 // `instance` is NULL or valid.
 uint32_t lig_instance_ranks(const lig_instance *instance);
@@ -542,9 +550,9 @@ uint32_t lig_instance_ranks(const lig_instance *instance);
 // `instance` and `text` are valid; `error` may be NULL.
 lig_status lig_log(lig_instance *instance, lig_log_level level, const char *text, lig_error *error);
 
-// While the library waits, which it does in the thread that called it, `check` is asked at least once a second whether to give up; when it says true, the
-// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. Calls that it makes with this instance are
-// refused, and no exception may leave it.
+// While the library waits, which it does in the thread that called it, `check` is asked at least once a second
+// whether to give up; when it says true, the waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check
+// away. Calls that it makes with this instance are refused, and no exception may leave it.
 //
 // `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
 lig_status lig_set_interrupt_check(lig_instance *instance,
@@ -552,7 +560,7 @@ lig_status lig_set_interrupt_check(lig_instance *instance,
                                    void *user,
                                    lig_error *error);
 
-// How many names there are; 0 for NULL.
+// The number of names; 0 for NULL.
 //
 // `names` is NULL or valid.
 size_t lig_names_count(const lig_names *names);
@@ -567,26 +575,20 @@ const char *lig_names_at(const lig_names *names, size_t index);
 // `names` is NULL, or came from this library and was not freed.
 void lig_names_free(lig_names *names);
 
-// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are connected:
-// those that were declared, or, where none were, those that the model gives. `muscle_settings_in`, which the library
-// itself receives on, is not among them. Free the list with `lig_names_free`.
-lig_status lig_list_ports(lig_instance *instance,
-                          lig_operator op,
-                          lig_names **names,
-                          lig_error *error);
+// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are
+// connected: those that were declared, or, where none were, those that the model gives. `muscle_settings_in`,
+// which the library itself receives on, is not among them. Free the list with `lig_names_free`.
+lig_status lig_list_ports(lig_instance *instance, lig_operator op, lig_names **names, lig_error *error);
 
-// Whether something is connected to a port.
+// Returns true if something is connected to a port.
 lig_status lig_is_connected(lig_instance *instance, const char *port, bool *connected, lig_error *error);
 
-// Whether a port has slots.
+// Returns true if a port has slots.
 lig_status lig_is_vector_port(lig_instance *instance, const char *port, bool *vector, lig_error *error);
 
-// Whether `lig_set_port_length` can set the number of the port's slots: of vector ports that are joined to vector ports,
-// not to the instances of a component.
-lig_status lig_is_resizable(lig_instance *instance,
-                            const char *port,
-                            bool *resizable,
-                            lig_error *error);
+// Returns true if `lig_set_port_length` can set the number of the port's slots: of vector ports that are
+// joined to vector ports, not to the instances of a component.
+lig_status lig_is_resizable(lig_instance *instance, const char *port, bool *resizable, lig_error *error);
 
 // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
 //
@@ -596,14 +598,11 @@ lig_status lig_set_port_length(lig_instance *instance,
                                size_t length,
                                lig_error *error);
 
-// How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
-// received last.
+// The number of slots that a vector port has; for a resizable port that receives, as many as came with the
+// message that was received last.
 //
 // `LIG_ERR_USAGE` for a port that is not a vector port.
-lig_status lig_get_port_length(lig_instance *instance,
-                               const char *port,
-                               size_t *length,
-                               lig_error *error);
+lig_status lig_get_port_length(lig_instance *instance, const char *port, size_t *length, lig_error *error);
 
 // What a setting is. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
 lig_status lig_get_setting_type(lig_instance *instance,
@@ -626,51 +625,49 @@ lig_status lig_get_setting_float(lig_instance *instance,
                                  double *value,
                                  lig_error *error);
 
-// A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance is
-// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+// A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance
+// is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_string(lig_instance *instance,
                                   const char *setting,
                                   const char **value,
                                   lig_error *error);
 
-// A setting that is a list of integers. It stays valid until this setting is asked for again or the instance is
-// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+// A setting that is a list of integers. It stays valid until this setting is asked for again or the instance
+// is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_int_list(lig_instance *instance,
                                     const char *setting,
                                     const int64_t **values,
                                     size_t *count,
                                     lig_error *error);
 
-// A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again or the
-// instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+// A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again
+// or the instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_float_list(lig_instance *instance,
                                       const char *setting,
                                       const double **values,
                                       size_t *count,
                                       lig_error *error);
 
-// A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid until
-// this setting is asked for again or the instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
+// A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid
+// until this setting is asked for again or the instance is freed. `LIG_ERR_SETTING_UNSET`;
+// `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_float_grid(lig_instance *instance,
                                       const char *setting,
                                       const lig_float_row **rows,
                                       size_t *count,
                                       lig_error *error);
 
-// To be called once in each step, with the model time of what is done in it, s, before that is done. Says whether settings
-// have changed; those that the step needs are then to be asked for again. All whom a change concerns make it in their first
-// step at or after the same model time. Waits while such a change is being agreed on, and where the run is to stand still.
-// With nothing to do it takes some nanoseconds.
+// To be called once in each step, with the model time of what is done in it, s, before that is done. Says
+// whether settings have changed; those that the step needs are then to be asked for again. All whom a change
+// concerns make it in their first step at or after the same model time. Waits while such a change is being
+// agreed on, and where the run is to stand still. With nothing to do it takes some nanoseconds.
 //
 // `LIG_ERR_USAGE` for a time that is no number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
-lig_status lig_steer(lig_instance *instance,
-                     double time,
-                     bool *changed,
-                     lig_error *error);
+lig_status lig_steer(lig_instance *instance, double time, bool *changed, lig_error *error);
 
-// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the model declares
-// it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit` is for people, and may be
-// NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
+// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the
+// model declares it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit`
+// is for people, and may be NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
 //
 // `LIG_ERR_USAGE` if that is no name, or the range is none.
 //
@@ -683,8 +680,9 @@ lig_status lig_declare_steerable(lig_instance *instance,
                                  bool restart,
                                  lig_error *error);
 
-// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
-// is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not connected.
+// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory
+// afterwards is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not
+// connected.
 //
 // `LIG_ERR_USAGE` for a port that is not there or does not send; `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_RUN_ENDS`;
 // `LIG_ERR_INTERRUPTED`.
@@ -751,8 +749,9 @@ lig_status lig_send_array(lig_instance *instance,
                           const lig_array *array,
                           lig_error *error);
 
-// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB with
-// one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there before.
+// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB
+// with one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there
+// before.
 //
 // `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
 //
@@ -780,8 +779,9 @@ lig_status lig_loan_create_like(lig_instance *instance,
 // `loan` is NULL or valid.
 void *lig_loan_data(lig_loan *loan);
 
-// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error (but for
-// that of a call which comes while another is in progress), and its memory must not be touched any more.
+// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone
+// afterwards, also after an error (but for that of a call which comes while another is in progress), and its
+// memory must not be touched any more.
 //
 // As `lig_send`; `loan` was made with this instance and neither sent nor freed.
 lig_status lig_send_loan(lig_instance *instance,
@@ -790,12 +790,11 @@ lig_status lig_send_loan(lig_instance *instance,
                          lig_loan *loan,
                          lig_error *error);
 
-// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does nothing, and says so
-// on stderr.
+// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does
+// nothing, and says so on stderr.
 //
 // `loan` is NULL, or was made with this instance and neither sent nor freed.
-void lig_loan_free(lig_instance *instance,
-                   lig_loan *loan);
+void lig_loan_free(lig_instance *instance, lig_loan *loan);
 
 // Waits for the next message on a port. Free it with `lig_message_free`.
 //
@@ -810,8 +809,8 @@ lig_status lig_receive(lig_instance *instance,
                        lig_message **message,
                        lig_error *error);
 
-// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for inputs for
-// which the code has a value of its own.
+// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for
+// inputs for which the code has a value of its own.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_receive_if_connected(lig_instance *instance,
@@ -820,9 +819,10 @@ lig_status lig_receive_if_connected(lig_instance *instance,
                                     lig_message **message,
                                     lig_error *error);
 
-// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The overlay is not
-// compared with that in force here: for codes that serve others under different settings. That of an `F_INIT` message is in
-// force for the pass already, unless the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The
+// overlay is not compared with that in force here: for codes that serve others under different settings. That
+// of an `F_INIT` message is in force for the pass already, unless the instance was made with
+// `LIG_DONT_APPLY_OVERLAY`.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_receive_with_settings(lig_instance *instance,
@@ -831,12 +831,12 @@ lig_status lig_receive_with_settings(lig_instance *instance,
                                      lig_message **message,
                                      lig_error *error);
 
-// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
-// strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
-// stays element (i, j). `times` may be NULL.
+// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes;
+// its strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that
+// element (i, j) stays element (i, j). `times` may be NULL.
 //
-// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and nothing
-// is written.
+// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and
+// nothing is written.
 //
 // All pointers are valid, and `into` describes writable memory; `options`, `times` and `error` may be NULL.
 lig_status lig_receive_into(lig_instance *instance,
@@ -846,8 +846,8 @@ lig_status lig_receive_into(lig_instance *instance,
                             lig_times *times,
                             lig_error *error);
 
-// Whether a receive on this port would return at once, also because the conduit has ended. Of `options` only the
-// slot matters.
+// Returns true if a receive on this port would return at once, also because the conduit has ended. Of
+// `options` only the slot matters.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_poll(lig_instance *instance,
@@ -856,8 +856,9 @@ lig_status lig_poll(lig_instance *instance,
                     bool *ready,
                     lig_error *error);
 
-// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an F_INIT port in
-// the reuse loop: whether the message of this pass is still to be received. Of `options` only slot and timeout matter.
+// Returns true if another message will come on this port: waits until one is there, or the conduit has ended.
+// On an F_INIT port in the reuse loop: whether the message of this pass is still to be received. Of `options`
+// only slot and timeout matter.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_has_next(lig_instance *instance,
@@ -866,8 +867,9 @@ lig_status lig_has_next(lig_instance *instance,
                         bool *more,
                         lig_error *error);
 
-// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit that ends is
-// passed over for as long as another one may bring something. Of `options` only the timeout matters.
+// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit
+// that ends is passed over for as long as another one may bring something. Of `options` only the timeout
+// matters.
 //
 // `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 //
@@ -879,8 +881,8 @@ lig_status lig_wait_any(lig_instance *instance,
                         size_t *which,
                         lig_error *error);
 
-// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that ends is
-// passed over for as long as another one may bring something. Of `options` only the timeout matters.
+// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that
+// ends is passed over for as long as another one may bring something. Of `options` only the timeout matters.
 //
 // `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 //
@@ -911,8 +913,8 @@ const lig_value *lig_message_value(const lig_message *message);
 // `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` can ask for more.
 lig_status lig_message_array(const lig_message *message, lig_array_view *view, lig_error *error);
 
-// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless the
-// instance was made with `LIG_DONT_APPLY_OVERLAY`.
+// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless
+// the instance was made with `LIG_DONT_APPLY_OVERLAY`.
 //
 // `message` is NULL or valid.
 const lig_value *lig_message_settings(const lig_message *message);
@@ -943,7 +945,8 @@ lig_status lig_value_string(const lig_value *value, lig_string *text, lig_error 
 // Bytes, in the value's memory; `LIG_ERR_UNEXPECTED` if the value is something else.
 lig_status lig_value_bytes(const lig_value *value, const void **data, size_t *size, lig_error *error);
 
-// How many items a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something else.
+// The number of items that a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something
+// else.
 lig_status lig_value_count(const lig_value *value, size_t *count, lig_error *error);
 
 // An item of a list, or the value of an entry of a map, which lives as long as `value`.
@@ -973,17 +976,16 @@ lig_status lig_value_array_name(const lig_value *value,
 // The unit of an array's elements, in the value's memory; its `data` is NULL if they have none.
 lig_status lig_value_array_unit(const lig_value *value, lig_string *text, lig_error *error);
 
-// Settings as a map of truth values, integers, numbers, texts and lists of them. The map belongs to the caller:
-// free it with `lig_value_free`. `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_settings(const lig_value *value,
-                              lig_value **map,
-                              lig_error *error);
+// Settings as a map of truth values, integers, numbers, texts and lists of them. The map belongs to the
+// caller: free it with `lig_value_free`. `LIG_ERR_UNEXPECTED` if the value is something else.
+lig_status lig_value_settings(const lig_value *value, lig_value **map, lig_error *error);
 
-// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that message. For
-// a value that is part of no message `message` is NULL. The array lives as long as the message or value.
+// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that
+// message. For a value that is part of no message `message` is NULL. The array lives as long as the message or
+// value.
 //
-// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message came, the
-// instance that sent it, what came and what was expected.
+// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message
+// came, the instance that sent it, what came and what was expected.
 //
 // All pointers are valid; `message` or `value` (not both), `expected` and `error` may be NULL.
 lig_status lig_expect_array(const lig_message *message,
@@ -992,12 +994,11 @@ lig_status lig_expect_array(const lig_message *message,
                             lig_array_view *view,
                             lig_error *error);
 
-// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the message; no
-// text for NULL.
+// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the
+// message; no text for NULL.
 //
 // `message` is NULL or valid; `origin` is writable, or NULL, which is let be.
-void lig_message_origin(const lig_message *message,
-                        lig_string *origin);
+void lig_message_origin(const lig_message *message, lig_string *origin);
 
 // Frees a value that was built, with all that is in it. NULL is allowed.
 //
@@ -1005,11 +1006,9 @@ void lig_message_origin(const lig_message *message,
 // another value.
 void lig_value_free(lig_value *value);
 
-// A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the memory,
-// which stays for as long as either.
-lig_status lig_value_copy(const lig_value *value,
-                          lig_value **copy,
-                          lig_error *error);
+// A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the
+// memory, which stays for as long as either.
+lig_status lig_value_copy(const lig_value *value, lig_value **copy, lig_error *error);
 
 // A new value: nothing.
 lig_value *lig_value_new_none(void);
@@ -1029,12 +1028,11 @@ lig_value *lig_value_new_float(double value);
 // A new complex number.
 lig_value *lig_value_new_complex(double real, double imaginary);
 
-// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if `text` is NULL
-// and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
+// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if
+// `text` is NULL and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
 //
 // `text` has `size` bytes.
-lig_value *lig_value_new_string(const char *text,
-                                size_t size);
+lig_value *lig_value_new_string(const char *text, size_t size);
 
 // New bytes: a copy. NULL if there is no memory for it, or if `data` is NULL and `size` is not 0.
 //
@@ -1046,14 +1044,12 @@ lig_value *lig_value_new_bytes(const void *data, size_t size);
 // `array` is valid and describes readable memory; `value` is valid; `error` may be NULL.
 lig_status lig_value_new_array(const lig_array *array, lig_value **value, lig_error *error);
 
-// A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until the
-// value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie next to
-// each other: `LIG_ERR_USAGE` with strides.
+// A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until
+// the value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie
+// next to each other: `LIG_ERR_USAGE` with strides.
 //
 // As `lig_value_new_array`, and the memory stays as said.
-lig_status lig_value_new_array_borrowed(const lig_array *array,
-                                        lig_value **value,
-                                        lig_error *error);
+lig_status lig_value_new_array_borrowed(const lig_array *array, lig_value **value, lig_error *error);
 
 // A new empty list.
 lig_value *lig_value_new_list(void);
@@ -1061,72 +1057,64 @@ lig_value *lig_value_new_list(void);
 // A new empty map.
 lig_value *lig_value_new_map(void);
 
-// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error. No value
-// lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
+// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an
+// error. No value lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
 //
 // `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
-lig_status lig_value_append(lig_value *list,
-                            lig_value *item,
-                            lig_error *error);
+lig_status lig_value_append(lig_value *list, lig_value *item, lig_error *error);
 
-// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and is
-// freed if there is an error; else as `lig_value_append`.
+// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and
+// is freed if there is an error; else as `lig_value_append`.
 //
 // `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
-lig_status lig_value_set(lig_value *map,
-                         const char *key,
-                         lig_value *item,
-                         lig_error *error);
+lig_status lig_value_set(lig_value *map, const char *key, lig_value *item, lig_error *error);
 
-// New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and lists
-// of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a `muscle_settings_in` port.
-lig_status lig_value_new_settings(const lig_value *map,
-                                  lig_value **settings,
-                                  lig_error *error);
+// New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and
+// lists of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a
+// `muscle_settings_in` port.
+lig_status lig_value_new_settings(const lig_value *map, lig_value **settings, lig_error *error);
 
-// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`; again for
-// as long as there are start messages. If a function fails, the whole run ends with its text, and its status is
-// returned.
-//
-// `instance` and `submodel` are valid; `error` may be NULL.
-lig_status lig_run_submodel(lig_instance *instance,
-                            const lig_submodel *submodel,
-                            lig_error *error);
-
-// Runs all instances of this program, which the model calls light, and returns when all of them are over; without
-// that, the one instance that this process is. A function is called when there is a message, or the end of the
-// conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S before `solve`), so
-// that each port can be received from once in a function. If a function fails, the whole run ends with its text, and
+// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`;
+// again for as long as there are start messages. If a function fails, the whole run ends with its text, and
 // its status is returned.
 //
-// The instance that a function gets may be used in that function only. Calls at other times are refused while it lives,
-// which is until its `release`.
+// `instance` and `submodel` are valid; `error` may be NULL.
+lig_status lig_run_submodel(lig_instance *instance, const lig_submodel *submodel, lig_error *error);
+
+// Runs all instances of this program, which the model calls light, and returns when all of them are over;
+// without that, the one instance that this process is. A function is called when there is a message, or the
+// end of the conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S
+// before `solve`), so that each port can be received from once in a function. If a function fails, the whole
+// run ends with its text, and its status is returned.
+//
+// The instance that a function gets may be used in that function only. Calls at other times are refused while
+// it lives, which is until its `release`.
 //
 // `light` and what it names are valid until this returns; `error` may be NULL.
-lig_status lig_run_light(const lig_light *light,
-                         lig_error *error);
+lig_status lig_run_light(const lig_light *light, lig_error *error);
 
 // Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
 lig_status lig_path_key_make(const char *file, lig_error *error);
 
-// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that is free.
-// Returns at once; what is sent meanwhile waits. `options` may be NULL.
+// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that
+// is free. Returns at once; what is sent meanwhile waits. `options` may be NULL.
 lig_status lig_path_listen(const char *key_file,
                            const char *at,
                            const lig_path_options *options,
                            lig_path **path,
                            lig_error *error);
 
-// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only. Returns at once;
-// what is sent meanwhile waits. `options` may be NULL.
+// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only.
+// Returns at once; what is sent meanwhile waits. `options` may be NULL.
 lig_status lig_path_open(const char *key_file,
                          const char *to,
                          const lig_path_options *options,
                          lig_path **path,
                          lig_error *error);
 
-// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens, unless another
-// program there does so already. Returns at once; what is sent meanwhile waits. `options` may be NULL.
+// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens,
+// unless another program there does so already. Returns at once; what is sent meanwhile waits. `options` may
+// be NULL.
 lig_status lig_path_meet(const char *key_file,
                          const char *at,
                          const lig_path_options *options,
@@ -1136,14 +1124,12 @@ lig_status lig_path_meet(const char *key_file,
 // The port at which a path listens; 0 at the end that opened it.
 lig_status lig_path_port(const lig_path *path, uint16_t *port, lig_error *error);
 
-// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of paths: seconds;
-// less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
-lig_status lig_path_wait_connected(const lig_path *path,
-                                   double timeout,
-                                   lig_error *error);
+// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of
+// paths: seconds; less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
+lig_status lig_path_wait_connected(const lig_path *path, double timeout, lig_error *error);
 
-// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while more than
-// the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
+// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while
+// more than the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
 //
 // All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
 lig_status lig_path_send(const lig_path *path,
@@ -1152,8 +1138,9 @@ lig_status lig_path_send(const lig_path *path,
                          double timeout,
                          lig_error *error);
 
-// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the request, or has
-// said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says whether it has arrived.
+// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the
+// request, or has said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says
+// whether it has arrived.
 //
 // All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
 lig_status lig_path_isend(const lig_path *path,
@@ -1165,12 +1152,12 @@ lig_status lig_path_isend(const lig_path *path,
 // Begins to receive the next message that nobody has asked for yet; `lig_path_wait` brings it.
 lig_status lig_path_ireceive(const lig_path *path, uint64_t *request, lig_error *error);
 
-// Whether a request is done: what it sends has arrived there, or what it receives has come here.
+// Returns true if a request is done: what it sends has arrived there, or what it receives has come here.
 lig_status lig_path_test(const lig_path *path, uint64_t request, bool *done, lig_error *error);
 
-// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and its length to
-// `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how
-// much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
+// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and
+// its length to `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough
+// room: `length` then says how much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
 //
 // All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
 lig_status lig_path_wait(const lig_path *path,
@@ -1181,7 +1168,8 @@ lig_status lig_path_wait(const lig_path *path,
                          double timeout,
                          lig_error *error);
 
-// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given up.
+// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given
+// up.
 lig_status lig_path_cancel(const lig_path *path,
                            uint64_t request,
                            lig_error *error);
@@ -1190,8 +1178,8 @@ lig_status lig_path_cancel(const lig_path *path,
 lig_status lig_path_probe(const lig_path *path, size_t *length, double timeout, lig_error *error);
 
 // Receives the next message into `data`, which has room for `room` bytes; its length goes to `length`.
-// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message stays.
-// `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
+// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message
+// stays. `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
 //
 // All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
 lig_status lig_path_receive(const lig_path *path,
@@ -1201,10 +1189,12 @@ lig_status lig_path_receive(const lig_path *path,
                             double timeout,
                             lig_error *error);
 
-// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After `LIG_ERR_TIMED_OUT` and
-// `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it again.
+// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After
+// `LIG_ERR_TIMED_OUT` and `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it
+// again.
 //
-// All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error` may be NULL.
+// All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error`
+// may be NULL.
 lig_status lig_path_send_receive(const lig_path *path,
                                  const void *data,
                                  size_t length,
@@ -1223,9 +1213,9 @@ lig_status lig_path_set_pace(const lig_path *path, uint64_t pace, lig_error *err
 // What has passed.
 lig_status lig_path_get_statistics(const lig_path *path, lig_path_statistics *statistics, lig_error *error);
 
-// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the path. It is
-// freed whatever is returned: every later call is refused, but for `lig_path_close` and `lig_path_free`, which do nothing
-// then. NULL is let pass.
+// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the
+// path. It is freed whatever is returned: every later call is refused, but for `lig_path_close` and
+// `lig_path_free`, which do nothing then. NULL is let pass.
 //
 // `error` is valid or NULL.
 lig_status lig_path_close(lig_path *path,

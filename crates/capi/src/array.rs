@@ -16,7 +16,7 @@ pub const LIG_MAX_DIMS: usize = 8;
 pub struct lig_array {
     /// The type of the elements.
     pub dtype: lig_dtype_code,
-    /// How many dimensions: 0 (one element) to 8.
+    /// The number of dimensions: 0 (one element) to 8.
     pub ndim: u32,
     /// Which index runs fastest. With `strides`: the order in which the elements travel.
     pub order: lig_order_code,
@@ -42,15 +42,15 @@ pub struct lig_array {
 pub struct lig_array_view {
     /// The type of the elements.
     pub dtype: lig_dtype_code,
-    /// How many dimensions: 0 (one element) to 8.
+    /// The number of dimensions: 0 (one element) to 8.
     pub ndim: u32,
     /// Which index runs fastest.
     pub order: lig_order_code,
-    /// Whether the elements lie next to each other in `order`.
+    /// True if the elements lie next to each other in `order`.
     pub contiguous: bool,
     /// Zero.
     pub reserved: [u8; 3],
-    /// How many elements.
+    /// The number of elements.
     pub length: u64,
     /// The extent of each dimension, in the order of the indices; only the first `ndim` count.
     pub shape: [u64; LIG_MAX_DIMS],

@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_void};
 #[repr(C)]
 struct Built {
     value: Value,
-    /// How many lists and maps lie inside each other, at the most: never less than there are.
+    /// The number of lists and maps that lie inside each other, at the most: never less than there are.
     height: usize,
     /// Where the keys of a map stand that has many.
     places: Option<HashMap<String, usize>>,
@@ -37,8 +37,8 @@ pub(crate) fn give(value: Value) -> *mut lig_value {
     Box::into_raw(Box::new(Built { value, height, places: None })).cast()
 }
 
-/// How many lists and maps lie inside each other. Values are nowhere deeper than `MAX_DEPTH`: not what was
-/// received, nor what was built here.
+/// The number of lists and maps that lie inside each other. Values are nowhere deeper than `MAX_DEPTH`: not
+/// what was received, nor what was built here.
 fn height(value: &Value) -> usize {
     match value {
         Value::List(items) => 1 + items.iter().map(height).max().unwrap_or(0),

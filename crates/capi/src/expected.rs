@@ -16,11 +16,11 @@ pub struct lig_expected {
     pub size: usize,
     /// The type of the elements; 0 for any.
     pub dtype: lig_dtype_code,
-    /// How many dimensions: 0 (one element) to 8. Only if `has_ndim` or `has_shape`.
+    /// The number of dimensions: 0 (one element) to 8. Only if `has_ndim` or `has_shape`.
     pub ndim: u32,
-    /// Whether the number of dimensions is expected.
+    /// True if the number of dimensions is expected.
     pub has_ndim: lig_bool,
-    /// Whether the shape is expected, and with it the number of dimensions.
+    /// True if the shape is expected, and with it the number of dimensions.
     pub has_shape: lig_bool,
     /// The extent of each dimension; below 0 for any. Only if `has_shape`.
     pub shape: [i64; LIG_MAX_DIMS],

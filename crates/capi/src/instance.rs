@@ -26,10 +26,10 @@ pub struct lig_instance {
     /// they do through the handle is done through that reference.
     current: UnsafeCell<*mut Instance>,
     own: UnsafeCell<Own>,
-    /// Whether `lig_run_submodel` or `lig_run_light` is going on, also while it is in one of the caller's
+    /// True if `lig_run_submodel` or `lig_run_light` is going on, also while it is in one of the caller's
     /// functions.
     running: AtomicBool,
-    /// Whether `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is
+    /// True if `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is
     /// the core's.
     owned: bool,
     name: CString,
@@ -166,18 +166,18 @@ pub struct lig_instance_options {
     pub size: usize,
     /// The ports that this code has; NULL to take them from the model (`lig_list_ports` says which they are).
     pub ports: *const lig_port,
-    /// How many there are.
+    /// Their number.
     pub port_count: usize,
     /// What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
     pub flags: u64,
     /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
     /// call.
     pub language: *const c_char,
-    /// How many processes the instance is, as MPI starts them; 0 if that is not said. One of them joins the
-    /// run, for all. While it computes, so many times `threads` cores count as busy, and who waits for it does
-    /// not spin on these; unless one of both is said, those of the model's `resources:`.
+    /// The number of processes that the instance is, as MPI starts them; 0 if that is not said. One of them
+    /// joins the run, for all. While it computes, so many times `threads` cores count as busy, and who waits
+    /// for it does not spin on these; unless one of both is said, those of the model's `resources:`.
     pub ranks: u32,
-    /// How many threads each of its processes has; 0 if that is not said.
+    /// The number of threads that each of its processes has; 0 if that is not said.
     pub threads: u32,
 }
 
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn lig_instance_create(
 }
 
 impl lig_instance_options {
-    /// How many ranks and threads it has.
+    /// The number of ranks and threads that it has.
     pub(crate) fn parallelism(&self) -> Parallelism {
         Parallelism { ranks: self.ranks, threads: self.threads }
     }
@@ -296,8 +296,8 @@ pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
     });
 }
 
-/// Whether to go through the execution loop (again). Where F_INIT ports are connected, waits for a message on
-/// each of them and says true, or false if they have ended; otherwise says true once. When it says false the
+/// Returns true to go through the execution loop (again). Where F_INIT ports are connected, waits for a message
+/// on each of them and says true, or false if they have ended; otherwise says true once. When it says false the
 /// instance is over: all its conduits are ended and it is signed off.
 ///
 /// `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn lig_instance_rank(instance: *const lig_instance) -> u32
     unsafe { instance.as_ref() }.map_or(0, |instance| instance.rank)
 }
 
-/// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+/// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
 ///
 /// # Safety
 /// `instance` is NULL or valid.

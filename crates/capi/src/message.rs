@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct lig_message {
     /// Changed only by who receives it and by who frees it, when nobody else has it.
     content: UnsafeCell<Content>,
-    /// Whether it belongs to a pool, which uses it again.
+    /// True if it belongs to a pool, which uses it again.
     pooled: bool,
     /// In a pool: nobody uses it. Its instance may look at this at any time.
     free: AtomicBool,
@@ -79,7 +79,7 @@ pub(crate) struct MessagePool {
 // SAFETY: messages may be used by any thread.
 unsafe impl Send for MessagePool {}
 
-/// How many messages a pool keeps; a caller that holds more at a time gets boxes of their own.
+/// The number of messages that a pool keeps; a caller that holds more at a time gets boxes of their own.
 const POOLED: usize = 16;
 
 impl MessagePool {

@@ -126,7 +126,7 @@ pub struct lig_times {
     pub timestamp: f64,
     /// The model time of the sender's next message, s. Only if `has_next_timestamp`.
     pub next_timestamp: f64,
-    /// Whether the sender said when its next message will be.
+    /// True if the sender said when its next message will be.
     pub has_next_timestamp: bool,
     /// Zero.
     pub reserved: [u8; 7],
@@ -155,9 +155,9 @@ pub struct lig_send_options {
     pub timestamp: f64,
     /// The model time of the next message on this port, s. Only if `has_next_timestamp`.
     pub next_timestamp: f64,
-    /// Whether there will be a next message.
+    /// True if there will be a next message.
     pub has_next_timestamp: lig_bool,
-    /// Whether the port is a vector port.
+    /// True if the port is a vector port.
     pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
@@ -175,9 +175,9 @@ pub struct lig_receive_options {
     pub size: usize,
     /// How long to wait, s. Only if `has_timeout`.
     pub timeout: f64,
-    /// Whether to wait no longer than `timeout`.
+    /// True to wait no longer than `timeout`.
     pub has_timeout: lig_bool,
-    /// Whether the port is a vector port.
+    /// True if the port is a vector port.
     pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,

@@ -45,7 +45,7 @@ fn taken_out(path: *const lig_path) -> Option<Arc<Path>> {
 pub struct lig_path_options {
     /// `sizeof(lig_path_options)`
     pub size: usize,
-    /// How many bytes may be sent and not yet be received there; one message always may. 0: 64 MiB.
+    /// The number of bytes that may be sent and not yet be received there; one message always may. 0: 64 MiB.
     pub window: u64,
     /// The longest message that is accepted, bytes. 0: 1 TiB.
     pub longest: u64,
@@ -86,7 +86,7 @@ pub struct lig_path_statistics {
     pub under_way: u64,
     /// How often all connections were lost.
     pub cuts: u64,
-    /// Whether there is a connection now.
+    /// True if there is a connection now.
     pub connected: lig_bool,
 }
 
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn lig_path_ireceive(
     })
 }
 
-/// Whether a request is done: what it sends has arrived there, or what it receives has come here.
+/// Returns true if a request is done: what it sends has arrived there, or what it receives has come here.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -32,7 +32,7 @@ impl lig_names {
     }
 }
 
-/// How many names there are; 0 for NULL.
+/// The number of names; 0 for NULL.
 ///
 /// # Safety
 /// `names` is NULL or valid.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn lig_list_ports(
     })
 }
 
-/// Whether something is connected to a port.
+/// Returns true if something is connected to a port.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn lig_is_connected(
     })
 }
 
-/// Whether a port has slots.
+/// Returns true if a port has slots.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn lig_is_vector_port(
     })
 }
 
-/// Whether `lig_set_port_length` can set the number of the port's slots: of vector ports that are joined to
-/// vector ports, not to the instances of a component.
+/// Returns true if `lig_set_port_length` can set the number of the port's slots: of vector ports that are
+/// joined to vector ports, not to the instances of a component.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -170,8 +170,8 @@ pub unsafe extern "C" fn lig_set_port_length(
     })
 }
 
-/// How many slots a vector port has; for a resizable port that receives, as many as came with the message that
-/// was received last.
+/// The number of slots that a vector port has; for a resizable port that receives, as many as came with the
+/// message that was received last.
 ///
 /// `LIG_ERR_USAGE` for a port that is not a vector port.
 ///

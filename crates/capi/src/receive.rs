@@ -147,8 +147,8 @@ pub unsafe extern "C" fn lig_receive_into(
     })
 }
 
-/// Whether a receive on this port would return at once, also because the conduit has ended. Of `options` only
-/// the slot matters.
+/// Returns true if a receive on this port would return at once, also because the conduit has ended. Of
+/// `options` only the slot matters.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -171,9 +171,9 @@ pub unsafe extern "C" fn lig_poll(
     })
 }
 
-/// Whether another message will come on this port: waits until one is there, or the conduit has ended. On an
-/// F_INIT port in the reuse loop: whether the message of this pass is still to be received. Of `options` only
-/// slot and timeout matter.
+/// Returns true if another message will come on this port: waits until one is there, or the conduit has ended.
+/// On an F_INIT port in the reuse loop: whether the message of this pass is still to be received. Of `options`
+/// only slot and timeout matter.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn lig_has_next(
 pub struct lig_port_slot {
     /// The port's name.
     pub port: *const c_char,
-    /// Whether the port is a vector port.
+    /// True if the port is a vector port.
     pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,

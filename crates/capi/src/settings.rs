@@ -27,7 +27,7 @@ pub enum lig_setting_type {
 pub struct lig_float_row {
     /// The numbers.
     pub values: *const f64,
-    /// How many there are.
+    /// Their number.
     pub count: usize,
 }
 

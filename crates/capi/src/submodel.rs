@@ -25,7 +25,7 @@ pub struct lig_submodel {
             error: *mut lig_error,
         ) -> lig_status_code,
     >,
-    /// Whether this pass is over; asked before each step.
+    /// True if this pass is over; asked before each step.
     pub is_done: Option<unsafe extern "C" fn(user: *mut c_void) -> lig_bool>,
     /// O_I: shows the state to others.
     pub observe: Option<

@@ -248,7 +248,8 @@ pub unsafe extern "C" fn lig_value_bytes(
     })
 }
 
-/// How many items a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something else.
+/// The number of items that a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something
+/// else.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -113,7 +113,7 @@ impl Carrier {
         self.shared.links()
     }
 
-    /// Whether anything is under way, at this moment.
+    /// Returns true if anything is under way, at this moment.
     pub fn quiet(&self) -> Quiet {
         self.shared.quiet()
     }

@@ -24,7 +24,7 @@ pub trait Paths: Send {
     fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos);
     /// What has happened, oldest first.
     fn event(&mut self) -> Option<Event>;
-    /// Whether nothing is under way to or from the domain.
+    /// Returns true if nothing is under way to or from the domain.
     fn idle(&self, domain: DomainId) -> bool;
     /// How the links to the other domains do, where that is known.
     fn reports(&mut self, _now: Nanos) -> Vec<(DomainId, LinkReport)> {

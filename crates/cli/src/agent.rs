@@ -60,7 +60,7 @@ fn of_this_machine(path: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
-/// How many cores the batch system has given the job on this machine, if it says so here.
+/// The number of cores that the batch system has given the job on this machine, if it says so here.
 fn cores_of_job() -> Option<u32> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let job = allocation(&|name| std::env::var(name).ok(), &host).ok().flatten()?;

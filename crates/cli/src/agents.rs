@@ -23,7 +23,7 @@ pub(crate) struct SiteAgents {
     /// The domain of the first node.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     first: u32,
-    /// How many nodes the run counts on.
+    /// The number of nodes that the run counts on.
     #[arg(long, value_name = "N")]
     nodes: u32,
     /// The site's file.

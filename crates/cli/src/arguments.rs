@@ -79,8 +79,8 @@ enum Command {
     Check(Check),
     /// Show components, ports and conduits of a model, as text or as a picture.
     ///
-    /// In the picture a component stands to the left of those that it starts. Filled signs send and open ones receive; round
-    /// ones are within the loop (O_I, S), square ones before and after it (F_INIT, O_F).
+    /// In the picture a component stands to the left of those that it starts. Filled signs send and open ones
+    /// receive; round ones are within the loop (O_I, S), square ones before and after it (F_INIT, O_F).
     Graph(Graph),
     /// Show the scale separation map of a model: times and lengths of its components.
     ///
@@ -128,8 +128,8 @@ enum Command {
     Peek(Peek),
     /// Report who waited for whom and for how long; write a trace.
     ///
-    /// The trace has the activities of every instance; ui.perfetto.dev and chrome://tracing show it. For runs that
-    /// are over, have failed, or are under way.
+    /// The trace has the activities of every instance; ui.perfetto.dev and chrome://tracing show it. For runs
+    /// that are over, have failed, or are under way.
     Timeline(Timeline),
     /// Draw what each instance did when: compute, wait, send, receive.
     Profile(Profile),
@@ -322,7 +322,7 @@ pub(crate) struct Scales {
 pub(crate) struct Tasks {
     #[command(flatten)]
     pub shown: crate::check::ModelSource,
-    /// How many steps of each pass to show at most.
+    /// The number of steps of each pass to show at most.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub steps: u64,
     /// Draw it into this file, as .svg or .png.
@@ -578,7 +578,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-/// Whether something that was to be printed is lost, so that a command has not done what it was asked for.
+/// True if something that was to be printed is lost, so that a command has not done what it was asked for.
 static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Prints; a reader that went away (`| head`) is no error. Any other loss is said once, and ends the command

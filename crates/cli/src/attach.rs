@@ -86,9 +86,9 @@ struct AttachedViewer<'a> {
     screen: Option<TerminalView>,
     log: Tail,
     journal: Tail,
-    /// Whether the journal says that the run is up.
+    /// True if the journal says that the run is up.
     up: bool,
-    /// Whether what was there before is shown.
+    /// True if what was there before is shown.
     caught_up: bool,
     snapshots: Snapshots,
     /// Since when the manager's process, which would be here, is not.
@@ -291,7 +291,7 @@ impl<'a> AttachedViewer<'a> {
     }
 }
 
-/// Whether what is said here is read by nobody any more: the other end of a pipe is closed.
+/// Returns true if what is said here is read by nobody any more: the other end of a pipe is closed.
 fn nobody_reads() -> bool {
     let (out, error) = (std::io::stdout(), std::io::stderr());
     let mut fds = [PollFd::new(&out, PollFlags::empty()), PollFd::new(&error, PollFlags::empty())];

@@ -80,8 +80,8 @@ impl Installation {
         self.prefix.join("share/java/ligament.jar")
     }
 
-    /// Whether compilers and the loader look here by themselves. To name `/usr/include` to a compiler would
-    /// even do harm: it changes the order in which system headers are found.
+    /// Returns true if compilers and the loader look here by themselves. To name `/usr/include` to a compiler
+    /// would even do harm: it changes the order in which system headers are found.
     fn is_the_systems(&self) -> bool {
         self.prefix == Path::new("/usr") || self.prefix == Path::new("/")
     }

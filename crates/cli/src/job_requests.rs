@@ -10,7 +10,7 @@ pub(crate) struct JobRequests {
     /// The reservation to run in; in a run at several sites with the site that it is at.
     #[arg(long, value_name = "[SITE=]NAME", value_parser = reservation)]
     reservation: Vec<AtSite<String>>,
-    /// How many GPUs each node is to have, of each site or of one; a100:2 of one kind.
+    /// The number of GPUs that each node is to have, of each site or of one; a100:2 of one kind.
     #[arg(long, value_name = "[SITE=]N", value_parser = gpus)]
     gpus: Vec<AtSite<Gpus>>,
     /// A licence that the job needs, such as solver:4, at each site or at one; may be given several times, and

@@ -109,8 +109,8 @@ fn show_rest(file: &mut File, out: &mut ProgramOutput) -> std::io::Result<bool> 
     Ok(out.show(&bytes).is_ok())
 }
 
-/// Whether a log that is open was put aside, and a new one stands in its place. Nothing more is written to the
-/// old one then.
+/// Returns true if a log that is open was put aside, and a new one stands in its place. Nothing more is written
+/// to the old one then.
 fn is_another(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), std::fs::metadata(path)) {

@@ -219,7 +219,7 @@ fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament
     Ok(Some(relay))
 }
 
-/// Whether it can be a host: a name, or an address.
+/// Returns true if it can be a host: a name, or an address.
 fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
 }

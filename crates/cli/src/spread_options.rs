@@ -85,8 +85,8 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
 /// How links to other domains are used.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LinkOptions {
-    /// How many connections a link to another domain has, 1 to 256; of two domains the larger number counts
-    /// [default: as many as the link needs].
+    /// The number of connections that a link to another domain has, 1 to 256; of two domains the larger number
+    /// counts [default: as many as the link needs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub streams: Option<u16>,
     /// Send no more than this in a second to each domain that is far away (bytes; 10M are ten million).

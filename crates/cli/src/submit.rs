@@ -93,8 +93,8 @@ fn node_count(text: &str) -> Result<NodeCount, Fault> {
 }
 
 impl Submit {
-    /// How many nodes are wanted at a site; the later word counts, and one that names the site before one that
-    /// does not.
+    /// The number of nodes that are wanted at a site; the later word counts, and one that names the site before
+    /// one that does not.
     pub fn nodes_at(&self, site: &str) -> Option<u32> {
         let named = |named: bool| {
             let mut of = self.nodes.iter().rev().filter(|one| one.site.is_some() == named);
@@ -176,7 +176,7 @@ fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<Pre
     Ok(PreparedJob { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
 }
 
-/// How many nodes, and how many cores of each if the job does not have them for itself.
+/// The number of nodes, and how many cores of each if the job does not have them for itself.
 fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, Option<u32>), Fault> {
     // What names machines can be placed only when the job has some.
     let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());

@@ -314,8 +314,8 @@ pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
     text.parse().ok().or_else(|| of_fortran(&text))
 }
 
-/// Whether a number is the one in the text: a whole number has all its digits, or was written with as many
-/// digits of it as are there. Other numbers are as near as they come.
+/// Returns true if a number is the one in the text: a whole number has all its digits, or was written with as
+/// many digits of it as are there. Other numbers are as near as they come.
 pub fn holds(number: f64, text: &str) -> bool {
     let Some((digits, exponent)) = significant(text) else { return true };
     if digits.is_empty() || exponent < 0 {
@@ -345,7 +345,7 @@ fn significant(text: &str) -> Option<(String, i64)> {
     Some((digits.trim_start_matches('0').to_owned(), exponent))
 }
 
-/// Whether the number in a text that has digits is beyond a `float64`.
+/// Returns true if the number in a text that has digits is beyond a `float64`.
 pub fn is_out_of_range(number: f64, text: &str) -> bool {
     number.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit())
 }

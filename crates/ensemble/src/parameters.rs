@@ -49,7 +49,7 @@ impl Values {
         }
     }
 
-    /// How many there are, if they can be counted.
+    /// Their number, if they can be counted.
     pub fn count(&self) -> Option<usize> {
         match self {
             Values::Between(..) => None,
@@ -126,7 +126,7 @@ impl Parameter {
     }
 }
 
-/// Whether a setting can have this name.
+/// Returns true if a setting can have this name.
 pub(crate) fn can_be_setting(name: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
     !name.is_empty() && name.chars().all(is_name)

@@ -126,7 +126,7 @@ impl<T> InstancePool<T> {
         self.tasks[instance].iter().map(|task| task.number)
     }
 
-    /// Whether an instance answers what it has answered last once more, instead of what is due.
+    /// Returns true if an instance answers what it has answered last once more, instead of what is due.
     pub fn is_repeated(&self, instance: usize, said: Option<usize>) -> bool {
         let due = self.tasks[instance].front().map(|task| task.number);
         said.is_some() && said == self.last[instance] && said != due
@@ -152,7 +152,7 @@ impl<T> InstancePool<T> {
         Some(first.number)
     }
 
-    /// How many instances have not ended.
+    /// The number of instances that have not ended.
     pub fn left(&self) -> usize {
         self.lost.iter().filter(|lost| !**lost).count()
     }
@@ -253,7 +253,7 @@ impl<T> InstancePool<T> {
         Some((self.told - 1, answer))
     }
 
-    /// Whether all evaluations are answered or given up.
+    /// Returns true if all evaluations are answered or given up.
     pub fn is_over(&self) -> bool {
         self.answered >= self.evaluations
     }

@@ -79,7 +79,7 @@ fn count(instance: &Instance, name: &str) -> Result<Option<usize>, Error> {
 struct Study {
     plan: SamplingPlan,
     statistics: Statistics,
-    /// Whether an evaluation that fails is left out; else it ends the run.
+    /// True if an evaluation that fails is left out; else it ends the run.
     leaves_out: bool,
     /// s
     limit: Option<f64>,

@@ -34,7 +34,7 @@ pub trait MessageChannel: Sync {
     /// Bytes that were sent and have not been received there, as far as is known.
     fn under_way(&self) -> u64;
 
-    /// Whether the other end is still there, as far as is known.
+    /// Returns true if the other end is still there, as far as is known.
     ///
     /// # Errors
     /// It is gone.
@@ -56,7 +56,7 @@ const PROCESS_POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Over a path.
 pub struct OverPath {
     path: Path,
-    /// Whether the other end's process is known to be gone: then nobody waits for a connection.
+    /// True if the other end's process is known to be gone: then nobody waits for a connection.
     gone: Arc<AtomicBool>,
 }
 

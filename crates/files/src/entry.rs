@@ -47,8 +47,8 @@ impl Stamp {
         }
     }
 
-    /// Whether a file there is this one, as far as can be told without reading it. Some file systems keep whole
-    /// seconds.
+    /// Returns true if a file there is this one, as far as can be told without reading it. Some file systems
+    /// keep whole seconds.
     pub fn is_same_as(&self, there: &Stamp) -> bool {
         let nanos = self.nanos == there.nanos || there.nanos == 0;
         self.size == there.size && self.seconds == there.seconds && nanos

@@ -32,7 +32,7 @@ pub(crate) fn partial_of_one(last: &[u8]) -> Vec<u8> {
     partial(&[&last[..last.len().min(200)], b".", end.as_bytes()].concat())
 }
 
-/// Whether this is the last component of a file that is not whole.
+/// Returns true if this is the last component of a file that is not whole.
 pub(crate) fn is_partial(last: &[u8]) -> bool {
     last.starts_with(b".") && last.ends_with(PARTIAL_SUFFIX)
 }

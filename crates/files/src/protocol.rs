@@ -185,7 +185,7 @@ impl Pack {
         self.bytes.len() <= 1
     }
 
-    /// Whether it is to be sent: it has so many bytes, or a checksum over its holes takes a while.
+    /// Returns true if it is to be sent: it has so many bytes, or a checksum over its holes takes a while.
     pub fn is_full(&self, most: usize) -> bool {
         self.bytes.len() >= most || self.holes >= MAX_HOLE_BYTES
     }

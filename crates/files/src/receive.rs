@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// How many files of a copy that was cut are held open until their rest comes.
+/// The number of files of an interrupted copy that are held open until their rest comes.
 const MAX_PARTIAL_FILES: usize = 16;
 /// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads
 /// none of them.
@@ -183,7 +183,7 @@ struct Receiver<'a> {
     /// Files that are there and that the other end was not told of.
     made: Vec<u64>,
     wanted: HashMap<u64, ExpectedFile>,
-    /// How many of the wanted are open.
+    /// The number of wanted files that are open.
     held: usize,
     /// Directories that get their modes and times when all is in them.
     directories: Vec<(Vec<u8>, Stamp)>,
@@ -194,7 +194,7 @@ struct Receiver<'a> {
     lists: u64,
 }
 
-/// Whether a name is one of these, or lies below one.
+/// Returns true if a name is one of these, or lies below one.
 fn is_below(names: &HashSet<Vec<u8>>, name: &[u8]) -> bool {
     let ends = name.iter().enumerate().filter(|(_, &byte)| byte == b'/').map(|(at, _)| at);
     !names.is_empty() && ends.chain([name.len()]).any(|end| names.contains(&name[..end]))
@@ -661,7 +661,7 @@ impl Receiver<'_> {
                 fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}")
             };
             self.told = self.told.saturating_add(name.len() + REFUSAL_BYTES);
-            // Whether it could be told shows when it is asked whether the other end is there.
+            // True if it could be told shows when it is asked whether the other end is there.
             let _ = self.fails(&name, why);
             if is_last {
                 break;
@@ -717,7 +717,7 @@ impl ReceiverReport<'_> {
         }
     }
 
-    /// Whether it could be told shows when it is asked whether the other end is there.
+    /// Returns true if it could be told shows when it is asked whether the other end is there.
     fn tell(&mut self) {
         let (names, more) = (std::mem::take(&mut self.names), std::mem::take(&mut self.more));
         if !names.is_empty() || more > 0 {

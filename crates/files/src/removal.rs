@@ -21,7 +21,7 @@ pub(crate) struct Removal<'a> {
     /// Called with each name, and with what cannot be removed.
     pub told: &'a mut dyn FnMut(&[u8]),
     pub failed: &'a mut dyn FnMut(&[u8], Errno),
-    /// Whether somebody still waits for it.
+    /// True if somebody still waits for it.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
@@ -69,7 +69,7 @@ impl KeptDirectories {
         places.find(|place| place.ancestors().any(is_it))
     }
 
-    /// Whether a directory is one of these: it may lie below another one by another name.
+    /// Returns true if a directory is one of these: it may lie below another one by another name.
     fn has(&self, stat: &Stat) -> bool {
         self.places.iter().any(|(_, one)| *one == identity(stat))
     }
@@ -140,7 +140,7 @@ fn may_be_entered(tree: &Tree, stat: &Stat, kept: &KeptDirectories) -> Result<()
     }
 }
 
-/// Whether there is a directory of this name, in which something may be removed.
+/// Returns true if there is a directory of this name, in which something may be removed.
 fn enter(tree: &mut Tree, name: &[u8], kept: &KeptDirectories) -> Result<bool, PartialFileError> {
     match tree.look(name)? {
         Some(stat) => may_be_entered(tree, &stat, kept).map(|()| true).map_err(PartialFileError::from),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many files may be listed and neither be there nor sent.
+/// The number of files that may be listed and neither be there nor sent.
 const OPEN: usize = 1 << 16;
 /// How many the other end has open at most, unless one of the two lies: some that are settled here are on their
 /// way.

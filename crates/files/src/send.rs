@@ -165,7 +165,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Whether all is done.
+    /// Returns true if all is done.
     fn word(&mut self, word: Word) -> Result<bool, Fault> {
         match word {
             Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused)?,

@@ -18,7 +18,7 @@ struct Lists {
     copied: Vec<String>,
     removed: Vec<String>,
     left_out: Vec<String>,
-    /// How many things were removed whose names nobody has told.
+    /// The number of things that were removed whose names nobody has told.
     removed_more: u64,
 }
 
@@ -126,7 +126,7 @@ impl CopyTally {
         std::mem::take(&mut self.lists().removed)
     }
 
-    /// How many more things were removed, whose names are not known; taken away.
+    /// The number of more things that were removed, whose names are not known; taken away.
     pub fn take_removed_more(&self) -> u64 {
         std::mem::take(&mut self.lists().removed_more)
     }
@@ -136,8 +136,8 @@ impl CopyTally {
         *more = more.saturating_add(many);
     }
 
-    /// Whether somebody at this end learns of what fails and what is removed, so that the other end need not be
-    /// told.
+    /// Returns true if somebody at this end learns of what fails and what is removed, so that the other end
+    /// need not be told.
     pub(crate) fn is_read(&self) -> bool {
         self.keeps != Keeps::None
     }

@@ -72,7 +72,7 @@ struct Watcher<'a, 'l> {
     root: &'a Root,
     lister: &'a mut Lister<'l>,
     rest: Duration,
-    /// Whether other machines write here: then neither the kernel nor the clock can be relied on.
+    /// True if other machines write here: then neither the kernel nor the clock can be relied on.
     shared: bool,
     kernel: Option<OwnedFd>,
     places: HashMap<i32, Vec<u8>>,
@@ -81,7 +81,7 @@ struct Watcher<'a, 'l> {
     resting: HashMap<Vec<u8>, RestingFile>,
     /// Files that somebody has written here and not closed.
     open: HashMap<Vec<u8>, Instant>,
-    /// Whether something was listed since the last end of a list.
+    /// True if something was listed since the last end of a list.
     some: bool,
     /// What was told to fail, once: names, and troubles of all, whose words begin with "/" as no name does.
     failed: HashSet<Vec<u8>>,
@@ -279,13 +279,13 @@ impl Watcher<'_, '_> {
         self.lister.add(name, &path, stat)
     }
 
-    /// Whether somebody writes a file, as far as the kernel tells. One that was only cut to a length is never
-    /// closed.
+    /// Returns true if somebody writes a file, as far as the kernel tells. One that was only cut to a length is
+    /// never closed.
     fn is_open(&self, name: &[u8]) -> bool {
         self.open.get(name).is_some_and(|since| since.elapsed() < MAX_WRITE_TIME)
     }
 
-    /// Whether a file was changed so long ago, by this machine's clock, that nobody writes it.
+    /// Returns true if a file was changed so long ago, by this machine's clock, that nobody writes it.
     fn is_old(&self, stamp: &Stamp) -> bool {
         let changed = u64::try_from(stamp.seconds).ok().map(|s| Duration::new(s, stamp.nanos.min(999_999_999)));
         let changed = changed.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));

@@ -218,7 +218,7 @@ fn truncated<T: crate::numbers::Float, U: Pod + Send + Sync>(
     fitting(from, 1, |x| x > least - 1.0 && x < beyond || x == least, each, to)
 }
 
-/// Whether single precision can hold a number. Infinity and NaN stay what they are.
+/// Returns true if single precision can hold a number. Infinity and NaN stay what they are.
 fn fits_single(x: f64) -> bool {
     !x.is_finite() | (x as f32).is_finite()
 }

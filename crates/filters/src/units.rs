@@ -260,7 +260,7 @@ impl Unit {
         self.scale == Scale::Difference
     }
 
-    /// Whether values of one are values of the other, whatever they are called.
+    /// Returns true if values of one are values of the other, whatever they are called.
     pub fn is_the_same_as(&self, other: &Unit) -> bool {
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * a.abs().max(b.abs());
         self.dimension == other.dimension

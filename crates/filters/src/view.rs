@@ -60,12 +60,12 @@ pub(crate) fn bytes_of<T: Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
 }
 
 impl<'a> ArrayView<'a> {
-    /// How many elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         count(&self.shape)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -199,7 +199,7 @@ fn unaligned<T: AnyBitPattern + Copy>(data: &[u8]) -> Vec<T> {
     data.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
-/// How many elements an array of this shape has.
+/// The number of elements that an array of this shape has.
 pub(crate) fn count(shape: &[u64]) -> usize {
     if shape.contains(&0) {
         0
@@ -211,7 +211,7 @@ pub(crate) fn count(shape: &[u64]) -> usize {
 /// A filter makes at most so many GiB of one message.
 const MAX_OUTPUT_GIB: u64 = 64;
 
-/// How many elements a shape has, each of so many bytes.
+/// The number of elements that a shape has, each of so many bytes.
 ///
 /// # Errors
 /// They are more than a filter makes.
@@ -261,7 +261,7 @@ pub(crate) fn contiguous(shape: &[u64], order: ArrayOrder, size: i64) -> Vec<i64
     strides
 }
 
-/// How many elements lie between two neighbours on an axis of an array that has some.
+/// The number of elements that lie between two neighbours on an axis of an array that has some.
 pub(crate) fn between(shape: &[u64], order: ArrayOrder, axis: usize) -> usize {
     let inner = match order {
         ArrayOrder::RowMajor => &shape[axis + 1..],

@@ -394,7 +394,7 @@ impl Instance {
         }
     }
 
-    /// Whether something has come through for a slot; takes in what is there.
+    /// Returns true if something has come through for a slot; takes in what is there.
     pub(crate) fn come_through(&mut self, port: usize, slot: usize) -> Result<Availability, Error> {
         loop {
             let line = self.line(port, slot)?;
@@ -485,7 +485,7 @@ impl Instance {
     }
 }
 
-/// Whether two messages came with the same overlay.
+/// Returns true if two messages came with the same overlay.
 fn alike(one: &Overlay, other: &Overlay) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,

@@ -23,7 +23,7 @@ impl Origin {
 pub struct Expected<'a> {
     /// The type of the elements.
     pub dtype: Option<DType>,
-    /// How many dimensions.
+    /// The number of dimensions.
     pub ndim: Option<usize>,
     /// The extent of each dimension; so many dimensions there must be.
     pub shape: Option<&'a [Option<u64>]>,
@@ -43,7 +43,7 @@ impl Expected<'_> {
         }
     }
 
-    /// Whether an array of this type and shape is one that is expected.
+    /// Returns true if an array of this type and shape is one that is expected.
     #[inline]
     pub fn fits(&self, dtype: DType, shape: &[u64]) -> bool {
         self.dtype.is_none_or(|expected| expected == dtype)

@@ -76,7 +76,7 @@ const MAX_SETTINGS_TO_COMPARE: usize = 200;
 /// The rank of an instance that has no others.
 const ALONE: Rank = Rank { number: 0, of: 1 };
 
-/// How many ranks and threads an instance has. Zero where that was not said.
+/// The number of ranks and threads that an instance has. Zero where that was not said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parallelism {
     /// Processes that are one instance together, as MPI starts them.
@@ -103,7 +103,7 @@ pub struct Instance {
     pub(crate) order: OrderWatch,
     /// Messages on `F_INIT` ports, received by `reuse_instance` for the calls that follow; by port and slot.
     pub(crate) initial: HashMap<(usize, usize), (Message, Overlay)>,
-    /// Whether `reuse_instance` takes in the `F_INIT` messages.
+    /// True if `reuse_instance` takes in the `F_INIT` messages.
     pub(crate) looping: bool,
     /// Where timelines matter: how it stands on them.
     pub(crate) timing: Option<Box<TimelineState>>,
@@ -121,7 +121,7 @@ pub struct Instance {
     may_fail: HashSet<(usize, usize)>,
     /// Loans for the next ones.
     pub(crate) spare: Spare,
-    /// How many heads of arrays were planned.
+    /// The number of heads of arrays that were planned.
     pub(crate) heads: u64,
 }
 
@@ -273,8 +273,8 @@ impl Instance {
         self.name.split_indices().1
     }
 
-    /// Whether the run goes on if the instance that sends to this port (and slot) ends before it is done. Then
-    /// the conduit ends, as if it had been done.
+    /// Returns true if the run goes on if the instance that sends to this port (and slot) ends before it is
+    /// done. Then the conduit ends, as if it had been done.
     ///
     /// # Errors
     /// `Usage` for a port that is not there.
@@ -288,7 +288,7 @@ impl Instance {
         self.rank.number
     }
 
-    /// How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+    /// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
     pub fn ranks(&self) -> u32 {
         self.rank.of
     }
@@ -307,12 +307,12 @@ impl Instance {
         self.parallelism = parallelism;
     }
 
-    /// How many ranks and threads the code has said that this instance has.
+    /// The number of ranks and threads that the code has said that this instance has.
     pub fn parallelism(&self) -> Parallelism {
         self.parallelism
     }
 
-    /// Whether to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a
+    /// Returns true to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a
     /// message on each of them and says yes, or no if they have ended; otherwise says yes once. When it says no
     /// the instance is over: all its conduits are ended and it is signed off.
     ///
@@ -538,18 +538,18 @@ impl Instance {
         ports
     }
 
-    /// Whether something is connected to the port.
+    /// Returns true if something is connected to the port.
     pub fn is_connected(&self, port: &str) -> Result<bool, Error> {
         Ok(self.table.ports[self.table.find(port)?].is_connected())
     }
 
-    /// Whether the port has slots.
+    /// Returns true if the port has slots.
     pub fn is_vector_port(&self, port: &str) -> Result<bool, Error> {
         Ok(self.table.ports[self.table.find(port)?].vector)
     }
 
-    /// How many slots a vector port has; for a resizable port that receives, as many as came with the message
-    /// that was received last (0 before).
+    /// The number of slots that a vector port has; for a resizable port that receives, as many as came with the
+    /// message that was received last (0 before).
     ///
     /// # Errors
     /// `Usage` for a port without slots.
@@ -562,8 +562,9 @@ impl Instance {
         }
     }
 
-    /// Whether `set_port_length` can set the number of the port's slots: of vector ports that are joined to
-    /// vector ports of other components with the same multiplicity, or to none. For those, its sender decides.
+    /// Returns true if `set_port_length` can set the number of the port's slots: of vector ports that are
+    /// joined to vector ports of other components with the same multiplicity, or to none. For those, its sender
+    /// decides.
     ///
     /// # Errors
     /// `Usage` for a port that is not there.
@@ -720,7 +721,7 @@ impl Instance {
         self.over = true;
     }
 
-    /// Whether `finish` or `error_shutdown` has been called.
+    /// Returns true if `finish` or `error_shutdown` has been called.
     pub fn is_over(&self) -> bool {
         self.over
     }

@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) struct Iteration(pub Vec<u64>);
 
 impl Iteration {
-    /// Whether `self` is `outer` or lies within it.
+    /// Returns true if `self` is `outer` or lies within it.
     pub fn is_within(&self, outer: &Iteration) -> bool {
         self.0.starts_with(&outer.0)
     }

@@ -129,7 +129,7 @@ impl Loan {
         self.0.kind.bytes() as u64
     }
 
-    /// Whether no other language has got hold of its memory.
+    /// Returns true if no other language has got hold of its memory.
     #[inline]
     fn is_unseen(&self) -> bool {
         match &self.0.lent {
@@ -199,7 +199,7 @@ impl Draft {
         Arc::get_mut(&mut self.memory).map_or(&mut [], |memory| &mut memory.bytes_mut()[..self.len])
     }
 
-    /// Whether nobody else has got hold of the memory.
+    /// Returns true if nobody else has got hold of the memory.
     #[inline]
     fn is_unseen(&self) -> bool {
         // There are no weak references. Cheaper than `Arc::get_mut`, which would lock them out.

@@ -113,7 +113,7 @@ pub struct MessageTimes {
 }
 
 impl MessageTimes {
-    /// Whether these are times that a model can have.
+    /// Returns true if these are times that a model can have.
     #[inline(always)]
     pub(crate) fn are_sound(&self) -> bool {
         let at = self.timestamp;

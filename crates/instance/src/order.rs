@@ -42,7 +42,7 @@ pub(crate) struct OrderWatch {
     phase: LoopPhase,
     /// The operators that may be used as if nothing were watched: `goes_on` is asked for every message.
     going: u8,
-    /// Whether the loop is in use at all: without `reuse_instance` there is no order to keep.
+    /// True if the loop is in use at all: without `reuse_instance` there is no order to keep.
     looping: bool,
     reported: [bool; 4],
 }
@@ -64,8 +64,8 @@ impl OrderWatch {
         (self.phase, self.going) = (phase, phase.operators());
     }
 
-    /// Whether using a port with this operator changes nothing: the loop is where it is used, and was so
-    /// before.
+    /// Returns true if using a port with this operator changes nothing: the loop is where it is used, and was
+    /// so before.
     #[inline(always)]
     pub fn goes_on(&self, operator: Operator) -> bool {
         self.going & set(&[operator]) != 0

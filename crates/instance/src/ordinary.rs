@@ -19,7 +19,7 @@ pub trait PlainArray<'a> {
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]>;
 }
 
-/// Whether an array's elements lie together, and it has neither names nor a unit.
+/// Returns true if an array's elements lie together, and it has neither names nor a unit.
 pub(crate) fn is_plain(array: &ArrayRef<'_>) -> bool {
     let meta = !array.names.is_empty() || array.unit.is_some();
     array.strides.is_none() && array.offset == 0 && !meta

@@ -62,7 +62,7 @@ impl Overlays {
         self.implicit = Some(implicit);
     }
 
-    /// Whether an overlay that came in is the one in force, or what that was laid over.
+    /// Returns true if an overlay that came in is the one in force, or what that was laid over.
     pub fn agrees(&mut self, came: Option<&Arc<Value>>) -> bool {
         let Some(came) = came else {
             return self.current.is_empty() || self.implicit.as_ref().is_some_and(Settings::is_empty);

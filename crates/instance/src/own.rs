@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 /// Finds and makes the filters of an interpreter.
 pub trait Interpreter: Send + Sync {
-    /// Whether a filter's function is there.
+    /// Returns true if a filter's function is there.
     ///
     /// # Errors
     /// Why it is not.
@@ -42,7 +42,7 @@ fn python() -> Result<&'static dyn Interpreter, Fault> {
     })
 }
 
-/// Whether the function of a user's filter is there.
+/// Returns true if the function of a user's filter is there.
 ///
 /// # Errors
 /// Why it is not.

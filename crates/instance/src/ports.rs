@@ -50,7 +50,7 @@ impl Ports {
 /// How a caller names a port. Other languages compare their own text in place, so that nothing is measured,
 /// checked or copied for a port that is there.
 pub trait PortName: Copy {
-    /// Whether this is the name, in which there is no NUL.
+    /// Returns true if this is the name, in which there is no NUL.
     fn is(self, name: &str) -> bool;
     /// The name for people.
     fn text(self) -> String;
@@ -89,7 +89,7 @@ pub(crate) struct LastSent {
     pub first: f64,
     /// Of the slots after that, as far as any was sent on.
     others: Vec<f64>,
-    /// Whether an earlier one was reported, which is done once.
+    /// True if an earlier one was reported, which is done once.
     warned: bool,
     /// The distance of messages was compared with the scales of the component.
     pub compared: bool,
@@ -228,7 +228,7 @@ impl PortState {
     fn unusual_slot(&self, slot: Option<u32>) -> Result<usize, Error> {
         let (port, slots) = (self.name.to_string(), self.slots.len());
         Err(match slot {
-            // How many slots there are is learnt from what comes.
+            // The number of slots is learnt from what comes.
             Some(slot) if self.resizable.is_some() && self.operator.receives() => return Ok(slot as usize),
             Some(slot) if self.resizable.is_some() => PortError::BeyondLength { port, slots, slot },
             None => PortError::WhichSlot { port, slots },

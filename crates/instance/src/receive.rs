@@ -196,7 +196,7 @@ impl Instance {
         }
     }
 
-    /// Whether what a port receives was taken in by `reuse_instance`.
+    /// Returns true if what a port receives was taken in by `reuse_instance`.
     fn is_initial(&self, port: usize) -> bool {
         self.looping && self.table.ports[port].operator == Operator::FInit
     }
@@ -261,7 +261,7 @@ impl Instance {
     }
 
     /// Waits for a large array, and copies meanwhile what its sender has ready of it, where all is ordinary.
-    /// How many of its bytes there are then.
+    /// The number of its bytes then.
     fn follow_into(&mut self, port: impl PortName, into: &mut ArrayMut<'_>) -> Result<usize, Error> {
         let Some((port, channel)) = self.ordinary_source(port) else { return Ok(0) };
         let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(0) };
@@ -282,7 +282,7 @@ impl Instance {
         }
     }
 
-    /// Whether a receive on this port would return at once (also because the conduit has ended).
+    /// Returns true if a receive on this port would return at once (also because the conduit has ended).
     pub fn poll(&mut self, port: impl PortName, slot: Option<u32>) -> Result<bool, Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
@@ -295,7 +295,7 @@ impl Instance {
         }
     }
 
-    /// Whether something is there for a slot, before any filter; also the conduit's end.
+    /// Returns true if something is there for a slot, before any filter; also the conduit's end.
     pub(crate) fn is_ready(&mut self, port: usize, slot: usize) -> Result<bool, Error> {
         if self.table.ports[port].resizable.is_some() {
             return Ok(self.has_come(port, slot)? || self.table.ports[port].shared_has_ended());
@@ -369,7 +369,7 @@ impl Instance {
             // conduit.
             let kept = which.iter().find(|&&(_, port, slot)| self.table.ports[port].keeps_for(slot));
             if let Some(&(index, port, _)) = kept {
-                // Whether its filters let it through is seen when it is looked at again.
+                // True if its filters let it through is seen when it is looked at again.
                 if self.table.ports[port].chains.is_some() {
                     continue;
                 } else {

@@ -29,7 +29,7 @@ pub(crate) struct Resizable {
 /// A message that waits to be received.
 #[derive(Debug)]
 struct SlotMessage {
-    /// How many slots the port had when it was sent.
+    /// The number of slots that the port had when it was sent.
     length: usize,
     message: Message,
     what: Arrival,
@@ -60,13 +60,13 @@ impl PortState {
         self.resizable.as_ref().filter(|shared| !shared.ended)?.channels.first().copied()
     }
 
-    /// Whether a message for this slot of a resizable port was taken in already.
+    /// Returns true if a message for this slot of a resizable port was taken in already.
     pub fn keeps_for(&self, slot: usize) -> bool {
         let come = self.resizable.as_ref().and_then(|shared| shared.come.get(&slot));
         come.is_some_and(|queue| !queue.is_empty())
     }
 
-    /// How many slots there are to receive from next: for a resizable port, what the message for slot 0 says.
+    /// The number of slots to receive from next: for a resizable port, what the message for slot 0 says.
     pub fn slots_due(&self) -> usize {
         match &self.resizable {
             None => self.slots.len(),
@@ -76,17 +76,17 @@ impl PortState {
         }
     }
 
-    /// Whether the conduit of a resizable port has ended.
+    /// Returns true if the conduit of a resizable port has ended.
     pub fn shared_has_ended(&self) -> bool {
         self.resizable.as_ref().is_some_and(|shared| shared.ended)
     }
 
-    /// Whether `reuse_instance` must look at this slot of an `F_INIT` port; asked from slot 0 upwards.
+    /// Returns true if `reuse_instance` must look at this slot of an `F_INIT` port; asked from slot 0 upwards.
     pub fn has_slot_for_start(&self, slot: usize) -> bool {
         slot < self.slots.len() || (slot == 0 && self.resizable.is_some())
     }
 
-    /// Whether a conduit ends at this slot.
+    /// Returns true if a conduit ends at this slot.
     pub fn is_connected_at(&self, slot: usize) -> bool {
         match &self.resizable {
             Some(_) => self.is_connected(),
@@ -162,7 +162,7 @@ impl Instance {
         }
     }
 
-    /// Whether a message for this slot of a resizable port is there.
+    /// Returns true if a message for this slot of a resizable port is there.
     pub(crate) fn has_come(&mut self, port: usize, slot: usize) -> Result<bool, Error> {
         loop {
             let here = &self.table.ports[port];

@@ -49,7 +49,7 @@ pub(crate) struct Start<T> {
     came: BTreeMap<PortSlot, StartItem<T>>,
     /// The iteration of the pass that runs, or ran last.
     iteration: Option<Iteration>,
-    /// Whether the last pass has been ended.
+    /// True if the last pass has been ended.
     ended: bool,
 }
 
@@ -73,7 +73,7 @@ impl<T> Start<T> {
         })
     }
 
-    /// Whether something is there for a place.
+    /// Returns true if something is there for a place.
     pub fn has(&self, place: PortSlot) -> bool {
         self.came.contains_key(&place)
     }
@@ -83,7 +83,7 @@ impl<T> Start<T> {
         self.came.get(&place)?.iteration()
     }
 
-    /// Whether a milestone or the end came at a place.
+    /// Returns true if a milestone or the end came at a place.
     pub fn is_over_at(&self, place: PortSlot) -> bool {
         matches!(self.came.get(&place), Some(StartItem::Milestone(_) | StartItem::End))
     }

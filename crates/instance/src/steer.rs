@@ -21,7 +21,7 @@ pub struct SettingDeclaration<'a> {
     pub max: Option<f64>,
     /// Its unit, for people; empty for none.
     pub unit: &'a str,
-    /// Whether it is read once a pass of the reuse loop, and not in each step.
+    /// True if it is read once a pass of the reuse loop, and not in each step.
     pub restart: bool,
 }
 

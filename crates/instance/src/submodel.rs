@@ -8,7 +8,7 @@ use crate::instance::Instance;
 pub trait Submodel {
     /// `F_INIT`: sets the state, from messages where there are any.
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error>;
-    /// Whether this pass is over; asked before each step.
+    /// Returns true if this pass is over; asked before each step.
     fn is_done(&self) -> bool;
     /// `O_I`: shows the state to others.
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error>;

@@ -10,7 +10,8 @@ use ligament_wire::tap::{Histogram, TapOutcome, TapSelection};
 use ligament_wire::{ArrayOrder, ArrayRef, Encoder, Value, ValueRef};
 
 impl Instance {
-    /// Whether somebody may want to see what is sent: what comes next is `show`, before anything else is done.
+    /// Returns true if somebody may want to see what is sent: what comes next is `show`, before anything else
+    /// is done.
     #[inline(always)]
     pub(crate) fn may_be_tapped(&self) -> bool {
         self.endpoint.may_be_tapped()

@@ -30,9 +30,9 @@ pub(crate) struct TimelineState {
     start: Start<(Message, Overlay)>,
     /// How often each repeated `S` port was received from in this pass.
     received: HashMap<PortSlot, u64>,
-    /// Whether the next pass can begin, once that is known.
+    /// True if the next pass can begin, once that is known.
     decided: Option<bool>,
-    /// Whether the last pass was ended, and its milestone sent.
+    /// True if the last pass was ended, and its milestone sent.
     ending: bool,
 }
 
@@ -109,7 +109,7 @@ impl TimelineState {
     }
 }
 
-/// Whether the next pass can begin, or what keeps that from being known.
+/// True if the next pass can begin, or what keeps that from being known.
 pub(crate) enum PassReadiness {
     /// Yes, or never.
     Decided(bool),
@@ -348,7 +348,8 @@ impl Instance {
         self.endpoint.send(&to, header, &plan).map_err(|error| self.while_sending(error, port, 0))
     }
 
-    /// Whether a function of a light component lacks something at a slot: the channel on which nothing is.
+    /// Returns true if a function of a light component lacks something at a slot: the channel on which nothing
+    /// is.
     fn lacks(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
         match self.endpoint {
             Transport::Shared(_) => self.nothing_there(port, slot),

@@ -103,7 +103,7 @@ impl Transport {
         }
     }
 
-    /// Whether the receivers of these channels have been told an overlay.
+    /// Returns true if the receivers of these channels have been told an overlay.
     pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
         match self {
             Transport::Own(endpoint) => endpoint.knows_overlay(to, number),
@@ -124,7 +124,7 @@ impl Transport {
         }
     }
 
-    /// Whether so many bytes are lent as a draft that can be used again.
+    /// Returns true if so many bytes are lent as a draft that can be used again.
     pub fn drafts(&self, len: u64) -> bool {
         matches!(self, Transport::Own(_)) && len <= MAX_DRAFT_BYTES
     }

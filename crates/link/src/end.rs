@@ -132,7 +132,7 @@ pub(crate) struct EndState {
     /// Barriers of which this end has told, and the other one; and those that this end has passed.
     barriers: [u64; 2],
     passed: u64,
-    /// How many messages came, and how many the other end has sent in all, once it has closed.
+    /// The number of messages that came, and how many the other end has sent in all, once it has closed.
     came: u64,
     closed_after: Option<u64>,
     pub counts: Counts,
@@ -374,7 +374,7 @@ impl EndState {
         }
     }
 
-    /// Whether nothing is on its way from here.
+    /// Returns true if nothing is on its way from here.
     pub fn all_has_arrived(&self) -> bool {
         self.queue.is_empty() && self.sends.is_empty()
     }
@@ -384,7 +384,7 @@ impl EndState {
         self.net.set_pace(pace);
     }
 
-    /// Whether what is sent now finds room.
+    /// Returns true if what is sent now finds room.
     pub fn has_room(&self) -> bool {
         self.queue.is_empty()
     }
@@ -419,8 +419,8 @@ impl EndState {
         self.turn();
     }
 
-    /// Whether both ends know that it is over, or it is of no use to wait for that: the other end knows, and
-    /// goes on.
+    /// Returns true if both ends know that it is over, or it is of no use to wait for that: the other end
+    /// knows, and goes on.
     pub fn is_over(&self) -> bool {
         self.ended || self.over.is_some() || (self.desk.leaving.is_empty() && self.closed_after.is_none())
     }
@@ -431,7 +431,7 @@ impl EndState {
         self.refused.clone().or_else(of_net)
     }
 
-    /// Whether the other end has said that it closes.
+    /// Returns true if the other end has said that it closes.
     pub fn other_closes(&self) -> bool {
         self.closed_after.is_some()
     }

@@ -14,17 +14,17 @@ pub struct Options {
     /// Connections, 1 to 256: the opening end says how many; 0: as many as the link needs. Small messages have
     /// one for themselves.
     pub streams: u16,
-    /// Whether messages are encrypted. Both ends prove that they hold the key in either case.
+    /// True if messages are encrypted. Both ends prove that they hold the key in either case.
     pub encrypt: bool,
-    /// How many bytes may be sent and not yet be received there; one message always may.
+    /// The number of bytes that may be sent and not yet be received there; one message always may.
     pub window: u64,
     /// For how long the path may be without a connection before it is lost.
     pub patience: Duration,
-    /// Whether large messages are compressed where that makes them arrive sooner.
+    /// True if large messages are compressed where that makes them arrive sooner.
     pub compress: bool,
     /// The longest message that is accepted (bytes).
     pub longest: u64,
-    /// Whether the kernel's usual congestion control stays even over a way that is long or loses segments,
+    /// True if the kernel's usual congestion control stays even over a way that is long or loses segments,
     /// where another one carries more.
     pub usual_congestion: bool,
     /// Bytes in a second that this end sends over a long way, at most; none: as fast as it goes.

@@ -69,7 +69,7 @@ pub struct Statistics {
     pub under_way: u64,
     /// How often all connections were lost.
     pub cuts: u64,
-    /// Whether there is a connection now.
+    /// True if there is a connection now.
     pub connected: bool,
 }
 
@@ -280,7 +280,7 @@ impl Path {
         Request(number)
     }
 
-    /// Whether a request is done: a message has arrived there, or has come here.
+    /// Returns true if a request is done: a message has arrived there, or has come here.
     ///
     /// # Errors
     /// It cannot be done any more, and why; or there is no such request.
@@ -566,7 +566,7 @@ impl Path {
     }
 }
 
-/// Whether a request is done, or why it will not be.
+/// Returns true if a request is done, or why it will not be.
 fn is_done(state: &mut EndState, number: RequestNumber) -> Option<Result<(), PathError>> {
     match state.stage(number) {
         None => Some(Err(Misuse::NoRequest.into())),

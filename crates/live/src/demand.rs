@@ -14,7 +14,7 @@ struct DemandState {
     last: Option<Instant>,
 }
 
-/// Whether somebody looks.
+/// True if somebody looks.
 #[derive(Default)]
 pub struct Demand {
     state: Mutex<DemandState>,
@@ -44,7 +44,7 @@ impl Demand {
         }
     }
 
-    /// Whether nobody looks, and has looked for so long, or since a moment.
+    /// Returns true if nobody looks, and has looked for so long, or since a moment.
     pub fn is_idle(&self, long: Duration, since: Instant) -> bool {
         let state = self.state();
         state.waiting == 0 && state.last.unwrap_or(since).max(since).elapsed() > long

@@ -103,7 +103,7 @@ pub fn random_hex(bytes: usize) -> std::io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether two texts are the same, in a time that does not tell where they differ.
+/// Returns true if two texts are the same, in a time that does not tell where they differ.
 pub fn same(one: &str, other: &str) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     one.len() == other.len() && differences == 0
@@ -178,7 +178,7 @@ impl Door {
         Ok((secret, link))
     }
 
-    /// Whether nobody has used this secret yet.
+    /// Returns true if nobody has used this secret yet.
     pub fn awaits(&self, secret: &str) -> bool {
         find(&self.known().secrets, secret).is_some()
     }
@@ -257,8 +257,8 @@ fn hosts(public: Option<&PublicUrl>) -> Cow<'static, str> {
     }
 }
 
-/// Whether a request is for this server and from its own page, or from no page; else why not. `public` is where
-/// the page is reached through a proxy, which may leave the name of the host as it is, or not.
+/// Returns true if a request is for this server and from its own page, or from no page; else why not. `public`
+/// is where the page is reached through a proxy, which may leave the name of the host as it is, or not.
 ///
 /// # Errors
 /// The status, and a sentence.

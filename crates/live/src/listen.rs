@@ -62,7 +62,7 @@ pub struct Doorstep {
     seats: Seats,
     refusals: Arc<Semaphore>,
     path: Option<PathBuf>,
-    /// Whether sessions are looked at elsewhere: then whoever asks anything is trusted.
+    /// True if sessions are looked at elsewhere: then whoever asks anything is trusted.
     carried: bool,
 }
 
@@ -121,7 +121,7 @@ impl Seats {
     }
 }
 
-/// Whether somebody with a session has asked something on a connection.
+/// True if somebody with a session has asked something on a connection.
 #[derive(Debug, Clone, Default)]
 pub struct TrustFlag(Arc<Seat>);
 
@@ -351,7 +351,7 @@ impl BrowserConnection {
         self.idle.as_mut().reset(Instant::now() + time);
     }
 
-    /// Whether it has had its time.
+    /// Returns true if it has had its time.
     fn is_idle(&mut self, context: &mut Context<'_>) -> bool {
         // The answer to a first question with a session may take long.
         if self.trusted.is() && self.come != Come::Trusted {

@@ -44,7 +44,7 @@ struct PipeConnection {
     /// Bytes that may still be sent.
     credit: Arc<Semaphore>,
     task: Option<AbortHandle>,
-    /// Whether the other end has said that it sends no more.
+    /// True if the other end has said that it sends no more.
     has_ended: bool,
 }
 

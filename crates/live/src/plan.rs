@@ -104,7 +104,7 @@ fn placed(topology: &Topology) -> Value {
     json!({ "nodes": nodes, "links": links, "width": width, "height": bottom + MARGIN })
 }
 
-/// Whether an end of a link is at the right side of its box: at the side where the other end is.
+/// Returns true if an end of a link is at the right side of its box: at the side where the other end is.
 fn is_right(layout: &Layout, own: usize, other: usize, sends: bool) -> bool {
     let (own, other) = (layout.nodes[own].column, layout.nodes[other].column);
     own < other || (own == other && sends)

@@ -67,17 +67,17 @@ impl PublicUrl {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// Whether a request's `Host` is that of this address. Some proxies name the usual port.
+    /// Returns true if a request's `Host` is that of this address. Some proxies name the usual port.
     pub fn is_host(&self, host: &str) -> bool {
         self.or_usual_port(host, &self.host)
     }
 
-    /// Whether a page of this origin is the page itself.
+    /// Returns true if a page of this origin is the page itself.
     pub fn is_origin(&self, origin: &str) -> bool {
         self.or_usual_port(origin, &self.origin)
     }
 
-    /// Whether a text is `own`, or that with the usual port of the scheme.
+    /// Returns true if a text is `own`, or that with the usual port of the scheme.
     fn or_usual_port(&self, text: &str, own: &str) -> bool {
         let is_own = |text: &str| text.eq_ignore_ascii_case(own);
         let without = |port| text.strip_suffix(port).is_some_and(is_own);
@@ -103,8 +103,8 @@ impl PublicUrl {
         path.strip_prefix(&self.path[..self.path.len() - 1]).filter(|rest| rest.starts_with('/'))
     }
 
-    /// Whether a path is this address without the slash at its end, so that the page's own addresses would lead
-    /// elsewhere.
+    /// Returns true if a path is this address without the slash at its end, so that the page's own addresses
+    /// would lead elsewhere.
     pub fn lacks_slash(&self, path: &str) -> bool {
         path.len() > 1 && self.path.strip_suffix('/') == Some(path)
     }

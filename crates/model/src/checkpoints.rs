@@ -22,7 +22,7 @@ pub enum CheckpointRule {
 /// All moments at which a run saves its state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoints {
-    /// Whether to save just before the end.
+    /// True to save just before the end.
     pub at_end: bool,
     /// In seconds since the run began.
     pub wallclock_time: Vec<CheckpointRule>,
@@ -42,7 +42,7 @@ pub struct Resume {
 }
 
 impl Checkpoints {
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         !self.at_end && self.wallclock_time.is_empty() && self.simulation_time.is_empty()
     }

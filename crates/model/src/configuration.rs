@@ -211,7 +211,7 @@ impl Configuration {
         (found.map_or_else(Resources::default, |r| r.resources), found.is_some())
     }
 
-    /// How many ranks each instance of a component has, if each of them speaks for itself.
+    /// The number of ranks that each instance of a component has, if each of them speaks for itself.
     pub fn ranks_of(&self, component: &Reference) -> Option<usize> {
         self.ligament.ranks.get(component).map(|(count, _)| *count)
     }
@@ -229,7 +229,7 @@ fn overlay_model(mut base: Model, over: Model) -> Model {
     base
 }
 
-/// Whether a port exists on every component without being declared.
+/// Returns true if a port exists on every component without being declared.
 pub(crate) fn is_implicit_port(name: &Identifier) -> bool {
     name.as_str() == SETTINGS_PORT
 }

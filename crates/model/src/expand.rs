@@ -78,7 +78,7 @@ pub struct ResolvedInstance {
     pub program: Option<u32>,
     /// What it needs to run; with ranks, what all of them need together.
     pub resources: Resources,
-    /// How many ranks it has, if each of them speaks for itself.
+    /// The number of ranks that it has, if each of them speaks for itself.
     pub ranks: Option<u32>,
     /// Its ports, the same for all instances of a component.
     pub ports: Arc<[ResolvedPort]>,
@@ -91,14 +91,14 @@ pub struct ResolvedPort {
     pub name: Identifier,
     /// When it is used; `None` if the file does not say, so that the code decides.
     pub operator: Operator,
-    /// Whether it sends. It receives otherwise.
+    /// True if it sends. It receives otherwise.
     pub sends: bool,
-    /// Whether it has slots, because its peers have one dimension more or because conduits give slots.
+    /// True if it has slots, because its peers have one dimension more or because conduits give slots.
     /// The code may also make a vector port of one whose peers have the same dimensions.
     pub vector: bool,
     /// The number of slots of a vector port.
     pub length: Option<usize>,
-    /// Whether any conduit is attached to it.
+    /// True if any conduit is attached to it.
     pub connected: bool,
 }
 
@@ -124,9 +124,9 @@ pub struct Channel {
     pub from: Endpoint,
     /// Where they are received.
     pub to: Endpoint,
-    /// How many bytes may be on their way; `None` for the run's own default.
+    /// The number of bytes that may be on their way; `None` for the run's own default.
     pub budget: Option<u64>,
-    /// How many bytes a message may have; `None` for as many as memory allows.
+    /// The number of bytes that a message may have; `None` for as many as memory allows.
     pub message_size: Option<u64>,
     /// yMMSL's own filters, in order.
     pub filters: Arc<[ConduitFilter]>,
@@ -157,8 +157,8 @@ impl ResolvedModel {
         self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
     }
 
-    /// How many processes an instance has that are started one by one, one for each rank; none if one command
-    /// starts all of it.
+    /// The number of processes that an instance has that are started one by one, one for each rank; none if one
+    /// command starts all of it.
     pub fn separate_ranks(&self, instance: u32) -> Option<u32> {
         let with_mpi = self.program(instance).is_some_and(|program| program.execution_model.is_mpi());
         self.instances[instance as usize].ranks.filter(|_| !with_mpi)
@@ -176,8 +176,8 @@ impl ResolvedModel {
         names.into_iter().find(|name| self.ligament.light.contains_key(*name))
     }
 
-    /// Whether the run goes on if this instance ends before it is done. Ranks that speak for themselves need
-    /// each other, and what shares a process ends with it.
+    /// Returns true if the run goes on if this instance ends before it is done. Ranks that speak for themselves
+    /// need each other, and what shares a process ends with it.
     pub fn may_fail(&self, instance: u32) -> bool {
         let component = &self.components[self.instances[instance as usize].component as usize].name;
         self.ligament.may_fail.contains_key(component)
@@ -324,7 +324,7 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// How many instances each component has, or ranks of them.
+    /// The number of instances that each component has, or ranks of them.
     fn endpoint_counts(&self) -> Result<Vec<usize>, Problems> {
         let limit = self.config.instance_limit();
         let mut total = 0usize;
@@ -406,7 +406,7 @@ impl<'a> Expander<'a> {
         Some((from, to, shape))
     }
 
-    /// Whether both ends of a conduit have ranks, and only their numbers differ, which is then said.
+    /// Returns true if both ends of a conduit have ranks, and only their numbers differ, which is then said.
     fn differ_in_ranks(&mut self, conduit: &FlatConduit) -> bool {
         let [from, to] = [&conduit.from, &conduit.to].map(|end| &self.flat.components[end.component]);
         let (Some(here), Some(there)) = (self.config.ranks_of(&from.name), self.config.ranks_of(&to.name))

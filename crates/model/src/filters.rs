@@ -222,7 +222,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether a user has written what it does.
+    /// Returns true if a user has written what it does.
     pub fn is_own(&self) -> bool {
         [PYTHON, LIBRARY].contains(&self.name)
     }
@@ -265,8 +265,8 @@ impl Filter {
         }
     }
 
-    /// How many of a conduit's filters, from the first on, run at the sender: all up to the last that says so,
-    /// or compresses. The others run at the receiver.
+    /// The number of a conduit's filters, from the first on, that run at the sender: all up to the last that
+    /// says so, or compresses. The others run at the receiver.
     pub fn at_sender(filters: &[Filter]) -> usize {
         let sends = |filter: &Filter| filter.end == Some(FilterEnd::Sender) || filter.name == COMPRESS;
         filters.iter().rposition(sends).map_or(0, |last| last + 1)

@@ -32,7 +32,7 @@ pub struct FlatComponent {
     pub implementation: Option<Reference>,
     /// Its ports.
     pub ports: Arc<Ports>,
-    /// How many timelines its own lies in: so many numbers count its iterations.
+    /// The number of timelines that its own lies in: so many numbers count its iterations.
     pub depth: usize,
     /// Where it is declared.
     pub at: At,
@@ -140,9 +140,9 @@ struct Use<'a> {
     multiplicity: Vec<usize>,
     /// The use that contains this one.
     parent: Option<usize>,
-    /// How many uses contain it.
+    /// The number of uses contain that it.
     depth: usize,
-    /// How many timelines its components' lie in at least.
+    /// The number of timelines that its components' lie in at least.
     timelines: usize,
     /// What each component of the model became, by position.
     became: Vec<Became>,

@@ -53,12 +53,12 @@ impl Operator {
         }
     }
 
-    /// Whether ports of this operator send.
+    /// Returns true if ports of this operator send.
     pub fn sends(self) -> bool {
         matches!(self, Operator::OI | Operator::OF)
     }
 
-    /// Whether ports of this operator receive.
+    /// Returns true if ports of this operator receive.
     pub fn receives(self) -> bool {
         matches!(self, Operator::FInit | Operator::S)
     }
@@ -86,7 +86,7 @@ impl Timeline {
         Ok(Timeline(text.split(':').map(Reference::new).collect::<Result<_, _>>()?))
     }
 
-    /// Whether it is the component's own.
+    /// Returns true if it is the component's own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -118,7 +118,7 @@ pub struct Port {
     pub operator: Operator,
     /// The timeline it is on, relative to its component.
     pub timeline: Timeline,
-    /// Whether it was found from a conduit in a file that declares no ports (v0.1), so that its operator is
+    /// True if it was found from a conduit in a file that declares no ports (v0.1), so that its operator is
     /// a guess.
     pub inferred: bool,
     /// Where it was declared.
@@ -146,7 +146,7 @@ pub struct Component {
     pub ports: Option<Ports>,
     /// The program or model that does its work.
     pub implementation: Option<Reference>,
-    /// Whether the component is left out, with its conduits, if it has no implementation.
+    /// True if the component is left out, with its conduits, if it has no implementation.
     pub optional: bool,
     /// The shape of its set of instances; empty for a single instance.
     pub multiplicity: Vec<usize>,
@@ -171,7 +171,7 @@ impl Component {
         }
     }
 
-    /// How many instances it has, or `None` if that does not fit.
+    /// The number of instances that it has, or `None` if that does not fit.
     pub fn instance_count(&self) -> Option<usize> {
         self.multiplicity.iter().try_fold(1usize, |n, m| n.checked_mul(*m))
     }
@@ -212,7 +212,7 @@ impl ConduitFilter {
         }
     }
 
-    /// Whether this may stand before the other in a conduit: `last`, then `repeat`, then `pad`.
+    /// Returns true if this may stand before the other in a conduit: `last`, then `repeat`, then `pad`.
     pub fn may_precede(self, other: ConduitFilter) -> bool {
         let rank = |f| match f {
             ConduitFilter::Last => 0,
@@ -316,7 +316,7 @@ pub struct Model {
     pub conduits: Vec<Conduit>,
     /// Declared matches between timelines.
     pub matching_timelines: Vec<MatchingTimelines>,
-    /// Whether only its name is known so far (v0.1 allows a file that says no more).
+    /// True if only its name is known so far (v0.1 allows a file that says no more).
     pub name_only: bool,
     /// Where it is declared.
     pub at: At,

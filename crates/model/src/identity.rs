@@ -212,12 +212,12 @@ impl Reference {
         &self.0
     }
 
-    /// How many parts it has.
+    /// The number of parts that it has.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it is the model itself.
+    /// Returns true if it is the model itself.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

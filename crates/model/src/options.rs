@@ -80,7 +80,7 @@ pub struct StagedInput {
 }
 
 impl StagedInput {
-    /// Whether this can be a name in a working directory: a relative path that stays below it.
+    /// Returns true if this can be a name in a working directory: a relative path that stays below it.
     pub fn is_name(name: &str) -> bool {
         let mut parts = Path::new(name).components().peekable();
         parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_))) && !name.contains('\0')
@@ -95,7 +95,7 @@ pub struct SteerableOption {
     /// The most that it may be.
     pub max: Option<f64>,
     pub unit: String,
-    /// Whether the code reads it when a pass of its reuse loop begins, and not in each step.
+    /// True if the code reads it when a pass of its reuse loop begins, and not in each step.
     pub restart: bool,
     /// Where this is written.
     pub at: At,
@@ -154,10 +154,10 @@ pub struct LigamentOptions {
     pub stage: IndexMap<Reference, Vec<StagedInput>>,
     /// Settings that may change while a model runs, by their full names without indices.
     pub steerable: IndexMap<Reference, SteerableOption>,
-    /// Whether instances are spread over all domains, instead of filling one after the other; they are if
+    /// True if instances are spread over all domains, instead of filling one after the other; they are if
     /// nothing is said.
     pub spread: Option<bool>,
-    /// Whether a domain may be given more instances than it has cores for.
+    /// True if a domain may be given more instances than it has cores for.
     pub overcommit: Option<bool>,
 }
 
@@ -191,7 +191,7 @@ impl LigamentOptions {
         "steerable",
     ];
 
-    /// Whether nothing is set.
+    /// Returns true if nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == LigamentOptions::default()
     }

@@ -98,7 +98,7 @@ impl Packages {
         self.python.as_deref()
     }
 
-    /// Whether a package brings a module of this name.
+    /// Returns true if a package brings a module of this name.
     fn has(&self, module: &str) -> bool {
         let names = self.names.get_or_init(|| {
             let listed = self.python.as_deref().and_then(|python| ask(python, LIST, &[]).ok());

@@ -47,7 +47,7 @@ impl fmt::Display for At {
     }
 }
 
-/// Whether a model can be run with this problem.
+/// True if a model can be run with this problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -109,7 +109,7 @@ impl Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, at, message, advice) }
     }
 
-    /// Whether it keeps the model from running.
+    /// Returns true if it keeps the model from running.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

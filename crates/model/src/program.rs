@@ -37,7 +37,7 @@ pub enum ExecutionModel {
     Mpich,
 }
 
-/// Whether a program keeps state between two rounds of its reuse loop.
+/// True if a program keeps state between two rounds of its reuse loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeepsState {
     /// It needs the state to go on.
@@ -85,7 +85,7 @@ named!(ExecutionModel {
 named!(KeepsState { Necessary = "necessary", No = "no", Helpful = "helpful" });
 
 impl ExecutionModel {
-    /// Whether the program is an MPI program.
+    /// Returns true if the program is an MPI program.
     pub fn is_mpi(self) -> bool {
         !matches!(self, ExecutionModel::Direct | ExecutionModel::Manual)
     }
@@ -120,9 +120,9 @@ pub struct Program {
     pub args: Option<Vec<String>>,
     /// A script that starts it, instead of an executable.
     pub script: Option<String>,
-    /// Whether it computes only while its peers wait.
+    /// True if it computes only while its peers wait.
     pub can_share_resources: bool,
-    /// Whether it keeps state between rounds.
+    /// True if it keeps state between rounds.
     pub keeps_state_for_next_use: KeepsState,
     /// Where it is declared.
     pub at: At,
@@ -206,7 +206,7 @@ impl Default for Resources {
 }
 
 impl Resources {
-    /// Whether they are for an MPI program.
+    /// Returns true if they are for an MPI program.
     pub fn is_mpi(self) -> bool {
         !matches!(self, Resources::Threads { .. })
     }
@@ -229,7 +229,7 @@ impl Resources {
         }
     }
 
-    /// How many cores that are on one node; of several nodes on each.
+    /// The number of cores that that are on one node; of several nodes on each.
     pub fn cores_on_node(self) -> u32 {
         let cores = match self {
             Resources::Threads { threads } => threads,

@@ -24,7 +24,7 @@ pub struct ShippedComponent {
     /// O_F.
     pub ports: &'static [(&'static str, Operator)],
     pub settings: &'static [ShippedSetting],
-    /// Whether it is run by Python, with all others that are, and not by the command `ligament`.
+    /// True if it is run by Python, with all others that are, and not by the command `ligament`.
     pub in_python: bool,
 }
 
@@ -302,7 +302,7 @@ impl ShippedComponent {
         }
     }
 
-    /// Whether it reads other settings than these too: a user's mapper does.
+    /// Returns true if it reads other settings than these too: a user's mapper does.
     fn reads_more(&self) -> bool {
         self.name == PYTHON_MAPPER
     }

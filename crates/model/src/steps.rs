@@ -8,15 +8,15 @@ use crate::graph::{ConduitFilter, Operator};
 /// What happens on a conduit between messages and iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConduitSteps {
-    /// How many numbers the path of the iteration has in which a message is sent.
+    /// The number of numbers that the path of the iteration has in which a message is sent.
     pub depth: u8,
-    /// How many iterations, from the innermost on, let only their last message pass.
+    /// The number of iterations, that from the innermost on, let only their last message pass.
     pub last: u8,
     /// For how many iterations, from the innermost on, a message is repeated at the receiver.
     pub repeats: u8,
     /// In which of these it comes once only: a bit for each, the lowest for the outermost.
     pub pads: u32,
-    /// Whether the sender says when iterations are over.
+    /// True if the sender says when iterations are over.
     pub milestones: bool,
 }
 
@@ -24,7 +24,7 @@ impl ConduitSteps {
     /// More filters of a kind than this, or timelines nested deeper, are refused.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
-    /// How many numbers the path of an iteration has in which a message travels.
+    /// The number of numbers that the path of an iteration has in which a message travels.
     fn reduced(self) -> u8 {
         self.depth.saturating_sub(self.last)
     }
@@ -65,7 +65,7 @@ fn of(flat: &FlatModel, conduit: &FlatConduit) -> ConduitSteps {
     }
 }
 
-/// Whether `reuse_instance` of the receiver takes in the messages of a conduit.
+/// Returns true if `reuse_instance` of the receiver takes in the messages of a conduit.
 fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: ConduitSteps) -> bool {
     steps.repeats > 0 || receives_at_start(flat, conduit)
 }

@@ -167,7 +167,7 @@ impl<'a> StructureCheck<'a, '_> {
         Some(ResolvedEnd { path, port, slot, component: self.model.components.get_full(path) })
     }
 
-    /// Whether a conduit between these would be correct with its ends exchanged.
+    /// Returns true if a conduit between these would be correct with its ends exchanged.
     fn is_reversed(&self, from: Option<ResolvedEnd<'_>>, to: Option<ResolvedEnd<'_>>) -> bool {
         let operator = |end: Option<ResolvedEnd<'_>>| {
             let (end, (index, ..)) = end.and_then(|end| Some((end, end.component?)))?;

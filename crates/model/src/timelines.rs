@@ -41,12 +41,12 @@ impl<'a> ModelTimelines<'a> {
         found
     }
 
-    /// How many timelines lie around each component's own, in the order of the components.
+    /// The number of timelines that lie around each component's own, in the order of the components.
     pub fn depths(&self) -> Vec<usize> {
         self.parents.iter().map(|parent| parent.as_ref().map_or(0, Vec::len)).collect()
     }
 
-    /// Whether the operators of all ports are known: in files that declare none they are guesses.
+    /// Returns true if the operators of all ports are known: in files that declare none they are guesses.
     fn is_certain(&self) -> bool {
         let all = self.ports.iter().flat_map(|ports| ports.values());
         all.chain(self.model.ports.values()).all(|port| !port.inferred && port.operator != Operator::None)

@@ -56,12 +56,12 @@ pub fn without_variables(text: &str) -> String {
     out
 }
 
-/// Whether a variable may begin with this letter behind its `$`.
+/// Returns true if a variable may begin with this letter behind its `$`.
 fn begins(letter: char) -> bool {
     letter == '{' || is_initial(letter)
 }
 
-/// Whether a shell takes a text for the name of a variable. Any other may be a command to it.
+/// Returns true if a shell takes a text for the name of a variable. Any other may be a command to it.
 pub fn is_variable_name(name: &str) -> bool {
     name.starts_with(is_initial) && name.chars().all(|letter| is_initial(letter) || letter.is_ascii_digit())
 }

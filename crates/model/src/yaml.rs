@@ -16,7 +16,7 @@ pub const MAX_BYTES: usize = 256 << 20;
 pub const MAX_ALIAS_NODES: usize = 100_000;
 /// The limit on bytes of text that they add, together.
 pub const MAX_ALIAS_BYTES: usize = 1 << 20;
-/// How many times that amount may be under anchors, each of which needs a copy.
+/// The number of times that that amount may be under anchors, each of which needs a copy.
 const ANCHORS: usize = 64;
 
 /// A node of a document.
@@ -114,7 +114,7 @@ impl Size {
         Size { nodes: self.nodes.saturating_add(other.nodes), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
-    /// Whether this exceeds what may be copied this many times.
+    /// Returns true if this exceeds what may be copied this many times.
     fn exceeds(self, times: usize) -> bool {
         self.nodes > MAX_ALIAS_NODES * times || self.bytes > MAX_ALIAS_BYTES * times
     }
@@ -393,7 +393,7 @@ impl Loader<'_> {
         Some(())
     }
 
-    /// Whether what is complete now becomes the value of this key.
+    /// Returns true if what is complete now becomes the value of this key.
     fn is_value_of(&self, key: &str) -> bool {
         let Some(around) = self.open.last().filter(|open| open.is_map && open.nodes.len() % 2 == 1) else {
             return false;

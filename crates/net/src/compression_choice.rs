@@ -74,7 +74,7 @@ impl CompressionChoice {
         (state.method, state.left) = (Some(method), GOOD_FOR);
     }
 
-    /// Whether the piece got smaller.
+    /// Returns true if the piece got smaller.
     pub fn was(&mut self, conduit: u32, smaller: bool) {
         let state = self.conduits.entry(conduit).or_insert(NEW);
         if smaller {

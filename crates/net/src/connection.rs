@@ -67,17 +67,17 @@ impl Connection {
         self.wire.closed |= closed;
     }
 
-    /// Whether reading may return something, from the socket or from bytes that arrived earlier.
+    /// Returns true if reading may return something, from the socket or from bytes that arrived earlier.
     pub fn is_readable(&self) -> bool {
         self.wire.readable || self.tls.as_ref().is_some_and(|tls| tls.has_more())
     }
 
-    /// Whether the socket has taken everything so far, and may take more.
+    /// Returns true if the socket has taken everything so far, and may take more.
     pub fn is_writable(&self) -> bool {
         self.wire.writable
     }
 
-    /// Whether the other end has closed.
+    /// Returns true if the other end has closed.
     pub fn is_closed(&self) -> bool {
         self.wire.closed
     }
@@ -87,7 +87,7 @@ impl Connection {
         self.tls = Some(Box::new(tls));
     }
 
-    /// Whether bytes still wait here for the socket.
+    /// Returns true if bytes still wait here for the socket.
     pub fn has_unsent(&self) -> bool {
         !self.unsaid.is_empty() || self.tls.as_ref().is_some_and(|tls| !tls.unsent().is_empty())
     }

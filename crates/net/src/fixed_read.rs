@@ -17,7 +17,7 @@ pub(crate) struct FixedRead<const N: usize> {
 impl<const N: usize> FixedRead<N> {
     pub const NONE: Self = FixedRead { bytes: [0; N], got: 0 };
 
-    /// Whether some have come.
+    /// Returns true if some have come.
     pub fn has_begun(&self) -> bool {
         self.got > 0
     }

@@ -116,7 +116,7 @@ fn pass(from: &mut Tls, to: &mut Tls) {
     }
 }
 
-/// How many bytes of content an end accepts when these bytes arrive.
+/// The number of bytes of content that an end accepts when these bytes arrive.
 fn given(end: &mut Tls, bytes: &[u8], part: usize) -> usize {
     let mut taken = 0;
     let mut into = [0; 4096];

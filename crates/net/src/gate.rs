@@ -42,7 +42,7 @@ pub struct Gate {
     options: Vec<String>,
     /// What its shell is told where ssh does not lead on itself; an address and a port follow.
     lead_on: String,
-    /// Whether that is tried next. Where one of the two ways fails, the other one is tried.
+    /// True if that is tried next. Where one of the two ways fails, the other one is tried.
     by_command: Arc<AtomicBool>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Helper {
     child: Option<Child>,
     errors: Option<ChildStderr>,
     by_command: bool,
-    /// Whether the next one goes by a command.
+    /// True if the next one goes by a command.
     next_by_command: Arc<AtomicBool>,
 }
 

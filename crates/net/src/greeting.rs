@@ -25,12 +25,12 @@ pub(crate) type Boot = [u8; 16];
 /// The first message of a dialler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// Whether everything after it is encrypted.
+    /// True if everything after it is encrypted.
     pub encrypt: bool,
-    /// Whether this is not a stream but a last word: the domain's process is gone, and the process that
+    /// True if this is not a stream but a last word: the domain's process is gone, and the process that
     /// outlived it will give the reason.
     pub last_word: bool,
-    /// Whether the end that listens has made this connection, for the other one to dial over it.
+    /// True if the end that listens has made this connection, for the other one to dial over it.
     pub offer: bool,
     /// Who dials, and whom they want.
     pub from: u32,
@@ -143,7 +143,7 @@ pub(crate) fn proof(
     prover.prove("proof", &[hello, welcome])
 }
 
-/// Whether it is that proof.
+/// Returns true if it is that proof.
 pub(crate) fn proved(
     prover: &Prover,
     hello: &[u8; HELLO_BYTES],

@@ -42,7 +42,7 @@ pub(crate) struct DialledStream {
     pub domain: u32,
     pub stream: StreamId,
     pub incarnation: u32,
-    /// Whether it is dialled only to say the last word of a domain.
+    /// True if it is dialled only to say the last word of a domain.
     pub last_word: bool,
 }
 
@@ -170,7 +170,7 @@ impl Handshake {
         self.say_hello(line, house)
     }
 
-    /// Whether the far kernel has not answered yet, directly.
+    /// Returns true if the far kernel has not answered yet, directly.
     pub fn is_dialling(&self) -> bool {
         matches!(self.step, DialStep::Dialling(None))
     }
@@ -212,8 +212,8 @@ impl Handshake {
         }
     }
 
-    /// Whether it has connected and has not identified itself yet. A hello is checked and accepted only once,
-    /// so a guest that has sent one is identified.
+    /// Returns true if it has connected and has not identified itself yet. A hello is checked and accepted only
+    /// once, so a guest that has sent one is identified.
     pub fn is_unknown(&self) -> bool {
         self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
     }

@@ -24,7 +24,7 @@ pub struct Invitation {
     pub run: String,
     /// Where the head of the run can be reached.
     pub head: Vec<SocketAddr>,
-    /// Whether messages are encrypted. Domains prove themselves in either case.
+    /// True if messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
     pub keys: RunKeys,
     /// The head's way over relays; domains that do not reach each other meet at the last of them.

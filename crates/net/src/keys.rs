@@ -137,7 +137,7 @@ impl Prover {
         context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// Whether a proof is right, in constant time.
+    /// Returns true if a proof is right, in constant time.
     pub fn holds(&self, purpose: &str, parts: &[&[u8]], tag: &[u8]) -> bool {
         let message: Vec<u8> = [purpose.as_bytes()].iter().chain(parts).copied().flatten().copied().collect();
         hmac::verify(&self.key, &message, tag).is_ok()

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 
-/// How many ports chosen by the kernel are tried, if others of its addresses have them taken.
+/// The number of ports chosen by that the kernel are tried, if others of its addresses have them taken.
 const MAX_PORT_ATTEMPTS: u32 = 32;
 
 /// The address family.

@@ -57,7 +57,7 @@ pub struct Net {
     /// Those guests of a relay that wait there for others.
     waiting: Option<RelayWait>,
     peers: BTreeMap<u32, Peer>,
-    /// How many paths there may be with those whom nobody expects.
+    /// The number of paths with those whom nobody expects.
     admits: usize,
     /// Those of them that were forgotten, and in which life: what they would go on with is not known any more.
     forgotten: VecDeque<(u32, Boot)>,
@@ -66,7 +66,7 @@ pub struct Net {
     events: VecDeque<Event>,
     /// Guests and streams that may go on.
     ready: Vec<u64>,
-    /// Whether the last turn returned with more to do.
+    /// True if the last turn returned with more to do.
     again: bool,
     scratch: Vec<u8>,
 }
@@ -246,7 +246,7 @@ impl Net {
         self.peers.get(&domain).map(|peer| &peer.trouble)
     }
 
-    /// Whether nothing is under way to or from the domain, and everything is acknowledged.
+    /// Returns true if nothing is under way to or from the domain, and everything is acknowledged.
     pub fn idle(&self, domain: u32) -> bool {
         self.peers.get(&domain).is_none_or(|peer| peer.path.is_quiet())
     }
@@ -316,8 +316,8 @@ impl Net {
         self.last_token
     }
 
-    /// Whether the kernel watches a socket from now on. If it has no memory for that, nothing is heard of a
-    /// connection, and its time runs out.
+    /// Returns true if the kernel watches a socket from now on. If it has no memory for that, nothing is heard
+    /// of a connection, and its time runs out.
     fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
         let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
         matches!(added, Ok(()) | Err(Errno::EXIST))

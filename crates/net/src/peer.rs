@@ -19,7 +19,7 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: StreamReader,
     pub outgoing: StreamWriter,
-    /// Whether its socket was told how to send over a way that is long or loses segments.
+    /// True if its socket was told how to send over a way that is long or loses segments.
     pub tuned: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct DialledState {
     at: Option<Nanos>,
     /// Which of the addresses is next.
     next: usize,
-    /// Whether it is dialled although it lives, because it is stuck.
+    /// True if it is dialled although it lives, because it is stuck.
     beside: bool,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct OfferedConnections {
     pause: Nanos,
     /// When to make the next one; none while there is one.
     at: Option<Nanos>,
-    /// Whether the other end has dialled over one, and so will want more; and at which of the places.
+    /// True if the other end has dialled over one, and so will want more; and at which of the places.
     used: bool,
     proved: Option<usize>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct OfferedConnections {
 pub(crate) struct Offer {
     pub place: DialAddress,
     pub incarnation: u32,
-    /// Whether the other end is known to be there.
+    /// True if the other end is known to be there.
     pub patient: bool,
 }
 
@@ -83,13 +83,13 @@ pub(crate) struct Peer {
     pub standing: PathState,
     /// Which life of the far domain this path is with.
     pub boot: Option<Boot>,
-    /// Whether there is something to write.
+    /// True if there is something to write.
     pub due: bool,
-    /// Whether the other end lives behind another relay, so that a trunk leads from here to there.
+    /// True if the other end lives behind another relay, so that a trunk leads from here to there.
     pub by_trunk: bool,
     /// The last reason for having no stream.
     pub trouble: Fault,
-    /// Whether that is of a place to which ssh leads.
+    /// True if that is of a place to which ssh leads.
     pub told_by_ssh: bool,
     /// Violations of the rules in a row.
     pub wrongs: u32,
@@ -354,7 +354,7 @@ impl Peer {
         }
     }
 
-    /// Whether everything has been given to the kernel.
+    /// Returns true if everything has been given to the kernel.
     pub fn has_written_all(&self) -> bool {
         self.streams.values().all(|stream| stream.outgoing.is_empty() && !stream.connection.has_unsent())
     }

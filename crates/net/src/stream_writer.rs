@@ -100,7 +100,7 @@ impl StreamWriter {
         StreamWriter { frames: VecDeque::new(), done: 0, left: 0, link: BottleneckRate::default() }
     }
 
-    /// Whether frames wait here.
+    /// Returns true if frames wait here.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }

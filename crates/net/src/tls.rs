@@ -123,12 +123,12 @@ impl Tls {
         self.shake_hands()
     }
 
-    /// Whether the other end has announced its end.
+    /// Returns true if the other end has announced its end.
     pub fn is_closed(&self) -> bool {
         self.closed && self.opened.is_empty()
     }
 
-    /// Whether `take` has bytes or an error to return without more input from the socket.
+    /// Returns true if `take` has bytes or an error to return without more input from the socket.
     pub fn has_more(&self) -> bool {
         !self.opened.is_empty()
             || matches!(self.stage, TlsStage::Open(_))
@@ -246,7 +246,7 @@ impl Tls {
         open.updates_keys(asks, &mut self.leaving);
     }
 
-    /// Whether the handshake is under way.
+    /// Returns true if the handshake is under way.
     pub fn is_shaking(&self) -> bool {
         !matches!(self.stage, TlsStage::Open(_))
     }

@@ -20,7 +20,7 @@ pub struct NetOptions {
     pub pace: Option<u64>,
 }
 
-/// Whether the pieces of large messages are compressed.
+/// True if the pieces of large messages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// If it makes messages arrive sooner.

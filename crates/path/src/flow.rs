@@ -73,7 +73,7 @@ pub struct Gauge {
     pub busy: Nanos,
     pub no_room: Nanos,
     pub no_memory: Nanos,
-    /// Whether something is under way, for how long nothing has come back (ns), and how often in a row the same
+    /// True if something is under way, for how long nothing has come back (ns), and how often in a row the same
     /// was sent again.
     pub under_way: bool,
     pub unanswered: Nanos,
@@ -128,11 +128,11 @@ pub struct Flow {
     heartbeat: Nanos,
     long: bool,
     streams: u16,
-    /// How many of them carry long messages, if not all.
+    /// The number of them that carry long messages, if not all.
     bulk: Option<u16>,
-    /// Whether the streams share a rate that the user has set.
+    /// True if the streams share a rate that the user has set.
     paced: bool,
-    /// Whether what a stream may have under way shrinks with each loss.
+    /// True if what a stream may have under way shrinks with each loss.
     heeds_losses: bool,
     /// For how many looks in a row segments were lost although none waited in a queue.
     lost: u32,
@@ -200,18 +200,18 @@ impl Flow {
         }
     }
 
-    /// Whether the way is long.
+    /// Returns true if the way is long.
     pub fn is_long(&self) -> bool {
         self.long
     }
 
-    /// Whether streams are to go by the rate at which bytes arrive, and not by single losses: over a long way,
-    /// and over one that loses segments though none wait in a queue.
+    /// Returns true if streams are to go by the rate at which bytes arrive, and not by single losses: over a
+    /// long way, and over one that loses segments though none wait in a queue.
     pub fn goes_by_rate(&self) -> bool {
         self.long || self.lost >= 2
     }
 
-    /// Whether what a stream may have under way shrinks with each loss.
+    /// Returns true if what a stream may have under way shrinks with each loss.
     pub fn heeds_losses(&mut self, heeds: bool) {
         self.heeds_losses = heeds;
     }
@@ -222,7 +222,7 @@ impl Flow {
         self.paced = paced;
     }
 
-    /// How many streams, beside the first, carry messages of more than how many bytes.
+    /// The number of streams, beside that the first, carry messages of more than how many bytes.
     pub fn bulk(&self) -> (u16, u64) {
         let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS)
             .unwrap_or(u16::MAX)
@@ -231,7 +231,7 @@ impl Flow {
         (streams, if self.paced { 0 } else { MIN_LONG_MESSAGE_BYTES })
     }
 
-    /// How many streams there should be.
+    /// The number of streams that there should be.
     pub fn streams(&self) -> u16 {
         self.streams
     }
@@ -245,7 +245,7 @@ impl Flow {
         }
     }
 
-    /// How many bytes may wait in a stream's socket, if there is a limit.
+    /// The number of bytes that may wait in a stream's socket, if there is a limit.
     pub fn unsent(&self) -> Option<u32> {
         self.long.then_some(MAX_PIECE_BYTES)
     }
@@ -331,7 +331,7 @@ impl Flow {
         stuck
     }
 
-    /// Whether what was last said is old enough to be asked for again.
+    /// Returns true if what was last said is old enough to be asked for again.
     pub fn is_stale(&self, now: Nanos) -> bool {
         now >= self.glanced + KERNEL_POLL_INTERVAL_NS
     }
@@ -356,7 +356,7 @@ impl Flow {
     }
 }
 
-/// Whether it is, if something has been under way for so long (ns).
+/// Returns true if it is, if something has been under way for so long (ns).
 fn is_stuck(gauge: &Gauge, under_way: Nanos) -> bool {
     let unanswered = gauge.unanswered.min(under_way);
     gauge.again > 0 && unanswered >= STUCK_TIMEOUT_NS.max(STUCK_ROUND_TRIPS * gauge.round_trip)

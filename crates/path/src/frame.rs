@@ -16,9 +16,9 @@ pub(crate) const MAX_PIECE: u32 = 4 << 20;
 pub enum FrameKind {
     /// A piece of a message.
     Piece,
-    /// How many frames have arrived on each stream.
+    /// The number of frames that have arrived on each stream.
     Acknowledgement,
-    /// How many bytes of a conduit have been received by its instance.
+    /// The number of bytes of a conduit that have been received by its instance.
     Credit,
     /// A heartbeat. With number 1, it asks for an acknowledgement.
     Heartbeat,
@@ -151,7 +151,7 @@ impl FrameHeader {
     }
 }
 
-/// How many counted frames have arrived on one incarnation of a stream.
+/// The number of counted frames that have arrived on one incarnation of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Count {
     pub stream: StreamId,

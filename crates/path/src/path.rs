@@ -17,9 +17,9 @@ pub struct PathOptions {
     pub small: u64,
     /// The longest message that is accepted from the other end.
     pub longest: u64,
-    /// How many messages of a conduit may be under way to here.
+    /// The number of messages of a conduit that may be under way to here.
     pub most: u64,
-    /// How many conduits there may be; their numbers are less.
+    /// The number of conduits; their numbers are less.
     pub conduits: u64,
     /// Arrivals are acknowledged after this many bytes, or after this long.
     pub tell_after_bytes: u64,
@@ -119,7 +119,7 @@ pub struct Path {
     /// The least and the most bytes of a piece, and when the first stream speaks if it has nothing to say.
     pieces: (u32, u32),
     pulse: Nanos,
-    /// How many streams carry messages of more than so many bytes, beside the first.
+    /// The number of streams that carry messages of more than so many bytes, beside the first.
     bulk: usize,
     beyond: u64,
     /// The first of the streams that do not.
@@ -201,7 +201,7 @@ impl Path {
         }
     }
 
-    /// How many streams carry a large message of so many bytes now.
+    /// The number of streams that carry a large message of so many bytes now.
     pub fn carriers(&self, total: u64) -> usize {
         let all = self.streams.len().saturating_sub(1);
         let some = if total > self.beyond { all.min(self.bulk) } else { all };
@@ -326,7 +326,7 @@ impl Path {
         Some(frame)
     }
 
-    /// Whether a stream that can take a frame would get one.
+    /// Returns true if a stream that can take a frame would get one.
     pub fn has_next(&self, stream: StreamId, now: Nanos) -> bool {
         let Some(state) = self.streams.get(&stream) else { return false };
         let first = self.streams.keys().next() == Some(&stream);
@@ -372,14 +372,15 @@ impl Path {
         })
     }
 
-    /// Whether an acknowledgement can ride on the frames that the first stream carries at this moment, so that
-    /// nobody has to be woken for it later. Frames that arrived at this very moment wait for the next occasion.
+    /// Returns true if an acknowledgement can ride on the frames that the first stream carries at this moment,
+    /// so that nobody has to be woken for it later. Frames that arrived at this very moment wait for the next
+    /// occasion.
     fn may_tell(&self, now: Nanos) -> bool {
         self.tell_since.is_some_and(|since| since < now)
             && self.streams.values().next().is_some_and(|first| first.spoke == now)
     }
 
-    /// Whether this end waits only for acknowledgements before it can announce its end.
+    /// Returns true if this end waits only for acknowledgements before it can announce its end.
     fn may_ask(&self) -> bool {
         let ClosingState { wanted, asked, .. } = self.ending;
         wanted
@@ -474,7 +475,7 @@ impl Path {
         }
     }
 
-    /// Whether bytes of a message still have to be stored.
+    /// Returns true if bytes of a message still have to be stored.
     pub fn is_wanted(&self, id: MessageId) -> bool {
         self.inbound.is_wanted(id)
     }
@@ -491,7 +492,7 @@ impl Path {
         self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));
     }
 
-    /// Whether anything has come on a stream since then.
+    /// Returns true if anything has come on a stream since then.
     pub fn was_heard(&self, stream: StreamId, since: Nanos) -> bool {
         self.streams.get(&stream).is_some_and(|state| state.heard >= since)
     }
@@ -556,8 +557,8 @@ impl Path {
         }
     }
 
-    /// Whether everything is done, except that the other end may not have received this end's last frame. The
-    /// other end may be gone.
+    /// Returns true if everything is done, except that the other end may not have received this end's last
+    /// frame. The other end may be gone.
     fn lacks_only_a_farewell(&self) -> bool {
         let ClosingState { wanted, theirs, told, .. } = self.ending;
         wanted && theirs && !told && self.outbound.len() == 0
@@ -619,7 +620,7 @@ impl Path {
         }
     }
 
-    /// Whether nothing is under way in either direction, and everything sent is acknowledged.
+    /// Returns true if nothing is under way in either direction, and everything sent is acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.under_way() == (0, 0)
             && self.credits_due.is_empty()

@@ -5,7 +5,8 @@ use crate::frame::{wrong, FrameError, FrameHeader};
 use crate::{MessageId, MessageNumber};
 use std::collections::{BTreeMap, HashMap};
 
-/// How many pieces of a message may have arrived apart from each other, and one more for so many bytes.
+/// The number of pieces of a message that may have arrived apart from each other, and one more for so many
+/// bytes.
 const MAX_SEPARATE_PIECES: u64 = 256;
 const BYTES_PER_SEPARATE_PIECE: u64 = 4 << 10;
 
@@ -33,7 +34,7 @@ impl Assembly {
         self.ranges.insert(from, to);
     }
 
-    /// Whether its pieces lie further apart than any sender's would: each costs memory.
+    /// Returns true if its pieces lie further apart than any sender's would: each costs memory.
     fn is_scattered(&self) -> bool {
         self.ranges.len() as u64 > MAX_SEPARATE_PIECES + self.total / BYTES_PER_SEPARATE_PIECE
     }
@@ -76,7 +77,7 @@ impl Inbound {
         Inbound { longest, most, conduits: HashMap::new(), waiting: 0 }
     }
 
-    /// Whether bytes of the message are still needed.
+    /// Returns true if bytes of the message are still needed.
     pub fn is_wanted(&self, id: MessageId) -> bool {
         self.conduits
             .get(&id.conduit)

@@ -139,7 +139,7 @@ impl Outbound {
         !self.small_ones.is_empty() || !self.small_again.is_empty()
     }
 
-    /// Whether there is such a piece.
+    /// Returns true if there is such a piece.
     pub fn has_large(&self, longest: u64) -> bool {
         self.turns.iter().any(|conduit| self.front(*conduit) <= longest)
             || self.large_again.iter().any(|piece| self.length(piece.id) <= longest)

@@ -38,7 +38,7 @@ pub(crate) struct PendingRead {
     pub id: MessageId,
     pub offset: u64,
     pub len: u32,
-    /// Whether it is counted when it is read; acknowledgements are not.
+    /// True if it is counted when it is read; acknowledgements are not.
     pub acknowledgement: bool,
 }
 

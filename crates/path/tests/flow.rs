@@ -1,4 +1,5 @@
-//! How many streams a link has, what each takes at a time, and which of them are stuck, from what kernels say.
+//! The number of streams that a link has, what each takes at a time, and which of them are stuck, from what
+//! kernels say.
 
 use ligament_path::{Flow, Gauge, Limit, OutgoingFrame, Path, PathOptions, RelayDistance, StreamId};
 use std::collections::BTreeMap;

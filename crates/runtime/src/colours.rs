@@ -11,7 +11,7 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// Whether there are colours on what is a terminal or not.
+    /// Returns true if there are colours on what is a terminal or not.
     pub fn wanted(self, terminal: bool) -> bool {
         let no_colour = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self {

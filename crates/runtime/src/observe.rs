@@ -4,8 +4,8 @@ use crate::ranks::RankPages;
 use ligament_agent::{process_state, AwaitedEvent, InstancePhase, InstanceView, ProcessInspection, REST};
 use ligament_manager::{timeline, Observation};
 
-/// Whether threads may give memory back while somebody waits for some: views that the code holds can be dropped
-/// only by another thread while it waits.
+/// Returns true if threads may give memory back while somebody waits for some: views that the code holds can be
+/// dropped only by another thread while it waits.
 pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) {
     let short = |one: &Observation| one.waits.as_ref().is_some_and(|waits| waits.what == AwaitedEvent::Memory);
     if !seen.iter().any(short) {

@@ -16,7 +16,7 @@ const STREAMS: u16 = 0;
 /// For how long to wait until the last word has arrived.
 const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many streams a path to a domain gets from the one that dials: as many as either of them wants.
+/// The number of streams that a path to a domain gets from the one that dials: as many as either of them wants.
 pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
     // What comes from elsewhere is not to be believed.
     wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MAX_STREAMS))
@@ -30,7 +30,7 @@ pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> NetOptions {
     tuning
 }
 
-/// How many cores this process may use.
+/// The number of cores that this process may use.
 pub fn own_cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }

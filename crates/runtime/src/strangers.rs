@@ -11,7 +11,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
     count: u64,
-    /// How many of them the log has, and since when.
+    /// The number of them that the log has, and since when.
     told: u64,
     since: Option<Instant>,
     /// The last of them, and why they were not let in.

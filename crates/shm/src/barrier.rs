@@ -19,7 +19,7 @@ const SYMMETRIC: u8 = 2;
 /// What `light` is, in this process.
 #[cfg(not(loom))]
 static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
-/// Whether this process is registered: then `heavy` is for those whose `light` is a compiler fence.
+/// True if this process is registered: then `heavy` is for those whose `light` is a compiler fence.
 #[cfg(not(loom))]
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 

@@ -28,15 +28,15 @@ pub struct Doorbell {
     parked: AtomicU32,
     /// Counts what the agent has put into the owner's socket.
     control: AtomicU32,
-    /// Whether the owner is counted as awake.
+    /// True if the owner is counted as awake.
     awake: AtomicU32,
     /// The core on which the owner began to wait last, plus one; 0 if it never did.
     core: AtomicU32,
-    /// Whether the owner stands for others that are on other machines.
+    /// True if the owner stands for others that are on other machines.
     far: AtomicU32,
-    /// How many cores the owner keeps busy while it is awake; 0 stands for one.
+    /// The number of cores that the owner keeps busy while it is awake; 0 stands for one.
     busy: AtomicU32,
-    /// Whether the owner has begun to steer.
+    /// True if the owner has begun to steer.
     steers: AtomicU32,
     spare: [AtomicU32; 8],
     /// Who sleeps on the futex, in loom's world.
@@ -143,7 +143,7 @@ impl Doorbell {
         self.busy.load(Ordering::SeqCst).max(1)
     }
 
-    /// Whether the owner does.
+    /// Returns true if the owner does.
     pub fn is_far(&self) -> bool {
         self.far.load(Ordering::Relaxed) != 0
     }
@@ -155,7 +155,7 @@ impl Doorbell {
         }
     }
 
-    /// Whether the owner is awake and was last seen on this core.
+    /// Returns true if the owner is awake and was last seen on this core.
     pub fn is_awake_on(&self, core: u32) -> bool {
         self.core.load(Ordering::Relaxed) == core + 1 && self.awake.load(Ordering::Relaxed) != 0
     }
@@ -196,7 +196,7 @@ impl Doorbell {
         wait(self, seen, at_most);
     }
 
-    /// Whether the bell is no longer `seen`.
+    /// Returns true if the bell is no longer `seen`.
     pub fn has_rung(&self, seen: u32) -> bool {
         self.bell.load(Ordering::SeqCst) != seen
     }
@@ -299,7 +299,7 @@ impl Board {
         unsafe { self.map.at_checked(0) }
     }
 
-    /// Whether the agent found the asymmetric fence to work.
+    /// Returns true if the agent found the asymmetric fence to work.
     pub fn asymmetric(&self) -> bool {
         self.head().asymmetric.load(Ordering::Relaxed) != 0
     }
@@ -312,14 +312,15 @@ impl Board {
         (index < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index)) })
     }
 
-    /// Whether a core is there for all that those who are awake keep busy, so that spinning robs nobody.
+    /// Returns true if a core is there for all that those who are awake keep busy, so that spinning robs
+    /// nobody.
     #[inline]
     pub fn may_spin(&self) -> bool {
         let head = self.head();
         head.awake.load(Ordering::Relaxed) <= head.cores.load(Ordering::Relaxed)
     }
 
-    /// Whether one more could be awake and none would have to give way.
+    /// Returns true if one more could be awake and none would have to give way.
     pub fn has_spare_core(&self) -> bool {
         let head = self.head();
         head.awake.load(Ordering::Relaxed) < head.cores.load(Ordering::Relaxed)

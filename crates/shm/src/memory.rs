@@ -197,7 +197,7 @@ impl Mapping {
         self.len
     }
 
-    /// Whether nothing is mapped (never, but clippy asks).
+    /// Returns true if nothing is mapped (never, but clippy asks).
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

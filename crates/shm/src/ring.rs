@@ -130,13 +130,14 @@ impl RingWriter {
         self.taken_seen
     }
 
-    /// Whether a slot can be written for certain, as far as is known without a look at the reader's cursor.
+    /// Returns true if a slot can be written for certain, as far as is known without a look at the reader's
+    /// cursor.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.written - self.taken_seen + 1 < self.count as u64
     }
 
-    /// How many slots can be written before only the last one, kept for the jump, is left.
+    /// The number of slots that can be written before only the last one, kept for the jump, is left.
     #[inline]
     pub fn room(&mut self) -> usize {
         let used = self.written.wrapping_sub(self.taken_seen) as usize;
@@ -225,7 +226,7 @@ impl RingReader {
         unsafe { self.slots.add(self.next.index).as_ref() }
     }
 
-    /// Whether a slot is there to be read.
+    /// Returns true if a slot is there to be read.
     #[inline]
     pub fn ready(&self) -> bool {
         self.slot().stamp() == self.next.stamp

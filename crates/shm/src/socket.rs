@@ -84,7 +84,7 @@ pub trait Frames {
     fn receive(&mut self) -> Result<SocketFrame, ShmError>;
     /// The next frame if it is here already.
     fn try_receive(&mut self) -> Result<Option<SocketFrame>, ShmError>;
-    /// Whether the other side has closed, without waiting.
+    /// Returns true if the other side has closed, without waiting.
     fn is_gone(&self) -> bool;
 }
 

@@ -85,9 +85,9 @@ pub struct StatusPage {
     waits_detail: AtomicU64,
     /// The budget with which the send could go on, bytes.
     waits_needs: AtomicU64,
-    /// Whether the wait ends by itself.
+    /// True if the wait ends by itself.
     waits_timed: AtomicU64,
-    /// Whether the code may hold views of others' memory while it waits: 1 until it is known.
+    /// True if the code may hold views of others' memory while it waits: 1 until it is known.
     waits_holding: AtomicU64,
     /// Waits that have ended.
     wait_count: AtomicU64,
@@ -145,9 +145,9 @@ pub struct WaitRecord {
     pub what: AwaitedEvent,
     /// Since when, ns of CLOCK_MONOTONIC.
     pub since: u64,
-    /// Whether it ends by itself.
+    /// True if it ends by itself.
     pub timed: bool,
-    /// Whether the code may hold views of others' memory, which another thread of it could drop meanwhile.
+    /// True if the code may hold views of others' memory, which another thread of it could drop meanwhile.
     pub holding: bool,
 }
 

@@ -99,7 +99,7 @@ pub struct SteeringState {
     members: Vec<SteppedInstance>,
     changes: Vec<Change>,
     here: Option<Stand>,
-    /// Whether anybody has been at a gate.
+    /// True if anybody has been at a gate.
     begun: bool,
     /// There is nothing to be done for who comes to a time below this.
     wakes: f64,
@@ -144,7 +144,7 @@ impl SteeringState {
         self.reckon();
     }
 
-    /// Whether anybody has been at a gate.
+    /// Returns true if anybody has been at a gate.
     pub fn has_begun(&self) -> bool {
         self.begun
     }

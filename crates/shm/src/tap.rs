@@ -30,7 +30,7 @@ pub struct Note {
     pub next_timestamp: Option<f64>,
     /// Of a vector port.
     pub slot: Option<u32>,
-    /// How many messages the port had sent since the tap began, with this one.
+    /// The number of messages that the port had sent since the tap began, with this one.
     pub number: u64,
 }
 

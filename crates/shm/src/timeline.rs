@@ -65,7 +65,7 @@ impl Activity {
         Activity::ALL.into_iter().find(|&activity| activity as u64 == word & 0xff)
     }
 
-    /// Whether it is a wait.
+    /// Returns true if it is a wait.
     pub fn is_wait(self) -> bool {
         !matches!(self, Activity::Sends | Activity::Receives)
     }
@@ -282,7 +282,7 @@ pub struct TimelineInterval {
     pub end: u64,
     /// All that the endpoint had counted when it was over.
     pub sums: TimelineTotals,
-    /// How many before it were overwritten before they could be read.
+    /// The number of before that it were overwritten before they could be read.
     pub missed: u64,
 }
 

@@ -31,7 +31,7 @@ fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef
     endpoint.send(to, header.into(), &encoder.plan(value).unwrap())
 }
 
-/// Whether a channel ends with the next that is received on it.
+/// Returns true if a channel ends with the next that is received on it.
 fn next_is_end(endpoint: &mut Endpoint<Line>, channel: usize) -> bool {
     let (mut header, mut value) = (HeaderWords::default(), Value::None);
     endpoint.receive_to(channel, Some(now() + 60_000_000_000), &mut header, &mut value).unwrap();

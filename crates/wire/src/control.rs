@@ -21,7 +21,8 @@ pub const ENV_AGENT: &str = "LIGAMENT_AGENT";
 pub const ENV_INSTANCE: &str = "LIGAMENT_INSTANCE";
 /// Environment: the instance's token; the library takes it out, so that children do not inherit it.
 pub const ENV_TOKEN: &str = "LIGAMENT_TOKEN";
-/// How many MPI processes the instance has, if it was started with MPI: rank 0 speaks for all of them.
+/// The number of MPI processes that the instance has, if it was started with MPI: rank 0 speaks for all of
+/// them.
 pub const ENV_RANKS: &str = "LIGAMENT_RANKS";
 
 /// All that says which instance a process is: an instance gets its own, and what it starts gets none.
@@ -35,7 +36,7 @@ pub struct PortDeclaration {
     /// The operator's yMMSL name: `f_init`, `o_i`, `s`, `o_f`.
     #[n(1)]
     pub operator: String,
-    /// Whether it is a vector port (declared as `name[]`).
+    /// True if it is a vector port (declared as `name[]`).
     #[n(2)]
     pub vector: bool,
 }
@@ -59,7 +60,7 @@ pub enum Request {
         ports: Option<Vec<PortDeclaration>>,
         #[n(5)]
         language: String,
-        /// Whether the process can run all instances of its program (`run_light`).
+        /// True if the process can run all instances of its program (`run_light`).
         #[n(6)]
         light: bool,
     },
@@ -171,7 +172,7 @@ pub struct SteerableSetting {
     pub max: Option<ModelTime>,
     #[n(3)]
     pub unit: String,
-    /// Whether the code reads it once a pass, and not in each step.
+    /// True if the code reads it once a pass, and not in each step.
     #[n(4)]
     pub restart: bool,
 }
@@ -494,7 +495,7 @@ pub struct ChannelInfo {
     /// Which of `Welcome::filters` its messages pass through.
     #[n(10)]
     pub filters: Option<u32>,
-    /// Whether the run goes on if the instance at the other end ends before it is done.
+    /// True if the run goes on if the instance at the other end ends before it is done.
     #[n(11)]
     pub may_fail: Option<bool>,
 }
@@ -503,10 +504,10 @@ pub struct ChannelInfo {
 /// milestones. Most channels have none of this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct ChannelSteps {
-    /// How many numbers the path of the iteration has in which a message is sent.
+    /// The number of numbers that the path of the iteration has in which a message is sent.
     #[n(0)]
     pub depth: u8,
-    /// How many iterations, from the innermost on, let only their last message pass.
+    /// The number of iterations, that from the innermost on, let only their last message pass.
     #[n(1)]
     pub last: u8,
     /// For how many iterations, from the innermost on, a message is repeated at the receiver.
@@ -515,7 +516,7 @@ pub struct ChannelSteps {
     /// In which of these it comes once only and is empty then: a bit for each, the lowest for the outermost.
     #[n(3)]
     pub pads: u32,
-    /// Whether the sender says when iterations are over.
+    /// True if the sender says when iterations are over.
     #[n(4)]
     pub milestones: bool,
 }
@@ -524,18 +525,18 @@ impl ChannelSteps {
     /// More filters of a kind than this are refused, and deeper nesting too.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
-    /// How many numbers the path of an iteration has in which a message travels.
+    /// The number of numbers that the path of an iteration has in which a message travels.
     pub fn reduced(&self) -> usize {
         usize::from(self.depth.saturating_sub(self.last))
     }
 
-    /// How many it has in which one is received.
+    /// The number of path elements in which one is received.
     pub fn received(&self) -> usize {
         self.reduced() + usize::from(self.repeats)
     }
 
-    /// Whether what is received in this iteration is empty: it is not the first of one in which the message
-    /// comes once.
+    /// Returns true if what is received in this iteration is empty: it is not the first of one in which the
+    /// message comes once.
     pub fn is_padding(&self, iteration: &[u64]) -> bool {
         let repeats = usize::from(self.repeats).min(iteration.len());
         let repeated = &iteration[iteration.len() - repeats..];
@@ -644,7 +645,7 @@ pub struct Welcome {
     /// For a process that runs many instances; `ports` is empty then.
     #[n(10)]
     pub light: Option<Light>,
-    /// Whether the agent understands `Request::Used`; those before it do not say.
+    /// True if the agent understands `Request::Used`; those before it do not say.
     #[n(11)]
     pub hears_use: Option<bool>,
     /// Which of its instance's ranks it is, where these speak each for itself.
@@ -665,7 +666,7 @@ pub struct Rank {
     /// From 0 on.
     #[n(0)]
     pub number: u32,
-    /// How many there are.
+    /// Their number.
     #[n(1)]
     pub of: u32,
 }

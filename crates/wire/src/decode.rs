@@ -207,7 +207,7 @@ struct TreeReader<'b> {
     parts: Spans,
     unread: usize,
     part_bytes: &'b Bytes,
-    /// How many more items may come.
+    /// The number of more items that may come.
     items: u64,
     limits: &'b Limits,
 }

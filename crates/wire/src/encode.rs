@@ -199,7 +199,7 @@ impl<'a> EncodingPlan<'_, 'a> {
         self.body_len
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[inline]
     pub fn parts(&self) -> u16 {
         self.parts.as_slice().len() as u16

@@ -9,7 +9,7 @@ errors! {
     pub enum WireError {
         /// Fewer bytes than a header has.
         HeaderShort {
-            /// How many there were.
+            /// Their number.
             found: usize,
         } => MALFORMED_DATA, "message header: {found} bytes where 64 are needed; the message is cut short";
         /// The header's version is not ours.

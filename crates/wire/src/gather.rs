@@ -72,7 +72,8 @@ pub(crate) fn check_names(names: &[String], ndim: usize) -> Result<(), WireError
     Ok(())
 }
 
-/// Whether all elements lie within `len` bytes when element 0 is at `offset`. The shape has been checked.
+/// Returns true if all elements lie within `len` bytes when element 0 is at `offset`. The shape has been
+/// checked.
 pub(crate) fn check_span(
     dtype: DType,
     shape: &[u64],

@@ -129,7 +129,7 @@ impl MessageKind {
 pub struct Header {
     /// What the message is for.
     pub kind: MessageKind,
-    /// Whether the body is compressed.
+    /// True if the body is compressed.
     pub compressed: bool,
     /// The carrier's flags, within [`flags::CARRIER`]; other bits are not written.
     pub carrier_flags: u16,
@@ -152,7 +152,7 @@ pub struct Header {
     pub overlay: u32,
     /// Checkpoint epoch.
     pub epoch: u16,
-    /// How many parts follow the tree.
+    /// The number of parts that follow the tree.
     pub parts: u16,
     /// Bytes of the body, below 2⁵⁶.
     pub body_len: u64,
@@ -293,9 +293,9 @@ impl HeaderWords {
         Header::decode(&self.0).map(|_| ())
     }
 
-    /// Whether this is message `sequence` of conduit `conduit`, a value, sent under no settings overlay and in
-    /// no checkpoint epoch, with no flag but that it has a next timestamp and where it stands. This is the
-    /// commonest header, and needs no further check.
+    /// Returns true if this is message `sequence` of conduit `conduit`, a value, sent under no settings overlay
+    /// and in no checkpoint epoch, with no flag but that it has a next timestamp and where it stands. This is
+    /// the commonest header, and needs no further check.
     #[inline]
     pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
         let known = u64::from(flags::HAS_NEXT | flags::PLACED | flags::AS_BEFORE) << 16;
@@ -316,25 +316,25 @@ impl HeaderWords {
         (self.0[0] >> 8) as u8
     }
 
-    /// Whether this is a value that a simulation sent.
+    /// Returns true if this is a value that a simulation sent.
     #[inline]
     pub fn is_data(&self) -> bool {
         self.kind_code() == MessageKind::Data.code()
     }
 
-    /// Whether this is the end of a conduit.
+    /// Returns true if this is the end of a conduit.
     #[inline]
     pub fn is_end(&self) -> bool {
         self.kind_code() == MessageKind::End.code()
     }
 
-    /// Whether this says for which slot of a resizable port the messages that follow are.
+    /// Returns true if this says for which slot of a resizable port the messages that follow are.
     #[inline]
     pub fn is_slot(&self) -> bool {
         self.kind_code() == MessageKind::Slot.code()
     }
 
-    /// Whether this says that an iteration is over.
+    /// Returns true if this says that an iteration is over.
     #[inline]
     pub fn is_milestone(&self) -> bool {
         self.kind_code() == MessageKind::Milestone.code()
@@ -395,7 +395,7 @@ impl HeaderWords {
         self.0[6] = self.0[6] & !0xffff_ffff | u64::from(overlay);
     }
 
-    /// How many parts follow the tree.
+    /// The number of parts that follow the tree.
     #[inline]
     pub fn parts(&self) -> u16 {
         (self.0[6] >> 48) as u16
@@ -407,7 +407,7 @@ impl HeaderWords {
         self.0[7] & (MAX_BODY - 1)
     }
 
-    /// Whether the message has no body at all, nowhere.
+    /// Returns true if the message has no body at all, nowhere.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.body_len() == 0 && self.parts() == 0 && self.flags() & flags::PLACED == 0

@@ -108,7 +108,7 @@ impl<'h> CheckedBody<'h> {
         entry(self.table, part + 1).expect("the caller has compared the part's number with their count")
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn parts(&self) -> usize {
         self.table.len() / 8 - 1
     }

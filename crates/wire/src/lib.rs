@@ -33,7 +33,7 @@ pub use number::{rank_name, rank_parts, DomainId, EndpointId, InstanceId, RankId
 pub use sys::{Bytes, Keeper};
 pub use value::{Array, ArrayKind, ArrayMeta, ArrayOrder, DType, Element, SettingValue, Value, MAX_DIMS};
 
-/// How many lists, maps and settings may stand around one value.
+/// The number of lists, maps and settings may stand around one value.
 pub const MAX_DEPTH: usize = 64;
 
 /// Tree tag of a complex number: `[re, im]`.

@@ -116,7 +116,7 @@ impl Ranks {
         ranks
     }
 
-    /// How many there are in all.
+    /// Their number in all.
     pub fn count(&self) -> usize {
         self.instances.len()
     }
@@ -147,7 +147,7 @@ impl Ranks {
         (self.leader(instance).index()..end).map(RankId::at)
     }
 
-    /// Whether it is the only one of its instance.
+    /// Returns true if it is the only one of its instance.
     pub fn speaks_for_all(&self, rank: RankId) -> bool {
         self.of(self.instance(rank)).nth(1).is_none()
     }

@@ -23,7 +23,7 @@ pub struct TapSelection {
     /// Every so many-th element along each axis that is left; 0 and 1 mean all.
     #[n(2)]
     pub thin: u64,
-    /// How many bars of a histogram; 0 for the elements themselves.
+    /// The number of bars of a histogram; 0 for the elements themselves.
     #[n(3)]
     pub bars: u32,
 }
@@ -77,12 +77,12 @@ pub struct ArrayPart {
 }
 
 impl TapSelection {
-    /// Whether it is the value as it is.
+    /// Returns true if it is the value as it is.
     pub fn is_all(&self) -> bool {
         self.keys.is_empty() && self.takes_all() && self.bars == 0
     }
 
-    /// Whether of an array nothing is left out.
+    /// Returns true if of an array nothing is left out.
     pub fn takes_all(&self) -> bool {
         self.cuts.is_empty() && self.thin <= 1
     }
@@ -181,8 +181,9 @@ impl TapOutcome {
     }
 }
 
-/// How many elements of an array a histogram has, in which range, and how many in each of its bars, which are
-/// equally wide. Elements that are not finite stand for themselves; of complex ones it is the absolute value.
+/// The number of elements of an array that a histogram has, in which range, and how many in each of its bars,
+/// which are equally wide. Elements that are not finite stand for themselves; of complex ones it is the
+/// absolute value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     /// The least and the greatest of them; none if there is no finite one.

@@ -70,12 +70,12 @@ impl TimeSeries {
         again
     }
 
-    /// Whether two times are one.
+    /// Returns true if two times are one.
     pub fn is_same(&self, one: f64, other: f64) -> bool {
         (one - other).abs() <= self.slack(one, other) || one == other
     }
 
-    /// Whether a time is earlier than another, and not the same.
+    /// Returns true if a time is earlier than another, and not the same.
     pub fn is_before(&self, one: f64, other: f64) -> bool {
         one < other && !self.is_same(one, other)
     }
@@ -92,7 +92,7 @@ impl TimeSeries {
     }
 }
 
-/// Whether a time is earlier than another, and not the same; no step is known.
+/// Returns true if a time is earlier than another, and not the same; no step is known.
 #[inline]
 pub fn is_before(one: f64, other: f64) -> bool {
     one < other && TimeSeries::default().is_before(one, other)

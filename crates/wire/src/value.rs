@@ -252,13 +252,13 @@ impl ArrayKind {
         self.order
     }
 
-    /// How many bytes the elements take.
+    /// The number of bytes that the elements take.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether an array of this type, shape and order is of this kind.
+    /// Returns true if an array of this type, shape and order is of this kind.
     #[inline(always)]
     pub fn is(&self, dtype: DType, shape: &[u64], order: ArrayOrder) -> bool {
         // Not as slices: a call to compare a few words would cost more than they do.
@@ -394,7 +394,7 @@ impl Array {
         &self.shape
     }
 
-    /// How many dimensions.
+    /// The number of dimensions.
     #[inline]
     pub fn ndim(&self) -> usize {
         usize::from(self.ndim)
@@ -406,7 +406,7 @@ impl Array {
         self.order
     }
 
-    /// How many elements.
+    /// The number of elements.
     pub fn len(&self) -> u64 {
         // An extent of 0 first, since the others may then be anything.
         if self.shape().contains(&0) {
@@ -415,7 +415,7 @@ impl Array {
         self.shape().iter().product()
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

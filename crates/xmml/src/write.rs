@@ -6,7 +6,7 @@ use ligament_model::{Operator, Problem};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Whether model files have scales. Until they do, these are written as comments.
+/// True if model files have scales. Until they do, these are written as comments.
 const SCALES_ARE_READ: bool = true;
 
 /// Writes a model file. What it cannot have is noted.

@@ -46,7 +46,7 @@ pub struct Agent {
     doom: Option<(AgentOrder, Vec<u64>)>,
     /// Frames that an instance's socket had no room for.
     clogged: Vec<VecDeque<SocketFrame>>,
-    /// Whether the instance's connection was accepted, and is to be closed once all is sent.
+    /// True if the instance's connection was accepted, and is to be closed once all is sent.
     accepted: Vec<bool>,
     closing: Vec<bool>,
     missing: Vec<bool>,

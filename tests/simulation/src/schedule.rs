@@ -36,7 +36,7 @@ pub struct Account {
     pub troubles: usize,
     /// How often a budget grew.
     pub grown: usize,
-    /// How many instances had several ranks.
+    /// The number of instances that had several ranks.
     pub ranks: usize,
     /// How often an instance slept for as long as it wanted.
     pub slept_out: u64,
@@ -255,7 +255,7 @@ impl Director<'_> {
         }
     }
 
-    /// Whether an instance's process is stopped. Who is to end is continued.
+    /// Returns true if an instance's process is stopped. Who is to end is continued.
     fn is_stopped(&self, who: u32) -> bool {
         let (from, until) = self.script.manners[who as usize].stopped;
         let shared = self.lock();

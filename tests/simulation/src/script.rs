@@ -77,9 +77,9 @@ pub struct Manners {
     pub interrupted: u64,
     /// From when to when its process is stopped, as by SIGSTOP, ns.
     pub stopped: (u64, u64),
-    /// Whether its process has other threads, which might drop views.
+    /// True if its process has other threads, which might drop views.
     pub threads: bool,
-    /// Whether its ordinary messages take the general way as well.
+    /// True if its ordinary messages take the general way as well.
     pub generally: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct Script {
     pub troubles: Vec<InjectedFault>,
     /// Processors that the instances may use.
     pub cores: u32,
-    /// Whether memory is so short that a sender may get none.
+    /// True if memory is so short that a sender may get none.
     pub short_of_memory: bool,
     /// Who must come to wait for ever, if nothing else goes wrong.
     pub truth: Truth,

@@ -94,9 +94,9 @@ pub struct Shared {
     pub down: Vec<VecDeque<SocketFrame>>,
     /// How often each instance has done something that one who waits for ever cannot do.
     pub moved: Vec<u64>,
-    /// Whether the agent has closed each instance's connection.
+    /// True if the agent has closed each instance's connection.
     pub closed: Vec<bool>,
-    /// Whether the agent has begun to end the run, or is no more.
+    /// True if the agent has begun to end the run, or is no more.
     pub ending: bool,
     pub agent_gone: bool,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -261,7 +261,7 @@ impl Actor {
         Box::new(move || shared.lock().expect("nobody hands over with it").random.percent(percent))
     }
 
-    /// Whether what was just found had been there while it slept out its time.
+    /// Returns true if what was just found had been there while it slept out its time.
     pub fn was_untold(&self) -> bool {
         self.untold.replace(false)
     }

@@ -91,7 +91,7 @@ struct Process {
     up: VecDeque<Up>,
     down: VecDeque<(Steer, Vec<u32>)>,
     cut_until: u64,
-    /// How many of these its agent has passed on already: a cut of the agent's line does not keep them.
+    /// The number of these that its agent has passed on already: a cut of the agent's line does not keep them.
     told: usize,
     /// What its agent knows: whom each change concerns that was not made yet, and whether the process has
     /// ended.
@@ -455,7 +455,7 @@ impl World {
         process.up.push_back(Up::Finished);
     }
 
-    /// Whether exactly those changes are in force that were agreed on for this time or an earlier one.
+    /// Returns true if exactly those changes are in force that were agreed on for this time or an earlier one.
     fn check(&mut self, rank: RankId, gate: Gate, time: f64, made: &[u64]) {
         let due: Vec<u64> = (self.proposed.iter())
             .filter(|(change, (matter, ranks))| {

@@ -32,7 +32,7 @@ impl Truth {
         Truth { waits, knots }
     }
 
-    /// Whether every instance comes to its end.
+    /// Returns true if every instance comes to its end.
     pub fn ends(&self) -> bool {
         self.waits.iter().all(Option::is_none)
     }

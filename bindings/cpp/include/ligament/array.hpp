@@ -38,7 +38,7 @@ template <class T>
 constexpr bool is_character = std::is_same_v<T, char> || std::is_same_v<T, wchar_t> ||
                               std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 
-// Whether T can be an array's element: bool, integers, float, double, complex of these two; no characters.
+// True if T can be an array's element: bool, integers, float, double, complex of these two; no characters.
 template <class T>
 constexpr bool is_element = (std::is_integral_v<T> && !is_character<T>) || std::is_same_v<T, float> ||
                             std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>> ||
@@ -183,7 +183,7 @@ public:
         }
     }
 
-    // How many elements.
+    // The number of elements.
     std::size_t size() const noexcept { return static_cast<std::size_t>(view_.length); }
     bool empty() const noexcept { return view_.length == 0; }
     std::size_t ndim() const noexcept { return view_.ndim; }
@@ -194,7 +194,7 @@ public:
         return static_cast<std::size_t>(view_.shape[dimension]);
     }
     Order order() const noexcept { return static_cast<Order>(view_.order); }
-    // Whether the elements lie next to each other.
+    // True if the elements lie next to each other.
     bool contiguous() const noexcept { return view_.contiguous; }
     // Bytes from one element to the next along a dimension.
     std::int64_t stride(std::size_t dimension) const { return view_.strides[dimension]; }

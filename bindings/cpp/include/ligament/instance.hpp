@@ -57,8 +57,8 @@ constexpr Flags operator|(Flags a, Flags b) {
     return static_cast<Flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
 
-// How many processes an instance is, and how many threads each of them has; 0 if that is not said. It is kept,
-// and changes nothing yet: one of the processes joins the run, for all of them.
+// The number of processes that an instance is, and how many threads each of them has; 0 if that is not said. It
+// is kept, and changes nothing yet: one of the processes joins the run, for all of them.
 struct Parallelism {
     std::uint32_t ranks = 0;
     std::uint32_t threads = 0;
@@ -119,7 +119,7 @@ namespace detail {
 struct Light;
 
 
-// Whether T has elements that lie next to each other and can be sent as an array of one dimension.
+// True if T has elements that lie next to each other and can be sent as an array of one dimension.
 template <class T, class = void>
 struct Sequence : std::false_type {};
 template <class T>
@@ -183,7 +183,7 @@ public:
     std::uint32_t ranks() const { return lig_instance_ranks(handle_.get()); }
     std::string run_name() const { return lig_run_name(handle_.get()); }
 
-    // Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When
+    // True to go through the execution loop (again): waits for a message on each connected F_INIT port. When
     // it says no, the instance is over.
     bool reuse_instance() {
         bool again;
@@ -224,7 +224,7 @@ public:
     }
     bool is_connected(Name port) const { return about<bool>(lig_is_connected, port); }
     bool is_vector_port(Name port) const { return about<bool>(lig_is_vector_port, port); }
-    // Whether set_port_length can set the number of the port's slots: of vector ports that are joined to vector
+    // True if set_port_length can set the number of the port's slots: of vector ports that are joined to vector
     // ports, not to the instances of a component.
     bool is_resizable(Name port) const { return about<bool>(lig_is_resizable, port); }
     // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each
@@ -232,8 +232,8 @@ public:
     void set_port_length(Name port, std::size_t length) {
         detail::call(lig_set_port_length, handle_.get(), port.text, length);
     }
-    // How many slots a vector port has; for a resizable port that receives, as many as came with the message
-    // that was received last.
+    // The number of slots that a vector port has; for a resizable port that receives, as many as came with the
+    // message that was received last.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
     // A setting as T: bool, an integer (which must fit), double or float, std::string,
@@ -423,7 +423,7 @@ public:
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
     }
 
-    // Whether a receive would return at once, also because the conduit has ended.
+    // True if a receive would return at once, also because the conduit has ended.
     bool poll(Name port, Slot slot = {}) {
         const lig_receive_options options = receive_options(slot);
         bool ready;

@@ -112,7 +112,7 @@ public:
         send(port, ArrayRef<const T>(elements.begin(), {elements.size()}), slot);
     }
 
-    // How many slots a vector port has.
+    // The number of slots that a vector port has.
     std::size_t slots(const std::string &port) const { return instance_.get_port_length(port); }
     // The times of what is sent.
     const Times &times() const noexcept { return times_; }

@@ -37,13 +37,13 @@ public:
     // This rank.
     int rank() const noexcept { return ranks_->rank; }
 
-    // Whether to go through the execution loop (again).
+    // True to go through the execution loop (again).
     bool reuse_instance() {
         enter(LIG_MPI_REUSE);
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->reuse_instance(); }).again != 0;
     }
 
-    // Whether settings have changed, as ligament::Instance::steer says it, and the same on all ranks. The time
+    // True if settings have changed, as ligament::Instance::steer says it, and the same on all ranks. The time
     // is rank 0's. Rank 0 reads the settings again, and tells the others what they need of them.
     bool steer(double time) {
         enter(LIG_MPI_STEER);

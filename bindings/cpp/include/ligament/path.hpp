@@ -16,11 +16,11 @@ namespace ligament {
 struct PathOptions {
     // Connections, 1 to 256: the opening end says how many; 0: as many as the link needs.
     std::uint32_t streams = 0;
-    // Whether messages are encrypted. Both ends prove that they hold the key in either case.
+    // True if messages are encrypted. Both ends prove that they hold the key in either case.
     bool encrypt = true;
-    // Whether large messages are compressed where that makes them arrive sooner.
+    // True if large messages are compressed where that makes them arrive sooner.
     bool compress = true;
-    // How many bytes may be sent and not yet be received there (64 MiB).
+    // The number of bytes that may be sent and not yet be received there (64 MiB).
     std::uint64_t window = 0;
     // The longest message that is accepted, bytes (1 TiB).
     std::uint64_t longest = 0;
@@ -129,7 +129,7 @@ public:
         detail::call(lig_path_ireceive, handle(), &request.number);
         return request;
     }
-    // Whether a request is done.
+    // True if a request is done.
     bool test(const Request &request) const {
         bool done;
         detail::call(lig_path_test, handle(), request.number, &done);

@@ -12,7 +12,7 @@ public:
     virtual ~Submodel() = default;
     // F_INIT: sets the state, from messages where there are any.
     virtual void initialise(Instance &instance) = 0;
-    // Whether this pass is over; asked before each step.
+    // True if this pass is over; asked before each step.
     virtual bool is_done() = 0;
     // O_I: shows the state to others.
     virtual void observe(Instance &instance) = 0;

@@ -121,7 +121,7 @@ public:
         }
     }
 
-    // How many items a list or map has.
+    // The number of items that a list or map has.
     std::size_t size() const { return get<std::size_t>(lig_value_count); }
 
     // An item of a list, or the value of an entry of a map, by number.

@@ -101,7 +101,7 @@ module ligament_instances
    end interface
 
    abstract interface
-      ! Whether to give up waiting.
+      ! True to give up waiting.
       function ligament_interrupt_check(user) bind(c) result(give_up)
          import
          type(c_ptr), value :: user
@@ -233,7 +233,7 @@ contains
       call lf_free(self%key)
    end subroutine
 
-   ! Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When
+   ! True to go through the execution loop (again): waits for a message on each connected F_INIT port. When
    ! it says no, the instance is over.
    logical function reuse_instance(self, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
@@ -345,7 +345,7 @@ contains
       instance_rank = lf_rank(self%key, .false._c_bool)
    end function
 
-   ! How many ranks of its instance speak for themselves: 1 where the model has no word of them.
+   ! The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
    integer function instance_ranks(self)
       class(ligament_instance), intent(in) :: self
       instance_ranks = lf_rank(self%key, .true._c_bool)

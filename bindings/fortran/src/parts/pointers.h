@@ -48,7 +48,7 @@ static lig_status expect(const lig_message *message, const lig_value *value, lig
     return fail(status, "%.950s%s", text, signed_apart(view->dtype, dtype));
 }
 
-// Whether all truth values are 0 or 1, as Fortran has them; in C anything else than 0 is true, too.
+// True if all truth values are 0 or 1, as Fortran has them; in C anything else than 0 is true, too.
 static bool are_plain(const lig_array_view *view) {
     if (!view->contiguous) return true;
     const unsigned char *bytes = view->data;
@@ -57,7 +57,7 @@ static bool are_plain(const lig_array_view *view) {
     return seen <= 1;
 }
 
-// Whether a message's own value is such an array: nothing needs to be said then of what was expected.
+// True if a message's own value is such an array: nothing needs to be said then of what was expected.
 static bool is_as_expected(const lf_ref *ref, lig_dtype dtype, int rank, lig_array_view *view) {
     const lig_message *message = ref->edition == -1 ? message_of(ref) : NULL;
     return message != NULL && lig_message_array(message, view, NULL) == LIG_OK && view->dtype == dtype &&

@@ -278,7 +278,7 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! How many dimensions an array has.
+   ! The number of dimensions that an array has.
    integer function value_rank(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -349,7 +349,7 @@ contains
 
    ! ---- lists and maps
 
-   ! How many items a list or a map has.
+   ! The number of items that a list or a map has.
    integer(int64) function value_count(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -393,7 +393,7 @@ contains
       call settle(lf_find(self%ref, key, len(key, c_size_t), .true._c_bool, find%ref), ierr, errmsg)
    end function
 
-   ! Whether a map has a key.
+   ! True if a map has a key.
    logical function has(self, key, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       character(len=*), intent(in) :: key

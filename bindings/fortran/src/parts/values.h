@@ -63,7 +63,7 @@ lig_status lf_copy(const lf_ref *ref, lf_ref *made) {
     return give(status, value, made);
 }
 
-// Whether a value was built itself, so that it can be changed and put into another one.
+// True if a value was built itself, so that it can be changed and put into another one.
 static bool is_built(const lf_ref *ref) {
     Entry *entry = entry_of(ref->key);
     return entry != NULL && ref->edition < 0 && atomic_load(&entry->thing) == (void *)(uintptr_t)ref->value;

@@ -28,7 +28,7 @@ pub struct Question {
     pub machines: Vec<u32>,
     /// The machine of each instance, if that is decided.
     pub placement: Option<Vec<u32>>,
-    /// Whether one and more cores are to be compared, too.
+    /// True if one and more cores are to be compared, too.
     pub speed_up: bool,
 }
 

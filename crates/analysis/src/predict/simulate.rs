@@ -101,7 +101,7 @@ struct Player<'a> {
     observe: Vec<u32>,
     last: Vec<u32>,
     phase: PlayerPhase,
-    /// Whether it computes, and what the work was.
+    /// True if it computes, and what the work was.
     computes: Option<(f64, f64)>,
     wakes: Wakes,
     /// Within the phase: which channel, and how many of its messages are done.
@@ -188,7 +188,7 @@ pub(super) fn simulate(
     })
 }
 
-/// How many messages are sent by the end of an operation, the first of all having number 0: early.
+/// The number of messages that are sent by the end of an operation, the first of all having number 0: early.
 fn sent_by(operation: u64, rate: f64) -> u64 {
     ((operation + 1) as f64 * rate - ROUNDING).ceil().max(0.0) as u64
 }
@@ -198,7 +198,7 @@ fn received_by(operation: u64, rate: f64) -> u64 {
     ((operation + 1) as f64 * rate + ROUNDING).floor().max(0.0) as u64
 }
 
-/// How many of them in this operation.
+/// The number of them in this operation.
 fn in_this(operation: u64, rate: f64, by: fn(u64, f64) -> u64) -> u64 {
     let before = operation.checked_sub(1).map_or(0, |before| by(before, rate));
     by(operation, rate).saturating_sub(before)
@@ -548,7 +548,7 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// Whether one that has waited for a message must first come to a processor, which begins by this.
+    /// Returns true if one that has waited for a message must first come to a processor, which begins by this.
     fn wakes_up(&mut self, who: u32, number: u32) -> bool {
         let work = self.pipes[number as usize].switch;
         let player = &mut self.players[who as usize];

@@ -70,7 +70,7 @@ impl<C: Custodian> Logic<C> {
 }
 
 impl<C: Custodian> EndpointSide<C> {
-    /// Whether the sender of a channel may be waiting for credit, judging by what was reported to it.
+    /// Returns true if the sender of a channel may be waiting for credit, judging by what was reported to it.
     fn may_wait(&self, channel: usize) -> bool {
         let (sent, _) = self.endpoint.progress(channel);
         let In { told, largest, .. } = &self.ins[channel];
@@ -78,7 +78,7 @@ impl<C: Custodian> EndpointSide<C> {
         outstanding > 0 && (outstanding > budget / 2 || outstanding + largest > budget)
     }
 
-    /// Whether the carrier must be woken when a receiver returns credit or releases memory.
+    /// Returns true if the carrier must be woken when a receiver returns credit or releases memory.
     pub(super) fn wants_credit(&self) -> bool {
         !self.pending.is_empty() || self.live.iter().any(|&channel| self.may_wait(channel))
     }
@@ -102,7 +102,7 @@ impl<C: Custodian> EndpointSide<C> {
         }
     }
 
-    /// Whether there is nothing to take in, to publish or to report.
+    /// Returns true if there is nothing to take in, to publish or to report.
     pub(super) fn is_quiet(&self) -> bool {
         let told = |&channel: &usize| self.endpoint.progress(channel).1 <= self.ins[channel].told;
         !self.endpoint.stirs() && self.pending.is_empty() && self.live.iter().all(told)

@@ -48,7 +48,7 @@ enum PendingPublication {
     Message {
         header: HeaderWords,
         memory: AssemblyMemory,
-        /// How many bytes of the body went in pieces.
+        /// The number of bytes of the body that went in pieces.
         at: u64,
     },
     /// A settings overlay, by its number here.

@@ -38,7 +38,7 @@ struct EndpointSide<C> {
     pending: BTreeSet<usize>,
     live: BTreeSet<usize>,
     overlays: Overlays,
-    /// How many endpoints here are known to have ended.
+    /// The number of endpoints here that are known to have ended.
     ended: usize,
     /// Blocks of senders were released since the senders were last told.
     released: bool,
@@ -48,7 +48,7 @@ struct EndpointSide<C> {
     arrived: Vec<u32>,
 }
 
-/// Whether the carrier is an endpoint.
+/// True if the carrier is an endpoint.
 enum CarrierStage<C> {
     /// Not yet: messages for instances here wait, by domain and conduit.
     Before(Vec<(DomainId, u32, AssemblyMemory)>),
@@ -207,8 +207,8 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.stirs()
     }
 
-    /// Whether others ring the doorbell for credit, too. Credit that came before they did so must be looked
-    /// for.
+    /// Returns true if others ring the doorbell for credit, too. Credit that came before they did so must be
+    /// looked for.
     pub fn heeds_credit(&self) -> bool {
         self.lies_for & FOR_CREDIT != 0
     }

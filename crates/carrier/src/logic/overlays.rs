@@ -18,7 +18,7 @@ pub(super) struct Overlays {
 }
 
 impl Overlays {
-    /// Whether an overlay must be sent on a channel to elsewhere; it then counts as sent.
+    /// Returns true if an overlay must be sent on a channel to elsewhere; it then counts as sent.
     pub fn is_news(&mut self, channel: usize, number: u32) -> bool {
         self.told.insert((channel, number))
     }

@@ -35,7 +35,7 @@ impl Scissors {
         }
     }
 
-    /// How many frames are under way.
+    /// The number of frames that are under way.
     pub fn under_way(&self) -> usize {
         self.0.iter().map(|cable| cable.lock().unwrap().queues.iter().map(VecDeque::len).sum::<usize>()).sum()
     }

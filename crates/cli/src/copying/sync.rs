@@ -92,7 +92,8 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     go_on(arguments, &far, &theirs, &ours)
 }
 
-/// Whether a path names nothing below where it begins, or leads out of it again: `.`, `~`, `/`, `..`, `a/..`.
+/// Returns true if a path names nothing below where it begins, or leads out of it again: `.`, `~`, `/`, `..`,
+/// `a/..`.
 fn is_no_directory_of_its_own(path: &std::path::Path) -> bool {
     use std::path::Component;
     let last = path.components().next_back();

@@ -296,7 +296,7 @@ impl<'a> GraphPicture<'a> {
     }
 }
 
-/// Whether an arrow begins, and ends, at the right side of its box.
+/// Returns true if an arrow begins, and ends, at the right side of its box.
 fn sides(layout: &Layout, link: &TopologyLink) -> (bool, bool) {
     let column = |end: LinkEnd| layout.nodes[end.node].column;
     let (from, to) = (column(link.from), column(link.to));

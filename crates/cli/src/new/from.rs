@@ -144,7 +144,7 @@ fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
     fault!(STARTER_NOT_MADE, "{} has {}; nothing is made", from.display(), crate::check::count(count, "error"))
 }
 
-/// Whether a program is Ligament's own, such as `ligament study`: it stays as it is.
+/// Returns true if a program is Ligament's own, such as `ligament study`: it stays as it is.
 fn is_of_ligament(program: &Program) -> bool {
     let executable = program.executable.as_deref().map(Path::new);
     executable.and_then(Path::file_name).is_some_and(|name| name == "ligament")

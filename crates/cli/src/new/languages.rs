@@ -66,7 +66,7 @@ pub(super) struct Code {
     pub name: String,
     pub role: Role,
     pub language: Language,
-    /// Whether it is an MPI program, as which not every language can be had.
+    /// True if it is an MPI program, as which not every language can be had.
     pub mpi: bool,
 }
 

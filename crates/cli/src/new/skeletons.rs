@@ -11,7 +11,7 @@ use std::fmt::Write;
 pub(super) struct SkeletonPort {
     pub name: String,
     pub operator: Operator,
-    /// Whether it has slots.
+    /// True if it has slots.
     pub vector: bool,
 }
 

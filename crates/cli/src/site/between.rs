@@ -142,7 +142,7 @@ enum Reach {
     Jump,
 }
 
-/// Whether one site reaches the other.
+/// True if one site reaches the other.
 struct ReachAttempt {
     /// Who dials whom, by their places among the two.
     from: usize,

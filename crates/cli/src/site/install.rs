@@ -78,7 +78,7 @@ struct SiteState {
     before: Option<(String, String)>,
     /// What `ligament` is in the path of a login.
     in_path: Option<String>,
-    /// Whether it got its name.
+    /// True if it got its name.
     done: bool,
 }
 

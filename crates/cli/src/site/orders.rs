@@ -50,7 +50,7 @@ pub(super) enum EndReply {
     Ready { version: u32, host: String },
     /// It listens there.
     Listens { at: Vec<String> },
-    /// Whether the path has come up.
+    /// True if the path has come up.
     Opened { reached: bool },
     /// How long they took to and fro (seconds).
     Pinged { round_trips: Vec<f64> },

@@ -33,7 +33,7 @@ pub(super) struct Across<'p> {
     told: Option<Receiver<(usize, JobEvent)>>,
     news: Vec<String>,
     lost: Vec<(DomainId, Fault)>,
-    /// Whether the agents have been told the end of the run by its head.
+    /// True if the agents have been told the end of the run by its head.
     pub in_order: bool,
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     pub wait: Duration,
-    /// How many times each job gives its nodes back and queues again.
+    /// The number of times that each job gives its nodes back and queues again.
     pub again: u32,
 }
 
@@ -61,7 +61,7 @@ impl JobWait {
         JobWait { jobs: sites.into_iter().map(one).collect(), patience, begun: false }
     }
 
-    /// Whether all have come together.
+    /// Returns true if all have come together.
     pub fn have_begun(&self) -> bool {
         self.begun
     }

@@ -55,7 +55,7 @@ pub(super) struct JobKeeper {
     /// Its directory there; whole.
     place: String,
     pub job: String,
-    /// Whether its agents may begin.
+    /// True if its agents may begin.
     begun: bool,
     over: bool,
     cancelled: bool,

@@ -47,7 +47,7 @@ pub(crate) struct SitesOptions {
     /// [default: 30min, or half of the shortest job's time if that is less].
     #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds)]
     pub wait_for_others: Option<Duration>,
-    /// How many times a job that has waited so long queues again; then the run ends [default: 2].
+    /// The number of times that a job that has waited so long queues again; then the run ends [default: 2].
     #[arg(long, value_name = "N")]
     pub queue_again: Option<u32>,
     #[command(flatten)]
@@ -271,7 +271,7 @@ fn way(arguments: &Submit, parts: &[SiteShare]) -> Result<Option<Arc<Route>>, Fa
     own.way(&meeting, true)
 }
 
-/// Whether the head will be met at its relays: it meets itself there, before anything waits in a queue.
+/// Returns true if the head will be met at its relays: it meets itself there, before anything waits in a queue.
 fn meets_itself(way: &Route) -> Result<(), Fault> {
     let stations = way.stations().to_vec();
     let Some(last) = stations.last().filter(|_| !way.has_gate()) else { return Ok(()) };

@@ -23,7 +23,7 @@ struct TimelineOfRun {
     run: RunDirectory,
     record: RunRecord,
     timeline: RunTimeline,
-    /// Whether the run is under way, and the timeline is of this moment.
+    /// True if the run is under way, and the timeline is of this moment.
     live: bool,
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
     crate::DONE
 }
 
-/// How many rows there are if all are shown.
+/// The number of rows if all are shown.
 fn count(timeline: &RunTimeline) -> usize {
     match timeline.lanes.len() {
         n if n <= MAX_SEPARATE_INSTANCES => n,

@@ -89,7 +89,7 @@ impl NpyReader {
         Ok(NpyReader { path, dtype, shape, order, file })
     }
 
-    /// How many elements each part along the first axis has.
+    /// The number of elements that each part along the first axis has.
     fn of_row(&self) -> u64 {
         self.shape.iter().skip(1).product()
     }

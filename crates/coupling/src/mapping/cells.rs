@@ -241,7 +241,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Whether a cell has no length, area or volume beside the lengths of its edges.
+/// Returns true if a cell has no length, area or volume beside the lengths of its edges.
 fn is_flat(points: &[Point], cell: &Cell) -> bool {
     let edge = |i: usize| minus(&points[cell.corners[i] as usize], &points[cell.corners[0] as usize]);
     let length = |i: usize| dot(&edge(i), &edge(i)).sqrt();

@@ -18,7 +18,7 @@ use ligament_filters::sums;
 /// A point. What has fewer coordinates has zeros behind them.
 pub type Point = [f64; 3];
 
-/// Whether values or sums stay the same.
+/// True if values or sums stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
     Consistent,
@@ -83,12 +83,12 @@ impl Weights {
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
-    /// How many points the source has.
+    /// The number of points that the source has.
     pub fn sources(&self) -> usize {
         self.from
     }
 
-    /// How many points the target has.
+    /// The number of points that the target has.
     pub fn targets(&self) -> usize {
         self.to
     }

@@ -49,7 +49,7 @@ pub(crate) struct Csv {
 }
 
 struct CsvColumns {
-    /// How many there are.
+    /// Their number.
     all: usize,
     time: usize,
     values: Vec<usize>,

@@ -34,7 +34,7 @@ struct InstanceStatus {
     lacks: Option<MissingItem>,
     /// How long its functions have run in all, ns.
     spent: u64,
-    /// Whether its row shows that it waits.
+    /// True if its row shows that it waits.
     shown: bool,
     over: bool,
     /// Channels on which it has sent more than their budgets allow.
@@ -66,7 +66,7 @@ pub(super) struct Hub {
     overlays: Vec<Arc<Value>>,
     /// Their numbers by their bodies.
     overlay_numbers: HashMap<Vec<u8>, u32>,
-    /// Whether any of the instances is tapped.
+    /// True if any of the instances is tapped.
     pub tapped: Arc<AtomicBool>,
 }
 
@@ -177,7 +177,7 @@ impl Hub {
         sent
     }
 
-    /// How many of the channels are within the process; and the others, if there are both.
+    /// The number of channels within the process; and the others, if there are both.
     fn split(&self, to: &[usize]) -> (usize, Option<Vec<usize>>) {
         let near = to.iter().filter(|&&channel| channel >= self.outgoing).count();
         let both = near > 0 && near < to.len();
@@ -185,7 +185,8 @@ impl Hub {
         (near, both.then(far))
     }
 
-    /// Whether a message of so many bytes may be sent on those of the channels that are within the process.
+    /// Returns true if a message of so many bytes may be sent on those of the channels that are within the
+    /// process.
     fn check_size(&self, to: &[usize], bytes: u64) -> Result<(), ShmError> {
         let near = to.iter().filter_map(|channel| channel.checked_sub(self.outgoing));
         match near.map(|inner| self.inner[inner].limit).find(|&limit| bytes > limit) {
@@ -247,7 +248,7 @@ impl Hub {
         overdrawn
     }
 
-    /// Whether a channel is still overdrawn.
+    /// Returns true if a channel is still overdrawn.
     fn is_overdrawn(&mut self, one: Overdrawn) -> bool {
         let Some(inner) = one.channel.checked_sub(self.outgoing) else {
             return self.endpoint.is_short(one).is_some();
@@ -369,7 +370,7 @@ impl Hub {
         self.ready.pop_front()
     }
 
-    /// Whether nobody can go on.
+    /// Returns true if nobody can go on.
     pub fn is_quiet(&self) -> bool {
         self.ready.is_empty()
     }

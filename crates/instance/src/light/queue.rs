@@ -123,7 +123,7 @@ impl QueueState {
         Some(queued)
     }
 
-    /// Whether a message waits, and whether it is the channel's end.
+    /// Returns true if a message waits, and whether it is the channel's end.
     pub fn next_is_end(&self, pool: &MessagePool) -> Option<bool> {
         pool.places.get(self.first as usize)?.as_ref().map(|queued| queued.kind == MessageKind::End)
     }

@@ -18,7 +18,7 @@ pub(crate) struct Share {
     member: u32,
     /// The numbers that overlays of this instance have for all of the process.
     overlays: HashMap<u32, u32>,
-    /// Whether any instance of the process is tapped.
+    /// True if any instance of the process is tapped.
     tapped: Arc<AtomicBool>,
 }
 
@@ -34,7 +34,7 @@ impl Share {
         Share { hub, member, overlays: HashMap::new(), tapped }
     }
 
-    /// Whether somebody may want to see what is sent.
+    /// Returns true if somebody may want to see what is sent.
     pub fn is_tapped(&self) -> bool {
         self.tapped.load(Ordering::Relaxed)
     }

@@ -25,7 +25,7 @@ impl<'a> Fields<'a> {
         self.0.get(key).copied().filter(|n| n.kind != YamlKind::Null)
     }
 
-    /// Whether the key is there, perhaps without a value.
+    /// Returns true if the key is there, perhaps without a value.
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }

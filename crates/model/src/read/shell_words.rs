@@ -31,7 +31,7 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, NoWords> {
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
     let mut letters = text.chars().peekable();
-    // Whether the letter before was a "$" that stands for itself.
+    // True if the letter before was a "$" that stands for itself.
     let mut literal = false;
     while let Some(letter) = letters.next() {
         let after_literal = std::mem::take(&mut literal);

@@ -282,7 +282,7 @@ impl Net {
         }
     }
 
-    /// Whether no newer connection came while a guest was greeted.
+    /// Returns true if no newer connection came while a guest was greeted.
     fn still_welcome(&self, hello: &Hello) -> Result<(), Fault> {
         let from = hello.from;
         self.expected(hello)?;

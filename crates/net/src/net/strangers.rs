@@ -8,9 +8,10 @@ use crate::{MessageId, Nanos};
 use rustix::net::getpeername;
 use std::net::SocketAddr;
 
-/// How many greetings are remembered of those that are not let in yet.
+/// The number of greetings that are remembered of those that are not let in yet.
 const MAX_REMEMBERED_GREETINGS: usize = 1 << 14;
-/// How many paths are remembered that were forgotten here, and which the other end may want to go on with.
+/// The number of paths that are remembered that were forgotten here, and which the other end may want to go on
+/// with.
 const MAX_REMEMBERED_PATHS: usize = 1 << 10;
 
 impl Net {
@@ -24,7 +25,7 @@ impl Net {
         self.arrives(connection, from, now);
     }
 
-    /// Whether one more may come that nobody expects.
+    /// Returns true if one more may come that nobody expects.
     pub(super) fn has_room_for_strangers(&self) -> bool {
         self.peers.len() < self.admits
     }
@@ -56,7 +57,7 @@ impl Net {
         }
     }
 
-    /// Whether this path was forgotten.
+    /// Returns true if this path was forgotten.
     pub(super) fn is_forgotten(&self, hello: &Hello) -> bool {
         self.forgotten.contains(&(hello.from, hello.boot))
     }
@@ -68,7 +69,7 @@ impl Net {
         SocketAddr::try_from(address).ok()
     }
 
-    /// How many streams there are, of all paths.
+    /// The number of streams, of all paths.
     pub(crate) fn streams(&self) -> usize {
         self.peers.values().map(|peer| peer.streams.len()).sum()
     }

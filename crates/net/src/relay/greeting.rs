@@ -104,7 +104,7 @@ pub(crate) fn challenge(prover: &Prover, ask: &[u8; ASK_BYTES]) -> [u8; CHALLENG
     bytes
 }
 
-/// Whether that answer is to this request, from somebody with the key.
+/// Returns true if that answer is to this request, from somebody with the key.
 pub(crate) fn is_challenge(prover: &Prover, ask: &[u8; ASK_BYTES], answer: &[u8; CHALLENGE_BYTES]) -> bool {
     prover.holds("challenge", &[ask, &answer[..32]], &answer[32..])
 }
@@ -118,7 +118,7 @@ pub(crate) fn proof(
     prover.prove("passage", &[ask, challenge])
 }
 
-/// Whether it is that proof.
+/// Returns true if it is that proof.
 pub(crate) fn is_proof(
     prover: &Prover,
     ask: &[u8; ASK_BYTES],

@@ -87,17 +87,17 @@ impl Route {
         self.stations.first().map(|first| format!("{RELAY}{}", first.name()))
     }
 
-    /// Whether it leads through a gate.
+    /// Returns true if it leads through a gate.
     pub fn has_gate(&self) -> bool {
         self.gate.is_some()
     }
 
-    /// Whether this relay is its first, or it has none.
+    /// Returns true if this relay is its first, or it has none.
     pub(crate) fn begins_at(&self, station: Option<&Station>) -> bool {
         self.hops.first().is_none_or(|hop| station.is_some_and(|station| hop.name == station.keys.relay()))
     }
 
-    /// How many relays there are.
+    /// The number of relays.
     pub fn length(&self) -> usize {
         self.hops.len()
     }
@@ -202,7 +202,7 @@ impl DialAddress {
         }
     }
 
-    /// How many they are.
+    /// Their number.
     pub(crate) fn relays(&self) -> usize {
         self.way().map_or(0, |way| way.length())
     }
@@ -224,7 +224,7 @@ impl DialAddress {
         }
     }
 
-    /// Whether nobody is in between.
+    /// Returns true if nobody is in between.
     pub(crate) fn is_direct(&self) -> bool {
         matches!(self, DialAddress::At(_))
     }

@@ -43,7 +43,8 @@ const MAX_REQUESTS_FOR_A_DOMAIN: usize = 1024;
 const MAX_PAIRS_BYTES: usize = 32 << 20;
 const MIN_DIRECTION_BYTES: usize = 4 << 10;
 const MAX_DIRECTION_BYTES: usize = 64 << 10;
-/// How many requests are remembered, so that none is accepted twice; a new one for each of two halves.
+/// The number of requests that are remembered, so that none is accepted twice; a new one for each of two
+/// halves.
 const REMEMBERED: usize = 1 << 15;
 /// The maximum number accepted, and of sockets reported, at once.
 const MAX_EVENTS_AT_ONCE: usize = 64;
@@ -107,7 +108,7 @@ struct RelayConnection {
     from: SocketAddr,
     /// The number of its way over relays, once it has been said.
     circuit: Option<[u8; 16]>,
-    /// Whether it has come from another relay by a trunk.
+    /// True if it has come from another relay by a trunk.
     by_trunk: bool,
     deadline: Nanos,
     state: RelayConnectionState,
@@ -283,7 +284,7 @@ impl Relay {
         self.last_token
     }
 
-    /// Whether the kernel watches a socket from now on: it may have no memory for that.
+    /// Returns true if the kernel watches a socket from now on: it may have no memory for that.
     fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
         let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
         matches!(added, Ok(()) | Err(Errno::EXIST))
@@ -452,7 +453,7 @@ impl Relay {
         }
     }
 
-    /// Whether nothing more goes to a connection.
+    /// Returns true if nothing more goes to a connection.
     fn has_ended(&self, token: u64) -> bool {
         match self.ends.get(&token).map(|end| &end.state) {
             Some(RelayConnectionState::Joined { coming, .. }) => coming.has_ended() && coming.kept() == 0,

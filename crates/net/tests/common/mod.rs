@@ -50,11 +50,11 @@ pub struct Desk {
     /// Delivered messages, by conduit, in order; the last number of each conduit.
     pub delivered: BTreeMap<u32, Vec<Vec<u8>>>,
     pub credited: BTreeMap<u32, u64>,
-    /// Whether incoming messages must match `content`.
+    /// True if incoming messages must match `content`.
     pub checks: bool,
     /// Refuse to find memory, with this reason.
     pub full: Option<Fault>,
-    /// How many messages were delivered in all.
+    /// The number of messages that were delivered in all.
     pub count: u64,
 }
 

@@ -75,7 +75,7 @@ pub struct World {
     incarnations: BTreeMap<StreamId, u32>,
     capacity: usize,
     cuts: u64,
-    /// How many steps there are between two cuts, about, in tens.
+    /// The number of steps between two cuts, about, in tens.
     between_cuts: u64,
     relays: Relays,
 }

@@ -44,7 +44,7 @@ pub(super) struct Domain<'a> {
     /// Of all ranks.
     names: Vec<String>,
     commands: HashMap<InstanceId, Command>,
-    /// How many processes those instances have whose ranks are started one by one.
+    /// The number of processes that those instances have whose ranks are started one by one.
     separate: HashMap<InstanceId, u32>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
@@ -72,7 +72,7 @@ pub(super) struct Domain<'a> {
     headless: bool,
     /// Those who knocked here and are of no domain, or another user.
     strangers: Strangers,
-    /// Whether it ends when what started it does, as long as that is there.
+    /// True if it ends when what started it does, as long as that is there.
     has_launcher: bool,
     /// Its number and machine, if a signal to this process says that the job ends which it is a part of.
     in_job: Option<(DomainId, String)>,
@@ -82,7 +82,7 @@ pub(super) struct Domain<'a> {
 pub(super) struct DomainEnd {
     /// Why the run failed, as far as is known here.
     pub reason: Option<Fault>,
-    /// Whether the head is gone.
+    /// True if the head is gone.
     pub headless: bool,
     /// Where files are that could not be written to the run directory.
     pub kept: Option<PathBuf>,

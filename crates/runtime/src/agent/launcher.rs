@@ -9,7 +9,7 @@ pub(super) fn gone() -> Fault {
     fault!(LAUNCHER_GONE, "the command that started it has ended before it")
 }
 
-/// Whether output or errors of this process lead to somebody who is gone.
+/// Returns true if output or errors of this process lead to somebody who is gone.
 pub(super) fn is_gone() -> bool {
     leads_nowhere(std::io::stdout()) || leads_nowhere(std::io::stderr())
 }

@@ -49,17 +49,17 @@ pub struct AgentOptions {
     pub way: Option<Arc<Route>>,
     /// What the batch system calls this machine, if that may be another name than its own.
     pub node: Option<String>,
-    /// How many connections its links have; none: as many as they need.
+    /// The number of connections that its links have; none: as many as they need.
     pub streams: Option<u16>,
     /// Bytes in a second that it sends to a domain far away, at most.
     pub pace: Option<u64>,
     /// For how long the head may be cut off before this domain ends.
     pub patience: Duration,
-    /// Whether nothing is shown but errors and warnings.
+    /// True if nothing is shown but errors and warnings.
     pub quiet: bool,
-    /// Whether it ends when whoever reads what it prints is gone.
+    /// True if it ends when whoever reads what it prints is gone.
     pub launched: bool,
-    /// Whether it is a part of a job of its own, so that a signal to it says that the job ends.
+    /// True if it is a part of a job of its own, so that a signal to it says that the job ends.
     pub of_job: bool,
 }
 

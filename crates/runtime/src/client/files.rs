@@ -31,7 +31,7 @@ impl<'a> InstanceFiles<'a> {
         Err(no_such_instance(run, instance))
     }
 
-    /// Whether they may be elsewhere than in the run directory now.
+    /// Returns true if they may be elsewhere than in the run directory now.
     pub fn may_be_elsewhere(&self) -> bool {
         record_of(self.run).is_ok_and(|record| {
             record.state == RunState::Running && record.domains.iter().any(|domain| domain.scratch.is_some())

@@ -79,7 +79,7 @@ pub struct SiteJob {
     pub file: Option<PathBuf>,
     #[serde(default)]
     pub place: String,
-    /// Whether nothing of it is left to be ended.
+    /// True if nothing of it is left to be ended.
     #[serde(default)]
     pub over: bool,
 }

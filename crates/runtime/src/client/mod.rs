@@ -66,12 +66,13 @@ pub fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, 
     Ok(ask(run, record, Question::Timeline)?.is_some())
 }
 
-/// Whether the head of a run is, or was, on this machine: only then can be seen from here whether it lives.
+/// Returns true if the head of a run is, or was, on this machine: only then can be seen from here whether it
+/// lives.
 pub fn is_here(record: &RunRecord) -> bool {
     rustix::system::uname().nodename().to_string_lossy() == record.host
 }
 
-/// Whether a process of this number lives on this machine.
+/// Returns true if a process of this number lives on this machine.
 pub fn is_alive(pid: u32) -> bool {
     let number = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     let known =
@@ -81,8 +82,8 @@ pub fn is_alive(pid: u32) -> bool {
     known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
 }
 
-/// Whether the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a debugger. That
-/// can be seen on its machine only.
+/// Returns true if the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a
+/// debugger. That can be seen on its machine only.
 pub fn is_halted(record: &RunRecord) -> bool {
     let running = record.state == RunState::Running && is_here(record);
     running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)

@@ -63,12 +63,12 @@ impl Snapshots {
         }
     }
 
-    /// Whether the manager could be told.
+    /// Returns true if the manager could be told.
     pub fn asked(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Whether this user may not tell it.
+    /// Returns true if this user may not tell it.
     pub fn denied(&self) -> bool {
         self.denied
     }

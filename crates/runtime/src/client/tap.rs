@@ -73,7 +73,7 @@ pub struct PortValue {
     pub next_timestamp: Option<f64>,
     /// Of a vector port.
     pub slot: Option<u32>,
-    /// How many messages the port had sent since the tap began, with this one.
+    /// The number of messages that the port had sent since the tap began, with this one.
     pub number: u64,
     pub value: Value,
 }
@@ -94,7 +94,7 @@ pub struct TapSession {
     socket: Socket,
     bin: TapBox,
     port: PortOf,
-    /// Whether a value was asked for and has not come.
+    /// True if a value was asked for and has not come.
     asked: bool,
     over: Option<String>,
 }

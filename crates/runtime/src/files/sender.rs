@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) struct FileSender<L> {
     waiting: VecDeque<(L, PathBuf)>,
     going: Option<FileInTransit<L>>,
-    /// How many bytes may be under way.
+    /// The number of bytes that may be under way.
     most: u64,
     sent: u64,
     arrived: u64,
@@ -49,7 +49,7 @@ impl<L: Clone + PartialEq> FileSender<L> {
         self.going.take_if(|going| going.label == *label);
     }
 
-    /// Whether all has gone.
+    /// Returns true if all has gone.
     pub fn are_gone(&self) -> bool {
         self.waiting.is_empty() && self.going.is_none()
     }

@@ -45,10 +45,10 @@ pub struct DomainSpread<'a> {
     pub name: Option<String>,
     /// Cores that the run may use here; none: all that this process may.
     pub cores: Option<u32>,
-    /// How many of its cores each domain keeps for its agent, of which nothing else is said; none: as many as
-    /// `ligament_launch::reserved` says.
+    /// The number of cores that each domain keeps for its agent, of which nothing else is said; none: as many
+    /// as `ligament_launch::reserved` says.
     pub agent_cores: Option<u32>,
-    /// How many connections the links to this machine have; none: as many as they need.
+    /// The number of connections that the links to this machine have; none: as many as they need.
     pub streams: Option<u16>,
     /// Bytes in a second that this machine sends to a domain far away, at most.
     pub pace: Option<u64>,
@@ -71,8 +71,8 @@ pub trait Agents {
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
     }
-    /// Whether all of them have been started. What `start` did may wait in a queue; the time in which agents
-    /// are to join begins after that.
+    /// Returns true if all of them have been started. What `start` did may wait in a queue; the time in which
+    /// agents are to join begins after that.
     fn are_coming(&mut self) -> bool {
         true
     }

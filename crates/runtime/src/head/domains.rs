@@ -32,7 +32,7 @@ pub(super) struct Abroad<'a> {
     pub(super) joined: Vec<JoinedDomain>,
     /// Where others reach the head.
     pub(super) addresses: Vec<String>,
-    /// How many connections the links to it have, if that is set.
+    /// The number of connections that the links to it have, if that is set.
     pub(super) streams: Option<u16>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
     /// Those to which no path is left.
@@ -97,7 +97,7 @@ impl Runtime<'_> {
         self.do_all(last);
     }
 
-    /// Whether an instance runs in the head's own domain.
+    /// Returns true if an instance runs in the head's own domain.
     pub(super) fn is_here(&self, instance: InstanceId) -> bool {
         self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of_all(instance) == DomainId::HEAD)
     }
@@ -228,7 +228,7 @@ impl Runtime<'_> {
         self.do_all(doings)
     }
 
-    /// Whether somebody is silent, or what started an agent has ended.
+    /// Returns true if somebody is silent, or what started an agent has ended.
     pub(super) fn watch_others(&mut self, now: u64) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let mut doings = abroad.head.tick(now);

@@ -67,7 +67,7 @@ pub struct RunOptions {
     pub manual: Vec<String>,
     /// What is shown while it runs.
     pub show: Show,
-    /// Whether the view has colours.
+    /// True if the view has colours.
     pub colours: Colours,
     /// What becomes of it without its terminal.
     pub terminal: Terminal,
@@ -77,7 +77,7 @@ pub struct RunOptions {
     pub settings: Vec<String>,
     /// The model as resolved, for the run directory.
     pub model_text: String,
-    /// Whether the user's group may read the run directory.
+    /// True if the user's group may read the run directory.
     pub for_group: bool,
     /// What was steered in an earlier run, to be done again at the same model times.
     pub steered: Vec<SteeringRecord>,
@@ -109,7 +109,7 @@ pub enum Terminal {
 
 /// Makes the processes of instances that no program in the model makes.
 pub trait Starter {
-    /// Whether it makes this component's processes.
+    /// Returns true if it makes this component's processes.
     fn makes(&self, component: &str) -> bool;
     /// Makes one: a child of this process, made by the calling thread, with `environment` added to its own, in
     /// `directory`, with its output going to the end of the file `output`.
@@ -336,7 +336,7 @@ fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fau
     why
 }
 
-/// Whether the model has this instance.
+/// Returns true if the model has this instance.
 ///
 /// # Errors
 /// It has not; says which it has.
@@ -388,7 +388,7 @@ struct Runtime<'a> {
     by_hand: Vec<bool>,
     directory: RunDirectory,
     log: RunLog,
-    /// Whether the log goes to standard error too.
+    /// True if the log goes to standard error too.
     shown: bool,
     journal: Journal,
     terminal: Terminal,

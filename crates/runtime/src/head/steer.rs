@@ -252,7 +252,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Whether all stand still, somebody at a halt, for several looks.
+    /// Returns true if all stand still, somebody at a halt, for several looks.
     fn nobody_moves(&mut self, seen: &[Observation]) -> bool {
         // One that is held holds all that its process runs; only its own row says so.
         let held = self.steers.steering.halt().map(|halt| &halt.held);

@@ -40,7 +40,7 @@ pub(super) struct ViewerWatch {
 }
 
 impl ViewerWatch {
-    /// Whether somebody is to be told now.
+    /// Returns true if somebody is to be told now.
     fn is_due(&mut self, file: &std::path::Path) -> bool {
         let now = Instant::now();
         if self.looked.is_none_or(|looked| now >= looked + POLL_INTERVAL) {

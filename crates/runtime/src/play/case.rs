@@ -31,7 +31,7 @@ pub(super) struct CasePort {
 pub(super) struct CaseStep {
     /// Where it stands, for messages.
     pub at: At,
-    /// Whether the submodel receives it.
+    /// True if the submodel receives it.
     pub to: bool,
     pub port: String,
     pub slot: Option<u32>,

@@ -32,9 +32,9 @@ pub struct PlayOptions {
     pub case: PathBuf,
     /// The program of the submodel, with its arguments.
     pub program: Vec<OsString>,
-    /// Whether the submodel is started by hand; then it needs no program.
+    /// True if the submodel is started by hand; then it needs no program.
     pub by_hand: bool,
-    /// How many MPI processes the submodel is, and what starts them; none if it is no MPI program.
+    /// The number of MPI processes that the submodel is, and what starts them; none if it is no MPI program.
     pub mpi: Option<(u32, String)>,
     /// The command `ligament`, which is the player's program.
     pub ligament: PathBuf,
@@ -50,7 +50,7 @@ pub struct PlaySession {
     model: ResolvedModel,
     model_text: String,
     place: PlayDirectories,
-    /// Whether the run directory was asked for, so that it stays.
+    /// True if the run directory was asked for, so that it stays.
     is_kept: bool,
     by_hand: bool,
     expected: usize,
@@ -60,15 +60,15 @@ pub struct PlaySession {
 #[derive(Debug)]
 pub struct PlayResult {
     pub verdict: Verdict,
-    /// How many messages the case expects.
+    /// The number of messages that the case expects.
     pub expected: usize,
-    /// Whether the run failed, and not only the comparison.
+    /// True if the run failed, and not only the comparison.
     pub failed: bool,
     pub run: RunResult,
 }
 
 impl PlayResult {
-    /// Whether all was as expected.
+    /// Returns true if all was as expected.
     pub fn is_right(&self) -> bool {
         !self.failed && self.verdict.wrong.is_empty()
     }

@@ -74,7 +74,7 @@ pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), F
     }
 }
 
-/// Whether the submodel can end by itself.
+/// Returns true if the submodel can end by itself.
 fn play_all(
     instance: &mut Instance,
     case: &Case,

@@ -51,7 +51,7 @@ struct RecordedPort {
     name: String,
     /// The recorder's own port, on which it hands on what came.
     handed_on: String,
-    /// Whether the submodel receives on it.
+    /// True if the submodel receives on it.
     to: bool,
     vector: bool,
 }
@@ -86,7 +86,7 @@ pub fn record(mut model: ResolvedModel, options: RecordOptions) -> Result<RunRes
 struct NewCase {
     case: PathBuf,
     part: PathBuf,
-    /// Whether the other name is still to be removed.
+    /// True if the other name is still to be removed.
     is_open: bool,
 }
 

@@ -98,7 +98,7 @@ impl ArrivedMessage {
         Box::new(ArrivedMessage { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
     }
 
-    /// Whether the body took memory of a slab.
+    /// Returns true if the body took memory of a slab.
     #[inline]
     pub(crate) fn in_slab(&self) -> bool {
         matches!(self.place, BodyPlace::Beside(_) | BodyPlace::Whole)

@@ -22,7 +22,7 @@ pub(super) struct FollowingReceive {
     /// Where the elements go, and how many bytes they are.
     to: NonNull<u8>,
     len: usize,
-    /// How many of them are there.
+    /// The number of them that are there.
     done: usize,
 }
 

@@ -66,7 +66,7 @@ pub trait Custodian {
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
     /// Tells the agent something of a change.
     fn steers(&mut self, change: u64, answer: Steers) -> Result<(), ShmError>;
-    /// Whether the agent has gone away.
+    /// Returns true if the agent has gone away.
     fn is_gone(&self) -> bool;
 
     /// The time by which waits are measured, ns of CLOCK_MONOTONIC. This and what follows is the system's; only
@@ -471,7 +471,7 @@ impl<C: Custodian> Endpoint<C> {
         self.goes_on()
     }
 
-    /// Whether nothing that was heard or met before stands in the way of going on.
+    /// Returns true if nothing that was heard or met before stands in the way of going on.
     fn goes_on(&self) -> Result<(), ShmError> {
         match (&self.run_ends, &self.refused) {
             (Some(why), _) => Err(ShmError::RunEnds(why.clone())),

@@ -18,7 +18,7 @@ pub(super) struct ServedNotes {
     pub budgets: Vec<(u32, u64)>,
     /// Channels whose budgets a message went beyond.
     pub overdrawn: Vec<Overdrawn>,
-    /// Whether the present wait is `idle`.
+    /// True if the present wait is `idle`.
     pub idle: bool,
 }
 
@@ -127,7 +127,7 @@ impl<C: Custodian> Endpoint<C> {
         self.served.as_mut().map(|served| std::mem::take(&mut served.overdrawn)).unwrap_or_default()
     }
 
-    /// Whether a channel is still overdrawn, and what it lacks.
+    /// Returns true if a channel is still overdrawn, and what it lacks.
     pub fn is_short(&mut self, Overdrawn { channel, until }: Overdrawn) -> Option<Needs> {
         if self.has_credit(channel, 0) {
             return None;

@@ -23,8 +23,8 @@ const EAGER: u32 = 500;
 const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
-    /// Whether all messages take the general way, ordinary ones too. Both ways mean the same, and are played
-    /// against each other: that is what this is for.
+    /// Returns true if all messages take the general way, ordinary ones too. Both ways mean the same, and are
+    /// played against each other: that is what this is for.
     pub fn set_generally(&mut self, yes: bool) {
         self.generally = yes;
     }
@@ -74,8 +74,8 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Whether the next message of a channel can only be the next of its ring, and stands there or is worth a
-    /// short wait (`comes_soon`), for which all is made ready.
+    /// Returns true if the next message of a channel can only be the next of its ring, and stands there or is
+    /// worth a short wait (`comes_soon`), for which all is made ready.
     #[inline(always)]
     fn may_come_soon(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
@@ -172,8 +172,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Whether the next slot of a ring is there, after a short wait in which free memory is made ready for what is
-/// sent next.
+/// Returns true if the next slot of a ring is there, after a short wait in which free memory is made ready for
+/// what is sent next.
 #[inline(always)]
 fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custodian) -> bool {
     let mut more = true;
@@ -189,8 +189,8 @@ fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custod
     })
 }
 
-/// Whether the next message of a channel stands at the front of its ring, with nothing special in its header,
-/// which is read.
+/// Returns true if the next message of a channel stands at the front of its ring, with nothing special in its
+/// header, which is read.
 #[inline(always)]
 fn is_at_front(ring: &InRing, channel: &InChannel, header: &mut HeaderWords) -> bool {
     ring.reader.peek(&mut header.0) && header.is_ordinary(channel.id, channel.sequence)

@@ -71,7 +71,7 @@ impl OutPeer {
         OutPeer { endpoint, ring: None, ended: false, overlays: Vec::new() }
     }
 
-    /// Whether the peer is done with our block, which it had `due` times.
+    /// Returns true if the peer is done with our block, which it had `due` times.
     #[inline]
     pub fn is_done_with(&self, block: u32, due: u32) -> bool {
         self.ring.as_ref().is_some_and(|ring| ring.inbox.released(block) == due) || self.ended

@@ -113,7 +113,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Whether a message waits on channel `index`, without waiting.
+    /// Returns true if a message waits on channel `index`, without waiting.
     pub fn poll(&mut self, index: usize) -> Result<bool, ShmError> {
         self.hear_agent()?;
         self.take_in()?;

@@ -140,7 +140,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(loan)
     }
 
-    /// Whether a message can be published on a channel without waiting for its receiver.
+    /// Returns true if a message can be published on a channel without waiting for its receiver.
     ///
     /// # Errors
     /// The ring to the receiver cannot be opened.
@@ -284,19 +284,19 @@ impl<C: Custodian> Endpoint<C> {
         self.sends[channel].budget
     }
 
-    /// How many of those that this endpoint sends to have ended.
+    /// The number of receivers of this endpoint that have ended.
     pub fn ended(&self) -> usize {
         self.out.iter().filter(|peer| peer.ended).count()
     }
 
-    /// Whether the receiver of a channel has ended.
+    /// Returns true if the receiver of a channel has ended.
     pub fn has_ended(&self, channel: usize) -> bool {
         self.out[self.sends[channel].peer].ended
     }
 
     // --- sleeping ---
 
-    /// Whether something has come that `gather` would take in.
+    /// Returns true if something has come that `gather` would take in.
     pub fn stirs(&self) -> bool {
         self.bell().control() != self.control_seen
             || self.inn.iter().any(|peer| peer.ring.as_ref().is_some_and(|ring| ring.reader.ready()))

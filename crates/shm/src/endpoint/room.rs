@@ -53,7 +53,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// How many slots can be written to a peer; any number to one that has ended, since they go nowhere.
+    /// The number of slots that can be written to a peer; any number to one that has ended, since they go
+    /// nowhere.
     pub(super) fn room_to(&mut self, peer: usize) -> usize {
         let OutPeer { ended, ring, .. } = &mut self.out[peer];
         match ring {

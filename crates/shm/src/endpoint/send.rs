@@ -58,7 +58,7 @@ impl Loan {
         self.len
     }
 
-    /// Whether no byte was asked for.
+    /// Returns true if no byte was asked for.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -233,7 +233,7 @@ impl<C: Custodian> Endpoint<C> {
         self.post(&[channel], header)
     }
 
-    /// Whether all receivers of `to` have been told settings overlay `number`.
+    /// Returns true if all receivers of `to` have been told settings overlay `number`.
     pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
         to.iter().all(|&channel| self.out[self.sends[channel].peer].overlays.contains(&number))
     }
@@ -297,7 +297,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Whether the message is one that may be sent at all, and then credit for it, which is waited for.
+    /// Returns true if the message is one that may be sent at all, and then credit for it, which is waited for.
     #[inline(never)]
     fn claim_after_a_look(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
         let (bytes, limit) = (in_slab(cost), self.sends[channel].limit);
@@ -545,7 +545,7 @@ pub(super) fn at_once(budget: u64, limit: u64) -> u64 {
     budget.min(cost(0).saturating_add(limit))
 }
 
-/// Whether a peer is done with a block that it had so many times.
+/// Returns true if a peer is done with a block that it had so many times.
 pub(super) fn done_with(out: &[OutPeer]) -> impl Fn(u32, BlockId, u32) -> bool + '_ {
     |peer, block, due| out[peer as usize].is_done_with(block, due)
 }

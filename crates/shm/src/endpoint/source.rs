@@ -15,7 +15,7 @@ pub trait Source {
     fn number(&self) -> u64 {
         0
     }
-    /// How many parts follow.
+    /// The number of parts that follow.
     fn parts(&self) -> u16;
     /// Bytes of the whole body.
     fn body_len(&self) -> u64;

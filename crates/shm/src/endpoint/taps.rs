@@ -46,8 +46,8 @@ impl Taps {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Whether somebody may want to see what is sent: there are taps, or the agent has called and was not
-    /// listened to yet.
+    /// Returns true if somebody may want to see what is sent: there are taps, or the agent has called and was
+    /// not listened to yet.
     #[inline(always)]
     pub fn may_be_tapped(&self) -> bool {
         !cfg!(ligament_unwatched) && u64::from(self.bell().control()) != self.taps.heard
@@ -65,7 +65,7 @@ impl<C: Custodian> Endpoint<C> {
         &mut self.taps.all
     }
 
-    /// Whether there are taps.
+    /// Returns true if there are taps.
     pub fn is_tapped(&self) -> bool {
         !self.taps.all.is_empty()
     }

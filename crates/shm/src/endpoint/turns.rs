@@ -17,7 +17,7 @@ const MAX_LINGER_CREDIT: u32 = 8;
 pub struct Turns {
     /// Waits that are not to yield any more.
     without: u32,
-    /// How many it were the last time.
+    /// Their number the last time.
     last: u32,
     /// How often lingering after a yield has been worth while lately.
     luck: u32,

@@ -36,7 +36,8 @@ impl BlockReturn {
         BlockReturn { inbox, board, sender, forks: forks::count() }
     }
 
-    /// Whether this is a forked child: the views are its parent's, and so is the memory that they are of.
+    /// Returns true if this is a forked child: the views are its parent's, and so is the memory that they are
+    /// of.
     #[inline]
     fn is_forked(&self) -> bool {
         self.forks != forks::count()
@@ -145,7 +146,7 @@ impl Lent {
         self.bytes_out
     }
 
-    /// How many views are out; and whether some were over that their sender had not been told of.
+    /// The number of views that are out; and whether some were over that their sender had not been told of.
     pub fn leases(&mut self) -> (usize, bool) {
         let before = self.out.len() + self.read.len();
         self.take_back(usize::MAX);
@@ -225,7 +226,7 @@ impl Lent {
         }
     }
 
-    /// Whether a slab is mapped; it is the one used last then.
+    /// Returns true if a slab is mapped; it is the one used last then.
     #[inline(always)]
     fn knows(&mut self, slab: u32) -> bool {
         let (last, _, size) = self.last;

@@ -17,7 +17,7 @@ const POLLS_BETWEEN_SCANS: u32 = 64;
 /// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange
 /// of 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
-/// How many channels are looked at for a peer on the same core.
+/// The number of channels that are looked at for a peer on the same core.
 const PEERS_LOOKED_AT: usize = 8;
 /// How long a wait that only yields goes on before it is shown on the status page.
 const MAX_UNREPORTED_YIELD_NS: u64 = 50_000;
@@ -189,7 +189,7 @@ impl<C: Custodian> Endpoint<C> {
         !kept
     }
 
-    /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from
+    /// Returns true if somebody who is waited for is awake on this very core, where spinning would keep it from
     /// running.
     fn shares_core(&mut self, awaiting: &WaitTarget<'_>) -> bool {
         let core = self.custodian.core();
@@ -209,8 +209,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Whether whoever is waited for is on another machine. Then the carrier needs the core more than the next
-    /// message does: on its way are a network and two processes that must be woken.
+    /// Returns true if whoever is waited for is on another machine. Then the carrier needs the core more than
+    /// the next message does: on its way are a network and two processes that must be woken.
     fn is_for_afar(&self, awaiting: &WaitTarget<'_>) -> bool {
         let is_far = |endpoint: EndpointId| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
         match *awaiting {
@@ -283,7 +283,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Whether the code has views of others' memory: what is lent and does not lie in a queue here.
+    /// Returns true if the code has views of others' memory: what is lent and does not lie in a queue here.
     pub(super) fn code_holds_views(&mut self) -> bool {
         let mut lent = 0;
         for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {

@@ -9,7 +9,7 @@ const MAX_CLAIMED_BYTES: usize = 2 << 20;
 /// A first `CLAIM_STEP_BYTES` that takes longer, ns, takes its lines from a cache that is not shared (measured,
 /// with the clock: 40 to 60 between cores of one cache, 100 to 200 between others).
 const FAR_CACHE_NS: u64 = 85;
-/// How many bytes are claimed between two looks at what a waiting endpoint waits for.
+/// The number of bytes that are claimed between two looks at what a waiting endpoint waits for.
 const CLAIM_STEP_BYTES: usize = 4 << 10;
 
 impl BlockPool {
@@ -44,7 +44,7 @@ impl BlockPool {
         claimed
     }
 
-    /// Whether blocks of this size are worth claiming that are not taken at hand.
+    /// Returns true if blocks of this size are worth claiming that are not taken at hand.
     fn claims_large(&self, len: u64) -> bool {
         len > MAX_QUICK_BLOCK_BYTES && len <= MAX_CLAIMED_BYTES as u64 && (self.lends || self.slow_steps > 0)
     }
@@ -59,7 +59,8 @@ impl BlockPool {
         free.iter().rposition(|&id| fits(self.block(id).claimed))
     }
 
-    /// Whether a second block of this size should go round, so that one can be claimed while the other is read.
+    /// Returns true if a second block of this size should go round, so that one can be claimed while the other
+    /// is read.
     pub fn wants_another(&self, len: u64) -> bool {
         let (index, _) = class_of(len);
         self.claims_large(len)

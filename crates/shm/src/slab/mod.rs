@@ -25,7 +25,7 @@ pub(crate) const MAX_QUICK_BLOCK_BYTES: u64 = 64 << 10;
 const ROTATING: usize = 8;
 /// Small messages that are not worth a slab.
 const MAX_SLABLESS_MESSAGES: u32 = 64;
-/// How many outstanding blocks are looked at before another is taken.
+/// The number of outstanding blocks that are looked at before another is taken.
 const MAX_BLOCKS_CHECKED: usize = 4;
 
 /// A block's number among its sender's: readers count its releases under it.
@@ -36,7 +36,7 @@ pub type BlockId = u32;
 #[inline(always)]
 fn class_of(len: u64) -> (usize, u64) {
     if len <= MAX_SHARED_BLOCK_BYTES {
-        // How many doublings of the smallest block it takes.
+        // The number of doublings of the smallest block that it takes.
         let class = ((len.saturating_sub(1) / MIN_BLOCK_BYTES) << 1 | 1).ilog2();
         (class as usize, MIN_BLOCK_BYTES << class)
     } else {
@@ -56,10 +56,10 @@ pub fn slab_size(len: u64) -> u64 {
     }
 }
 
-/// Whether messages of `len` bytes may stay in the caches between two exchanges. Such slabs are not sealed, and
-/// their readers map them writable, although nobody writes there: a processor takes a line that it reads
-/// through a read-only page as shared, and the sender's next write to it then costs 2.6 times as much (measured
-/// on Zen 5, 16 KiB).
+/// Returns true if messages of `len` bytes may stay in the caches between two exchanges. Such slabs are not
+/// sealed, and their readers map them writable, although nobody writes there: a processor takes a line that it
+/// reads through a read-only page as shared, and the sender's next write to it then costs 2.6 times as much
+/// (measured on Zen 5, 16 KiB).
 pub fn stays_in_caches(len: u64) -> bool {
     len <= 16 << 20
 }
@@ -69,7 +69,7 @@ struct Slab {
     /// Bytes from the start whose pages are in place.
     populated: usize,
     shared: bool,
-    /// How many blocks it is cut into.
+    /// The number of blocks that it is cut into.
     blocks: usize,
 }
 
@@ -131,7 +131,7 @@ impl Uses {
 struct Class {
     outstanding: VecDeque<BlockId>,
     free: Vec<BlockId>,
-    /// How many of its blocks have had a reader.
+    /// The number of its blocks that have had a reader.
     rotating: usize,
 }
 
@@ -146,9 +146,9 @@ pub struct BlockPool {
     recent: usize,
     recent_len: usize,
     lends: bool,
-    /// How many messages could have gone into a slot or into a block.
+    /// The number of messages could that have gone into a slot or into a block.
     small: u32,
-    /// How many of the last first steps of claims took long, less how many did not; from -8 to 8.
+    /// The number of the last first steps of claims that took long, less how many did not; from -8 to 8.
     slow_steps: i32,
 }
 
@@ -213,7 +213,7 @@ impl BlockPool {
         }
     }
 
-    /// Whether some block is still with a reader, so that waiting can help.
+    /// Returns true if some block is still with a reader, so that waiting can help.
     pub fn any_outstanding(&self) -> bool {
         self.classes.iter().any(|class| !class.outstanding.is_empty())
     }
@@ -309,9 +309,9 @@ impl BlockPool {
         }
     }
 
-    /// Whether a body that fits into a slot goes into a block all the same, where its place and a number for
-    /// its head make a message of one line: once there were so many of them that a slab pays, and while they
-    /// come back soon.
+    /// Returns true if a body that fits into a slot goes into a block all the same, where its place and a
+    /// number for its head make a message of one line: once there were so many of them that a slab pays, and
+    /// while they come back soon.
     #[inline(always)]
     pub fn takes_small(&mut self) -> bool {
         self.small = self.small.saturating_add(1);
@@ -319,7 +319,7 @@ impl BlockPool {
             && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
     }
 
-    /// Whether there were so many of them.
+    /// Returns true if there were so many of them.
     #[inline(always)]
     pub fn had_many_small(&self) -> bool {
         self.small > MAX_SLABLESS_MESSAGES
@@ -390,7 +390,7 @@ impl BlockPool {
         (self.slabs[slab as usize].as_ref().expect("a block's slab exists").map.clone(), offset)
     }
 
-    /// Whether a block that begins there is one of this pool's.
+    /// Returns true if a block that begins there is one of this pool's.
     pub fn has(&self, id: BlockId, start: *mut u8) -> bool {
         self.blocks.get(id as usize).is_some_and(|block| block.start == start)
     }

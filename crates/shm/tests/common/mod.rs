@@ -281,7 +281,7 @@ impl Domain {
         Front::new(map, memory.layout).unwrap().look()
     }
 
-    /// Whether an endpoint has begun to steer, as its agent sees it.
+    /// Returns true if an endpoint has begun to steer, as its agent sees it.
     pub fn steers(&self, of: u32) -> bool {
         self.world.lock().unwrap().board.doorbell(EndpointId::new(of)).unwrap().steers()
     }

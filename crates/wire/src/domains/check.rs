@@ -22,12 +22,12 @@ pub struct Extent {
     pub placement: Vec<DomainId>,
     pub ranks: Ranks,
     pub channels: usize,
-    /// How many inputs there are.
+    /// The number of inputs.
     pub inputs: usize,
 }
 
 impl Extent {
-    /// Whether domain `domain` may say this.
+    /// Returns true if domain `domain` may say this.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -200,7 +200,7 @@ fn sight(sight: &Sight) -> Result<(), Fault> {
 }
 
 impl Begin {
-    /// Whether an agent, as domain `me`, can do what this says.
+    /// Returns true if an agent, as domain `me`, can do what this says.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -245,7 +245,7 @@ impl Begin {
 }
 
 impl RunPlan {
-    /// Whether every number in it refers to something.
+    /// Returns true if every number in it refers to something.
     fn check(&self, domains: usize) -> Result<(), Fault> {
         let counts = self.instances.iter().map(|instance| instance.ranks.unwrap_or(1));
         let all = counts.fold(0, u32::saturating_add);

@@ -104,14 +104,14 @@ pub struct PeekReply {
     pub sight: Sight,
 }
 
-/// Whether a path leads to something below where it begins.
+/// Returns true if a path leads to something below where it begins.
 pub(super) fn leads_below(path: &str) -> bool {
     let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     plain && !path.is_empty() && path.len() <= 4096 && !path.contains('\0')
 }
 
 impl FilePart {
-    /// Whether it can be meant.
+    /// Returns true if it can be meant.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -170,7 +170,7 @@ pub struct Join {
     /// Where its instances have their files if the run directory is not to be seen from there.
     #[n(7)]
     pub scratch: String,
-    /// How many connections the links to it are to have; none: as many as they need.
+    /// The number of connections that the links to it are to have; none: as many as they need.
     #[n(8)]
     pub streams: Option<u16>,
     /// What the batch system calls the machine, if that may be another name.
@@ -221,7 +221,7 @@ pub struct Domain {
     /// Where it can be dialled.
     #[n(2)]
     pub addresses: Vec<String>,
-    /// How many connections the links to it are to have; none: as many as they need.
+    /// The number of connections that the links to it are to have; none: as many as they need.
     #[n(3)]
     pub streams: Option<u16>,
 }

@@ -61,7 +61,7 @@ pub struct Traffic {
 /// How much a carrier has to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct CarrierLoad {
-    /// Whether nothing is under way: it has just looked at all its rings and all credit, has nothing to pass
+    /// True if nothing is under way: it has just looked at all its rings and all credit, has nothing to pass
     /// on, and all that it has sent has arrived.
     #[n(0)]
     pub quiet: bool,
@@ -86,7 +86,7 @@ pub struct RankRow {
     pub phase: RankPhase,
     #[n(2)]
     pub pid: Option<u32>,
-    /// Whether its process is stopped, by a signal or a debugger.
+    /// True if its process is stopped, by a signal or a debugger.
     #[n(3)]
     pub stopped: bool,
     /// Its status page, once it has one.
@@ -197,7 +197,7 @@ pub struct Lane {
     /// The sums of its causes, if there is anything new in them.
     #[n(3)]
     pub sums: Vec<ActivityTotal>,
-    /// Whether nothing more will come.
+    /// True if nothing more will come.
     #[n(4)]
     pub over: bool,
 }
@@ -218,7 +218,7 @@ pub struct Interval {
     /// All that the instance had counted at its end.
     #[n(4)]
     pub sums: [u64; 10],
-    /// How many before it are missing.
+    /// The number of before that it are missing.
     #[n(5)]
     pub missed: u64,
 }

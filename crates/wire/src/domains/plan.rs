@@ -30,7 +30,7 @@ pub struct RunPlan {
     /// Most bytes that one reader's views may hold before `receive` copies.
     #[n(7)]
     pub pinned_limit: Option<u64>,
-    /// Whether instances keep a timeline.
+    /// True if instances keep a timeline.
     #[n(8)]
     pub timeline: bool,
     /// The filters of conduits, as a model file has them, each list once.
@@ -79,20 +79,20 @@ pub struct Instance {
     pub shares: Option<InstanceId>,
     #[n(6)]
     pub log_level: u8,
-    /// Whether a person starts it.
+    /// True if a person starts it.
     #[n(7)]
     pub by_hand: bool,
     /// The directory of its process below the run directory, such as `instances/macro`.
     #[n(8)]
     pub home: String,
-    /// How many ranks it has, if they speak each for itself.
+    /// The number of ranks that it has, if they speak each for itself.
     #[n(9)]
     pub ranks: Option<u32>,
     /// Of one whose MPI processes are spread over several domains: their names, and how many are in each; its
     /// own first.
     #[n(10)]
     pub nodes: Option<Vec<(String, u32)>>,
-    /// Whether the run goes on if it ends before it is done.
+    /// True if the run goes on if it ends before it is done.
     #[n(11)]
     pub may_fail: Option<bool>,
 }

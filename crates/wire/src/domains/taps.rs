@@ -109,7 +109,7 @@ pub struct TapNote {
 }
 
 impl Shows {
-    /// Whether it can be meant; whether it was asked for, the head sees.
+    /// Returns true if it can be meant; whether it was asked for, the head sees.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -22,6 +22,6 @@ pub struct ScheduleResult {
     pub domains: usize,
     pub events: u64,
     pub grown: usize,
-    /// How many instances had several ranks.
+    /// The number of instances that had several ranks.
     pub ranks: usize,
 }

@@ -88,12 +88,12 @@ impl Script {
         InstanceId::first(self.plan.instances.len()).map(domain).collect()
     }
 
-    /// Whether an instance must come to wait for good.
+    /// Returns true if an instance must come to wait for good.
     pub fn deadlocks(&self) -> bool {
         self.stuck.contains(&true)
     }
 
-    /// Whether a channel leads from one domain to another.
+    /// Returns true if a channel leads from one domain to another.
     pub fn is_far(&self, channel: u32) -> bool {
         let channel = &self.plan.channels[channel as usize];
         self.placement[channel.from.rank.index()] != self.placement[channel.to.rank.index()]

@@ -253,7 +253,7 @@ impl<'s> Stage<'s> {
         count
     }
 
-    /// Whether an instance's process is stopped, by a signal.
+    /// Returns true if an instance's process is stopped, by a signal.
     fn is_stopped(&self, who: u32) -> Option<u64> {
         let (whom, from, until) = self.script.stopped?;
         let ending = self.sites[self.script.placement[who as usize] as usize].core.ending().is_some();

@@ -22,9 +22,9 @@ pub enum Life {
 pub struct Process {
     pub life: Life,
     pub at: usize,
-    /// Whether it computes.
+    /// True if it computes.
     pub busy: bool,
-    /// Whether it has said that it is done.
+    /// True if it has said that it is done.
     done: bool,
     waits: Option<(AwaitedEvent, u64)>,
     epoch: u64,

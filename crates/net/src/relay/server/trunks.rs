@@ -11,7 +11,7 @@ use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 impl Relay {
-    /// Whether somebody wants this relay itself: it is the only domain of a run that has its keys.
+    /// Returns true if somebody wants this relay itself: it is the only domain of a run that has its keys.
     pub(super) fn is_me(&self, meeting: &MeetingPoint) -> bool {
         *meeting == MeetingPoint { run: self.keys.run(), domain: 0 }
     }

@@ -52,7 +52,7 @@ pub(super) enum CircuitEvent {
 
 /// The circuits of a trunk.
 pub(super) struct Circuits {
-    /// Whether this relay opens them, and not the other one.
+    /// True if this relay opens them, and not the other one.
     opens: bool,
     slots: HashMap<u32, Slot>,
     free: BTreeSet<u32>,
@@ -73,10 +73,10 @@ struct Slot {
     window: u64,
     taken: u64,
     told: u64,
-    /// Whether this relay, and the other one, has said that nothing more comes.
+    /// True if this relay, and the other one, has said that nothing more comes.
     said: bool,
     heard: bool,
-    /// Whether what comes is thrown away.
+    /// True if what comes is thrown away.
     deaf: bool,
     waiting: VecDeque<Vec<u8>>,
     /// How much of the first one was taken.
@@ -116,7 +116,7 @@ impl Circuits {
         Circuits { opens, slots, free, under_way: 0, kept: 0, live: 0 }
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.live
     }
@@ -136,7 +136,7 @@ impl Circuits {
         Some((number, vec![OPEN]))
     }
 
-    /// How many bytes it may send now.
+    /// The number of bytes that it may send now.
     pub fn room(&self, number: u32) -> usize {
         let Some(slot) = self.slots.get(&number).filter(|slot| slot.lives && !slot.said) else { return 0 };
         // The more there is under way, the less one may have of it: those that stand still leave room for the
@@ -297,7 +297,7 @@ impl Circuits {
         Some(slot.taken)
     }
 
-    /// Whether all was passed on, and nothing more comes.
+    /// Returns true if all was passed on, and nothing more comes.
     pub fn has_ended(&self, number: u32) -> bool {
         self.slots.get(&number).is_none_or(|slot| slot.heard && slot.waiting.is_empty())
     }

@@ -17,7 +17,7 @@ const MAX_LEAVING_BYTES: u64 = 64 << 20;
 /// The trunk's half of a circuit.
 pub(super) struct Half {
     pub connection: Connection,
-    /// Whether the relay has parted with its half, wholly; whether nothing more comes from it, and whether it
+    /// True if the relay has parted with its half, wholly; whether nothing more comes from it, and whether it
     /// was told that nothing more comes to it.
     pub gone: bool,
     pub ended: bool,
@@ -55,7 +55,7 @@ impl TrunkPeer {
         }
     }
 
-    /// Whether so much is on its way that bytes have to wait.
+    /// Returns true if so much is on its way that bytes have to wait.
     pub fn is_full(&self) -> bool {
         self.left > MAX_LEAVING_BYTES
     }
@@ -76,7 +76,7 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Whether this relay opens the circuits.
+    /// Returns true if this relay opens the circuits.
     pub fn new(opens: bool) -> Hold {
         Hold { opens, fars: HashMap::new() }
     }

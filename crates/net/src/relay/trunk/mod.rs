@@ -32,7 +32,7 @@ const MAX_DIALLED_TRUNKS: usize = 16;
 const PATHS: u64 = u64::MAX;
 /// The maximum number of sockets reported at once.
 const READY: usize = 256;
-/// How many messages of a circuit are sent before others have their turn.
+/// The number of messages of a circuit that are sent before others have their turn.
 const MAX_MESSAGES_IN_A_TURN: usize = 4;
 /// What the kernel keeps of a circuit between its halves (bytes).
 const KERNEL_BUFFER_BYTES: usize = 64 << 10;
@@ -61,7 +61,7 @@ pub(super) struct Trunk {
     addresses: HashMap<u32, SocketAddr>,
     arrived: VecDeque<(OwnedFd, SocketAddr)>,
     parted: VecDeque<(SocketAddr, Fault)>,
-    /// Whether it is dialled from here; and whether it is over then.
+    /// True if it is dialled from here; and whether it is over then.
     dials: bool,
     over: bool,
     buffer: Vec<u8>,
@@ -126,7 +126,7 @@ impl Trunk {
         self.net.deadline()
     }
 
-    /// Whether it can be used no more.
+    /// Returns true if it can be used no more.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -172,7 +172,7 @@ impl Trunk {
         }
     }
 
-    /// Whether the kernel watches this half of a circuit; else the circuit is broken off.
+    /// Returns true if the kernel watches this half of a circuit; else the circuit is broken off.
     fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) -> bool {
         let data = EventData::new_u64(token(far, circuit));
         let watched = epoll::add(&self.epoll, &near, data, EDGES).is_ok();
