@@ -1,4 +1,4 @@
-//! What the agent's logic asks its driver to do, and the words in which it does.
+//! The actions that the agent's logic asks its driver to carry out, and the types that they use.
 
 use crate::outcome::{Exit, RunOutcome};
 use ligament_catalogue::Fault;
@@ -11,26 +11,26 @@ use std::sync::Arc;
 /// A connection to the agent's socket.
 pub type ConnectionId = u64;
 
-/// A piece of shared memory by what it is.
+/// A piece of shared memory, named by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryRegion {
     Board,
     Area(EndpointId),
     Outbox(EndpointId),
-    /// Of an endpoint, its slab of this number.
+    /// The slab of this number that belongs to this endpoint.
     Slab(EndpointId, u32),
 }
 
-/// What to do to a process.
+/// A signal for a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessSignal {
-    /// Ask it to end.
+    /// Asks the process to end (SIGTERM).
     Terminate,
-    /// End it.
+    /// Ends the process (SIGKILL).
     Kill,
 }
 
-/// Something for the run's log and its record.
+/// An event for the run's log and its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentReport {
     Registered {
@@ -42,157 +42,165 @@ pub enum AgentReport {
         rank: RankId,
         exit: Exit,
     },
-    /// An instance's own line.
+    /// A line that an instance logs.
     Said {
         rank: RankId,
         level: u8,
         text: String,
     },
-    /// A line of the agent's.
+    /// A line that the agent logs.
     Remark {
         level: u8,
         text: String,
     },
     /// The run begins to end.
     Ending(RunOutcome),
-    /// Which ports of an instance that is joined to other domains have slots; right after it has registered.
+    /// For each port of an instance, whether it has slots. Sent right after the registration of an instance
+    /// that is connected to other domains.
     Slots {
         rank: RankId,
         slots: Vec<bool>,
     },
-    /// What an endpoint that is done has used: settings by the names that were asked for, and how many messages went
-    /// out on, and were received from, channels.
+    /// Resources that a finished endpoint has used: the names of the settings that it asked for, and for each
+    /// channel the number of messages that it sent or received.
     Used {
         rank: RankId,
         asked: Vec<String>,
         sent: Vec<(u32, u64)>,
         received: Vec<(u32, u64)>,
     },
-    /// What a rank says of a change.
+    /// The answer of a rank to a change.
     Steers {
         rank: RankId,
         change: u64,
         answer: Steers,
     },
-    /// Its code says that a setting can be steered.
+    /// The code of a rank declares that a setting can be steered.
     Steerable {
         rank: RankId,
         setting: SteerableSetting,
     },
-    /// It takes part, and sends on these ports, of which some only its code may know.
+    /// The rank takes part and sends on these ports. The model may not declare all of them: some are known only
+    /// to the code.
     Sends {
         rank: RankId,
         ports: Arc<[String]>,
     },
-    /// The operators of ports that its code declares and its model does not, by name. One rank stands for all of its
-    /// component that register together.
+    /// The operators, by name, of ports that the code declares and the model does not. One rank reports for all
+    /// ranks of its component that register together.
     Declares {
         rank: RankId,
         ports: Vec<(String, String)>,
     },
 }
 
-/// What the host of an agent wants of it.
+/// An order of the host to its agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentOrder {
-    /// The budget of a channel becomes so many bytes.
+    /// Sets the budget of a channel.
     Budget { channel: u32, bytes: u64 },
-    /// These ranks are to look once more for what they wait for, and to note this round on their status pages.
+    /// Asks these ranks to check their input once more, and to note this round on their status pages.
     Look { round: u64, ranks: Vec<RankId> },
-    /// An instance has registered elsewhere, and which of its ports have slots there.
+    /// An instance has registered in another domain; for each of its ports, whether it has slots there.
     Slots { rank: RankId, slots: Vec<bool> },
-    /// The run cannot go on. The reason is a sentence.
+    /// The run cannot go on. The reason is a whole sentence.
     Fail(Fault),
-    /// The run ends, or has ended, elsewhere in this way.
+    /// The run ends, or has ended, in another domain with this outcome.
     End(RunOutcome),
-    /// The time for ending cleanly is over.
+    /// Ends the grace period now: processes that still run are killed.
     Hurry,
-    /// All is over elsewhere.
+    /// The run is over in all other domains.
     Release,
-    /// Something is to happen at a model time to these ranks.
+    /// Passes a steering request to these ranks.
     Steer { ranks: Vec<RankId>, steer: Steer },
 }
 
-/// What the driver has to do.
+/// An action for the driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Answer a request.
+    /// Answers a request.
     Answer { link: ConnectionId, notice: Notice, memory: Vec<MemoryRegion> },
-    /// Say something that was not asked for, and ring the endpoint's doorbell.
+    /// Sends a notice that was not requested, and rings the endpoint's doorbell.
     Tell { link: ConnectionId, endpoint: EndpointId, notice: Notice, memory: Vec<MemoryRegion> },
-    /// The endpoint was told of this halt: if it has never asked whether it may go on, call `Core::never_steered`.
+    /// The endpoint was sent this halt. If it has never asked whether it may go on, the driver calls
+    /// `AgentCore::never_steered`.
     AskWhetherSteers { link: ConnectionId, endpoint: EndpointId, change: u64 },
-    /// Ring an endpoint's doorbell: what it was called for could not be sent at once, and has been sent now.
+    /// Rings an endpoint's doorbell again: its notice could not be sent at once, and has been sent now.
     Call { endpoint: EndpointId },
-    /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
+    /// Makes a slab and answers with `Granted`. If it cannot be made, the driver calls
+    /// `AgentCore::slab_refused`.
     MakeSlab { link: ConnectionId, endpoint: EndpointId, slab: u32, bytes: u64 },
-    /// Make the box of a tap: for whoever looks, who is told, and for the endpoint at `to`, with `Tap`; if it cannot be made,
-    /// call `Core::tap_refused`.
+    /// Makes the box of a tap and sends it to the viewer and, with `Tap`, to the endpoint at `to`. If the box
+    /// cannot be made, the driver calls `AgentCore::tap_refused`.
     MakeTap { viewer: TapViewer, to: ConnectionId, endpoint: EndpointId, tap: Box<Tap> },
-    /// Tell the head that this tap of its is over, or never was, and why; but first what it waits for, if that is there.
+    /// Tells the head that this tap of one of its clients has ended, or never began, and why. A value that the
+    /// client awaits and that is already in the box is sent first.
     EndTap { ticket: u64, why: String },
-    /// Let the agent of another domain show this port to the client at `link`, and call `Core::tap_elsewhere_is_over` when it
-    /// is.
+    /// Asks the agent of another domain to show this port to the client at `link`. The driver calls
+    /// `AgentCore::tap_elsewhere_is_over` when that ends.
     TapElsewhere { link: ConnectionId, port: Box<TapPort> },
-    /// The client is gone.
+    /// The client has disconnected.
     UntapElsewhere { link: ConnectionId },
-    /// Let go of a slab.
+    /// Releases a slab.
     DropSlab { endpoint: EndpointId, slab: u32 },
-    /// Let go of all memory of an endpoint.
+    /// Releases all memory of an endpoint.
     DropEndpoint { endpoint: EndpointId },
-    /// Close a connection once all is sent.
+    /// Closes a connection once its queue is sent.
     Close { link: ConnectionId },
-    /// Start an endpoint's process; if it cannot be started, call `Core::not_started`.
+    /// Starts an endpoint's process. If it cannot be started, the driver calls `AgentCore::not_started`.
     Start { endpoint: EndpointId },
-    /// Watch a process that was started by hand, or by the command of another rank.
+    /// Watches a process that was started by hand, or by the command of another rank.
     Watch { endpoint: EndpointId, pid: u32 },
-    /// Watch the process that speaks for a rank beside the one that was started for it.
+    /// Watches the process that registered for a rank, in addition to the process that was started for the
+    /// rank.
     WatchSpeaker { endpoint: EndpointId, pid: u32 },
-    /// Do something to an endpoint's processes.
+    /// Sends a signal to an endpoint's processes.
     SignalProcess { endpoint: EndpointId, push: ProcessSignal },
-    /// Count an endpoint as awake, since its process is being started.
+    /// Counts an endpoint as awake, because its process is being started.
     Awake { endpoint: EndpointId },
-    /// Count an endpoint as asleep, since its process is gone.
+    /// Counts an endpoint as asleep, because its process has ended.
     Asleep { endpoint: EndpointId },
-    /// Let the carrier bring to others what the instances here have sent, and call `Core::detached` when it has.
+    /// Tells the carrier to deliver everything that instances here have sent. The driver calls
+    /// `AgentCore::detached` when it has.
     Detach,
-    /// Call `Core::grace_is_over` in a while.
+    /// Starts the grace period for a clean end. The driver calls `AgentCore::grace_is_over` when it has passed.
     StartGraceTimer,
-    /// Call `Core::lingered` in a while, if this endpoint's process is still there.
+    /// Starts the time that a failed endpoint has to end. The driver calls `AgentCore::linger_time_is_over` if
+    /// the process is still there after it.
     StartLingerTimer { endpoint: EndpointId },
-    /// A client asks.
+    /// Passes a client's question to the host.
     Ask { link: ConnectionId, question: Question },
-    /// For the log and the record.
+    /// Passes an event to the host, for the log and the record.
     Report(AgentReport),
-    /// All is over.
+    /// The run is over.
     Over,
 }
 
-/// Who looks at what a port sends.
+/// The viewer of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapViewer {
     /// A client of this agent.
     Client(ConnectionId),
-    /// The head of the run, for a client of its; by its number there.
+    /// The head of the run, on behalf of a client there; the number is the head's.
     Head(u64),
 }
 
-/// Where an instance stands.
+/// The phase of an instance's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstancePhase {
     /// Not started yet.
     Waiting,
     /// Its process runs and has not registered.
     Started,
-    /// It takes part.
+    /// It has registered and takes part.
     Running,
-    /// It has said that it is done; its process still runs.
+    /// It has reported that it is done; its process still runs.
     Finished,
-    /// Its process is gone.
+    /// Its process has ended.
     Gone(Exit),
 }
 
-/// Who is calling, as the kernel knows it.
+/// The process at the other end of a connection, as the kernel reports it (SO_PEERCRED).
 #[derive(Debug, Clone, Copy)]
 pub struct Caller {
     pub user: u32,

@@ -1,9 +1,9 @@
-//! Where an agent listens: at a socket in a directory that only its user may enter, made for it and removed
-//! with it. If no such directory can be had, at an abstract name, which strangers can connect to.
+//! The socket at which an agent listens. It lies in a directory of its own, which only its user may enter and
+//! which is removed with it. If no such directory can be made, the socket has an abstract name instead.
 //!
 //! An abstract socket disappears with its process, but every user may connect to it, and may take its name
-//! afterwards. `TMPDIR` or `/tmp` is tried before `XDG_RUNTIME_DIR`, because that is removed when the user logs
-//! out. The guard removes the directory if the agent cannot. Clients check who answers in any case.
+//! afterwards. `TMPDIR` or `/tmp` is tried before `XDG_RUNTIME_DIR`, because the latter is removed when the
+//! user logs out. The guard removes the directory if the agent cannot. In any case, clients check who answers.
 
 use crate::sys::random_hex;
 use ligament_catalogue::{fault, Fault};
@@ -17,22 +17,23 @@ use std::fs::{DirBuilder, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// How many connections wait until they are taken in. The kernel may allow fewer.
+/// Length of the queue of connections that are not accepted yet. The kernel may allow fewer.
 pub(crate) const MAX_PENDING_CONNECTIONS: i32 = 4096;
-/// Bits of a mode: others than the owner may write, and may remove only what is theirs.
+/// Mode bits: users other than the owner may write; a directory's entries may be removed only by their owners.
 const MODE_OTHERS_WRITE: u32 = 0o022;
 const MODE_STICKY: u32 = 0o1000;
 
-/// A socket that listens, and where.
+/// A listening socket and its address.
 #[derive(Debug)]
 pub(crate) struct AgentSocket {
     socket: OwnedFd,
-    /// As `LIGAMENT_AGENT` has it.
+    /// The address in the form of `LIGAMENT_AGENT`.
     address: String,
     directory: Option<SocketDirectory>,
 }
 
-/// A directory with nothing in it but a socket. Dropped, it is removed; if this process is killed, its guard does that.
+/// A directory that holds a socket and nothing else. It is removed when this value is dropped, or by the guard
+/// if this process is killed.
 #[derive(Debug)]
 pub(crate) struct SocketDirectory(PathBuf);
 
@@ -68,24 +69,25 @@ impl AgentSocket {
         Ok(AgentSocket { socket, address, directory: None })
     }
 
-    /// In a new directory there, if that is its user's alone.
+    /// Makes a new directory below `place` and a socket in it, if the directory belongs to this user alone.
     fn in_directory(guard: &mut Guard, place: &Path) -> Result<Option<AgentSocket>, Fault> {
         let me = rustix::process::geteuid().as_raw();
         if !std::fs::metadata(place).is_ok_and(|found| is_safe(&found, me)) {
             return Ok(None);
         }
-        // Sixteen digits: a path of a socket may have 107 bytes.
+        // Sixteen digits: the path of a socket may have at most 107 bytes.
         let path = place.join(format!("ligament-{}", &random_hex()?[..16]));
         let socket = socket_in(&path);
         let Some(address) = socket.to_str().filter(|text| address_of(text).is_ok()) else { return Ok(None) };
         let address = address.to_owned();
-        // Before it is there, or nobody would remove it if this process were killed in between.
+        // The guard is told first. Otherwise nobody would remove the socket if this process were killed in
+        // between.
         guard.remove_at_end(&socket);
         if DirBuilder::new().mode(0o700).create(&path).is_err() {
             return Ok(None);
         }
         let directory = SocketDirectory(path);
-        // A file system may have modes of its own.
+        // Some file systems ignore the mode that was asked for.
         let alone = std::fs::symlink_metadata(&directory.0)
             .is_ok_and(|made| made.uid() == me && made.mode() & 0o777 == 0o700);
         if !alone {
@@ -99,14 +101,14 @@ impl AgentSocket {
         &self.address
     }
 
-    /// The socket, and its directory, which is to be kept as long as that is used.
+    /// The socket, and its directory, which must be kept as long as the socket is used.
     pub fn into_parts(self) -> (OwnedFd, Option<SocketDirectory>) {
         (self.socket, self.directory)
     }
 }
 
-/// Where the directory may be made, the best first. The directory of the user's login session comes last: it goes when the
-/// user logs out, and a run may outlast that.
+/// Candidate locations of the directory, the best first. The directory of the user's login session comes last:
+/// it is removed when the user logs out, and a run may outlast that.
 fn places(temporary: PathBuf, runtime: Option<OsString>) -> Vec<PathBuf> {
     let all = [Some(temporary), Some("/tmp".into()), runtime.map(PathBuf::from)];
     let mut places: Vec<PathBuf> = all.into_iter().flatten().filter(|place| place.is_absolute()).collect();
@@ -114,7 +116,7 @@ fn places(temporary: PathBuf, runtime: Option<OsString>) -> Vec<PathBuf> {
     places
 }
 
-/// Whether nobody but this user and root can put something else where a directory of this user is.
+/// True if only this user and root can replace a directory that this user makes here.
 fn is_safe(place: &Metadata, me: u32) -> bool {
     place.is_dir()
         && [0, me].contains(&place.uid())
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A directory with this mode, below which a socket shall be.
+    /// A directory with this mode, as a location for a socket's directory.
     fn directory(name: &str, mode: u32) -> PathBuf {
         let path = std::env::temp_dir().join(format!("ligament-place-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();

@@ -1,6 +1,6 @@
-//! A connection to the agent's socket, shared between the loop that uses it and the tasks that watch it.
+//! A connection to the agent's socket. The driver's loop uses it, and the tasks that watch it share it.
 
-use ligament_shm::socket::{Frames, Socket, SocketFrame};
+use ligament_shm::socket::{SocketFrame, Frames, Socket};
 use ligament_shm::ShmError;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ impl AsRawFd for SharedConnection {
     }
 }
 
-/// The connection; clones are the same one.
+/// A connection. Clones share the same socket.
 #[derive(Clone)]
 pub(crate) struct AgentConnection {
     inner: Rc<AsyncFd<SharedConnection>>,
@@ -43,7 +43,7 @@ impl AgentConnection {
         Ok(AgentConnection { inner: Rc::new(inner) })
     }
 
-    /// Waits until there is something to read. Returns whether more may come after it.
+    /// Waits until the socket is readable. Returns whether more may arrive later.
     pub async fn readable(&self) -> bool {
         match self.inner.readable().await {
             Ok(mut guard) => {
@@ -55,7 +55,7 @@ impl AgentConnection {
         }
     }
 
-    /// Waits until there is room to write.
+    /// Waits until the socket is writable.
     pub async fn writable(&self) {
         if let Ok(mut guard) = self.inner.writable().await {
             guard.clear_ready();
@@ -63,17 +63,17 @@ impl AgentConnection {
         self.inner.get_ref().waits_to_write.set(false);
     }
 
-    /// Notes that somebody waits until there is room to write; false if somebody does already.
+    /// Notes that a task waits until the socket is writable. Returns false if another task waits already.
     pub fn begin_waiting_to_write(&self) -> bool {
         !self.inner.get_ref().waits_to_write.replace(true)
     }
 
-    /// Whether something is still to be sent.
+    /// True if part of the queue is not sent yet.
     pub fn is_full(&self) -> bool {
         self.inner.get_ref().waits_to_write.get()
     }
 
-    /// The next frame, if it is here.
+    /// The next frame, if a whole one has arrived.
     pub fn try_receive(&self) -> Result<Option<SocketFrame>, ShmError> {
         self.inner.get_ref().socket.borrow_mut().try_receive()
     }
@@ -83,23 +83,23 @@ impl AgentConnection {
         self.inner.get_ref().socket.borrow_mut().queue(bytes, fds);
     }
 
-    /// Sends what the other side takes. Returns whether all is sent.
+    /// Sends as much of the queue as the socket takes. Returns whether the queue is empty.
     pub fn flush(&self) -> Result<bool, ShmError> {
         self.inner.get_ref().socket.borrow_mut().flush()
     }
 
-    /// Closes it for both sides, now; who watches it hears of that and lets go of it.
+    /// Shuts down both directions now. Tasks that watch the connection notice it and drop their clones.
     pub fn shut(&self) {
         let _ =
             rustix::net::shutdown(self.inner.get_ref().socket.borrow().as_fd(), rustix::net::Shutdown::Both);
     }
 
-    /// It is to be closed once all is sent.
+    /// Marks the connection to be closed once the queue is sent.
     pub fn close_when_flushed(&self) {
         self.inner.get_ref().closing.set(true);
     }
 
-    /// Whether it is to be closed.
+    /// True if the connection is to be closed once the queue is sent.
     pub fn is_closing(&self) -> bool {
         self.inner.get_ref().closing.get()
     }

@@ -1,5 +1,5 @@
-//! The agent's logic: what happens goes in, what to do comes out. It owns no socket, no process, no memory and no
-//! clock, so that tests can drive it through anything.
+//! The agent's logic: events go in, actions come out. It owns no socket, no process, no memory and no clock, so
+//! that tests can drive it through any sequence of events.
 
 mod carrier;
 mod joint_start;
@@ -26,56 +26,64 @@ use std::sync::Arc;
 /// The level of a warning in the run's log.
 const LEVEL_WARNING: u8 = 2;
 
-/// An endpoint, with the process that it is in.
+/// An endpoint and its process.
 struct EndpointState {
     phase: InstancePhase,
     token: String,
     link: Option<ConnectionId>,
     pid: Option<u32>,
-    /// The process that registered: `pid`, or one that it started.
+    /// The process that registered: `pid` itself, or a descendant of it.
     speaker: Option<u32>,
-    /// Started by the agent, not by hand.
+    /// True if the agent started the process; false if a person did.
     started_by_agent: bool,
     finished: bool,
     failed: bool,
-    /// What its launcher lost, if it was started with MPI, with the ranks among that; and those of its ranks that ended before
-    /// as if all were well, in this order.
+    /// MPI only: the ranks that the launcher lost, with the reason.
     lost_ranks: Option<(Vec<u32>, Fault)>,
     cleanly_ended_ranks: Vec<u32>,
-    /// The first of those that its command brings, itself among them, that was gone before it was done.
+    /// The first endpoint, among those that this endpoint's command starts, whose process ended before it was
+    /// done.
     first_ended_rank: Option<EndpointId>,
-    /// Slabs that it holds: bytes, and who has fetched it.
+    /// Slabs of this endpoint by number: the size in bytes, and the endpoints that have fetched a descriptor.
     slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
     next_slab: u32,
-    /// What it will be told after its `Welcome`.
+    /// Notices that are sent right after `Welcome`.
     pending_notices: Vec<(Notice, Vec<MemoryRegion>)>,
-    /// The run goes on without it, and those that are joined to it know.
+    /// True once the run goes on without this endpoint and its peers have been told.
     is_loss_announced: bool,
     dropped: bool,
 }
 
 enum ConnectionRole {
     Stranger,
-    /// Has shown the run's token.
+    /// It has shown the run's token.
     Client,
     Endpoint(EndpointId),
 }
 
 /// The agent's logic.
+///
+/// A driver creates it with [`AgentCore::new`], calls [`AgentCore::hold`] if the run has other domains, and
+/// then [`AgentCore::begin`] once. From then on it reports events in the order in which they happen:
+/// [`connected`](AgentCore::connected), [`request`](AgentCore::request) and [`closed`](AgentCore::closed) of a
+/// connection; [`started`](AgentCore::started), [`not_started`](AgentCore::not_started) and
+/// [`exited`](AgentCore::exited) of a process. [`carry_out_order`](AgentCore::carry_out_order) takes the orders
+/// of the host. Each of these calls returns the actions that the driver must carry out, in this order, before
+/// it reports the next event. `Action::Over` is the last action.
 pub struct AgentCore {
     plan: RunPlan,
-    /// The plan's instances by their names.
+    /// Instances of the plan by name.
     named: HashMap<String, InstanceId>,
     wiring: Wiring,
-    /// By their numbers; those of ranks that an endpoint before them serves stand for nothing.
+    /// Endpoints by number. An entry has no meaning if its rank is served by an endpoint of a lower number.
     endpoints: Vec<EndpointState>,
-    /// For each rank which of its ports have slots, once it has registered.
+    /// For each rank that has registered, whether each of its ports has slots.
     slotted: Vec<Option<Arc<[bool]>>>,
-    /// Of each rank that has registered, the names of the ports that send.
+    /// For each rank that has registered, the names of its sending ports.
     senders: Vec<Option<Arc<[String]>>>,
     taps: taps::TapRegistry,
     links: HashMap<ConnectionId, (Caller, ConnectionRole)>,
-    /// What is to happen at model times.
+    /// Steering requests that endpoints have not answered.
     steered: steering::PendingSteering,
     scheduled: steering::EndpointSchedules,
     ledger: MemoryLedger,
@@ -83,27 +91,27 @@ pub struct AgentCore {
     token: String,
     address: String,
     ending: Option<RunOutcome>,
-    /// Whether the carrier still has to do with instances here.
+    /// Progress of the carrier.
     carrier_phase: CarrierPhase,
     over: bool,
-    /// Whether the run may go on elsewhere when all is over here.
+    /// True if the run may continue in other domains after all processes here have ended.
     held: bool,
 }
 
-/// How far the carrier is.
+/// The phases of the carrier, as far as instances here are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CarrierPhase {
-    /// It is to go on.
+    /// It carries messages in both directions.
     Running,
-    /// It is to bring to others what is under way from here, and no more.
+    /// It delivers to other domains what instances here have sent, and nothing else.
     Draining,
-    /// There is nothing to carry, or nothing any more.
+    /// It has nothing to carry, or nothing more.
     Idle,
 }
 
 impl AgentCore {
-    /// A run that has not begun. `tokens` makes secrets; `address` is the agent's socket as `LIGAMENT_AGENT` has
-    /// it; `user` owns the run.
+    /// A run that has not begun. `tokens` makes secrets; `address` is the agent's socket in the form of
+    /// `LIGAMENT_AGENT`; `user` owns the run.
     pub fn new(
         plan: RunPlan,
         ledger: MemoryLedger,
@@ -180,12 +188,14 @@ impl AgentCore {
         core
     }
 
-    /// The run has other domains: it is over when all is over here and `release` was called.
+    /// Announces that the run has other domains: it is over when all processes here have ended and `release`
+    /// was called.
     pub fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Nobody says when all is over elsewhere: it is over when what was sent here has arrived.
+    /// Withdraws `hold`: the run is over here when everything sent to this domain has arrived. No `release`
+    /// will follow.
     pub fn let_go(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         self.held = false;
@@ -193,17 +203,17 @@ impl AgentCore {
         out
     }
 
-    /// All is over elsewhere.
+    /// Reports that the run is over in all other domains.
     pub fn release(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         self.held = false;
-        // There is nobody left for whom anything could be under way.
+        // No receiver is left, so no message can be under way.
         self.carrier_phase = CarrierPhase::Idle;
         self.end_if_all_gone(&mut out);
         out
     }
 
-    /// Whether no process of this domain is left, nor to come.
+    /// True if every process of this domain has ended, and none is to be started.
     pub fn is_done_here(&self) -> bool {
         self.wiring.own_endpoints().all(|me| matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_)))
     }
@@ -213,22 +223,22 @@ impl AgentCore {
         &self.plan
     }
 
-    /// Who is joined to whom.
+    /// The connections between ranks.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
 
-    /// The run's own token, for clients.
+    /// The run's own token, by which clients identify themselves.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The agent's socket, as `LIGAMENT_AGENT` has it.
+    /// The agent's socket in the form of `LIGAMENT_AGENT`.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Where a rank stands, and its process.
+    /// The phase of a rank, and its process.
     pub fn rank(&self, rank: RankId) -> (InstancePhase, Option<u32>) {
         let endpoint = &self.endpoints[self.wiring.endpoint_of(rank).index()];
         (endpoint.phase, endpoint.pid)
@@ -239,12 +249,12 @@ impl AgentCore {
         self.endpoints[self.wiring.endpoint_of(rank).index()].speaker
     }
 
-    /// Bytes of memory for messages: given out, and the most that may be.
+    /// Bytes of memory for messages: in use, and the limit.
     pub fn memory(&self) -> (u64, u64) {
         (self.ledger.used(), self.ledger.limit())
     }
 
-    /// How the run ended or is ending, if it is.
+    /// The outcome of the run, once it ends or has ended.
     pub fn ending(&self) -> Option<&RunOutcome> {
         self.ending.as_ref()
     }
@@ -254,7 +264,8 @@ impl AgentCore {
         self.endpoints[endpoint.index()].link
     }
 
-    /// What an endpoint's process needs in its environment. By the token it is known which of the ranks it is.
+    /// The variables that an endpoint's process needs in its environment. The token tells which of the ranks it
+    /// is.
     pub fn environment(&self, endpoint: EndpointId) -> [(&'static str, String); 3] {
         [
             (ENV_AGENT, self.address.clone()),
@@ -263,11 +274,11 @@ impl AgentCore {
         ]
     }
 
-    /// The run begins.
+    /// Begins the run.
     pub fn begin(&mut self) -> Vec<Action> {
         let own = self.wiring.own_endpoints().filter(|&one| self.endpoints[one.index()].started_by_agent);
         let own: Vec<EndpointId> = own.collect();
-        // Programs that start need the cores on which others would spin for their messages.
+        // A starting program needs the cores on which waiting endpoints would spin.
         let mut out: Vec<Action> = own.iter().map(|&endpoint| Action::Awake { endpoint }).collect();
         let starts = own.into_iter().filter(|&one| !self.is_started_by_sibling(one));
         out.extend(starts.map(|endpoint| Action::Start { endpoint }));
@@ -275,7 +286,7 @@ impl AgentCore {
         out
     }
 
-    /// An endpoint's process runs. It may have registered before that was known here.
+    /// Reports that an endpoint's process runs. The process may have registered before.
     pub fn started(&mut self, endpoint: EndpointId, pid: u32) {
         for one in self.siblings_started_by(endpoint).chain([endpoint]) {
             let phase = &mut self.endpoints[one.index()].phase;
@@ -286,7 +297,7 @@ impl AgentCore {
         self.endpoints[endpoint.index()].pid = Some(pid);
     }
 
-    /// An endpoint's process could not be started.
+    /// Reports that an endpoint's process could not be started.
     pub fn not_started(&mut self, me: EndpointId, why: &Fault) -> Vec<Action> {
         let mut out = Vec::new();
         for one in self.siblings_started_by(me).chain([me]) {
@@ -298,7 +309,7 @@ impl AgentCore {
         out
     }
 
-    /// Somebody connected.
+    /// Reports a new connection.
     pub fn connected(&mut self, link: ConnectionId, caller: Caller) -> Vec<Action> {
         self.links.insert(link, (caller, ConnectionRole::Stranger));
         if caller.user == self.user {
@@ -307,17 +318,17 @@ impl AgentCore {
         vec![answer(link, Notice::Refused { why: self.not_for(caller).with_code() }), Action::Close { link }]
     }
 
-    /// Why another user is not let in.
+    /// The reason why another user is refused.
     pub fn not_for(&self, caller: Caller) -> Fault {
         fault!(OTHER_USER, "this run belongs to user {}, and you are user {}", self.user, caller.user)
     }
 
-    /// Whether who is at a connection has proved who they are.
+    /// True if the process at a connection has identified itself.
     pub fn knows(&self, link: ConnectionId) -> bool {
         matches!(self.links.get(&link), Some((_, ConnectionRole::Client | ConnectionRole::Endpoint(_))))
     }
 
-    /// A connection is closed. That a process lives on without it is no error yet.
+    /// Reports that a connection is closed. This is no error as long as the process lives.
     pub fn closed(&mut self, link: ConnectionId) -> Vec<Action> {
         let mut out = Vec::new();
         match self.links.remove(&link) {
@@ -328,13 +339,13 @@ impl AgentCore {
         out
     }
 
-    /// The names of the ports on which a rank sends, once it has registered: those of the model, and those that only its
-    /// code declares.
+    /// The names of the ports on which a rank sends: those of the model, and those that only its code declares.
+    /// `None` before it has registered.
     pub fn sending_ports(&self, rank: RankId) -> Option<&[String]> {
         self.senders[rank.index()].as_deref()
     }
 
-    /// A connection brought something that is no request.
+    /// Reports that a connection brought bytes that are no request.
     pub fn malformed_request(&mut self, link: ConnectionId, what: String) -> Vec<Action> {
         let mut out = Vec::new();
         if let Some((_, ConnectionRole::Endpoint(me))) = self.links.get(&link) {
@@ -346,7 +357,7 @@ impl AgentCore {
         out
     }
 
-    /// A request came.
+    /// Reports a request.
     pub fn request(&mut self, link: ConnectionId, request: Request) -> Vec<Action> {
         let mut out = Vec::new();
         match self.links.get(&link) {
@@ -402,7 +413,7 @@ impl AgentCore {
                 out.push(Action::Report(AgentReport::Said { rank, level, text }));
             }
             Request::Used { asked, sent, received } => {
-                // What one tells wrongly of channels of others is not believed.
+                // Statements of an endpoint about channels of others are ignored.
                 let ends = |channel: u32, sends: bool| {
                     let channel = self.plan.channels.get(channel as usize)?;
                     let end = if sends { channel.from } else { channel.to };
@@ -424,11 +435,11 @@ impl AgentCore {
                 let what = fault!(REPORTED_AN_ERROR, "reported an error");
                 let rank = self.resolve_rank(me, of);
                 let failure = RunFailure { rank: Some(rank), what, said: Some(why), exit: None };
-                match self.may_fail(me) {
-                    // What it could not do since the run ends is no loss.
-                    true if self.ending.is_some() => {}
-                    true => self.go_on_without(me, &failure, out),
-                    false => self.fail(failure, out),
+                if !self.may_fail(me) {
+                    self.fail(failure, out);
+                } else if self.ending.is_none() {
+                    // An operation that fails because the run ends is no loss.
+                    self.go_on_without(me, &failure, out);
                 }
             }
             Request::Steers { change, answer } => self.answered(me, change, &answer, out),
@@ -463,7 +474,7 @@ impl AgentCore {
         out.push(Action::Answer { link, notice, memory: vec![MemoryRegion::Area(to)] });
     }
 
-    /// Tells an endpoint something, now or after its welcome.
+    /// Sends a notice to an endpoint: now, or after its welcome.
     fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
         let own = &mut self.endpoints[to.index()];
         match (own.link, own.phase) {
@@ -475,8 +486,8 @@ impl AgentCore {
         }
     }
 
-    /// What a connection had no room for has been sent. Its reader may have heeded the call for it too early and found
-    /// nothing.
+    /// Reports that a delayed notice has been sent. The endpoint's doorbell must be rung again: it may have
+    /// answered the first ring before the notice was there.
     pub fn sent_late(&self, link: ConnectionId) -> Vec<Action> {
         match self.links.get(&link) {
             Some((_, ConnectionRole::Endpoint(endpoint))) => vec![Action::Call { endpoint: *endpoint }],
@@ -484,7 +495,7 @@ impl AgentCore {
         }
     }
 
-    /// Does what the manager wants.
+    /// Carries out an order of the host.
     pub fn carry_out_order(&mut self, order: AgentOrder) -> Vec<Action> {
         match order {
             AgentOrder::Budget { channel, bytes } => self.set_budget(channel, bytes),
@@ -498,7 +509,8 @@ impl AgentCore {
         }
     }
 
-    /// The run ends elsewhere. How the process ended that was first to fail may be known only after that.
+    /// The run ends in another domain. The exit of the process that failed first may become known only after
+    /// that.
     fn end_with_others(&mut self, outcome: RunOutcome) -> Vec<Action> {
         if let (Some(RunOutcome::Failed(known)), RunOutcome::Failed(told)) = (&mut self.ending, &outcome) {
             if known.rank.is_some() && known.rank == told.rank {
@@ -514,7 +526,7 @@ impl AgentCore {
         if let Some(planned) = self.plan.channels.get_mut(channel as usize) {
             planned.budget = bytes;
             let sender = self.wiring.endpoint_of(planned.from.rank);
-            // Who has not registered gets it with its welcome.
+            // An endpoint that has not registered yet learns the budget from its welcome.
             if self.endpoints[sender.index()].link.is_some() {
                 self.tell(sender, Notice::Budget { channel, bytes }, Vec::new(), &mut out);
             }
@@ -522,12 +534,12 @@ impl AgentCore {
         out
     }
 
-    /// These ranks are to look once more for what they wait for, and to note the round.
+    /// Asks ranks to check their input once more, and to note the round on their status pages.
     fn look_again(&mut self, round: u64, ranks: &[RankId]) -> Vec<Action> {
         let mut out = Vec::new();
         let endpoints: BTreeSet<EndpointId> = ranks.iter().map(|&one| self.wiring.endpoint_of(one)).collect();
         for endpoint in endpoints {
-            // One that has no connection does not wait either.
+            // An endpoint without a connection does not wait.
             if self.endpoints[endpoint.index()].link.is_some() {
                 self.tell(endpoint, Notice::Look { round }, Vec::new(), &mut out);
             }
@@ -535,7 +547,7 @@ impl AgentCore {
         out
     }
 
-    /// A slab could not be made.
+    /// Reports that a slab could not be made.
     pub fn slab_refused(
         &mut self,
         link: ConnectionId,
@@ -549,17 +561,19 @@ impl AgentCore {
         vec![answer(link, Notice::Denied { why: why.with_code() })]
     }
 
-    /// The launcher of an endpoint has lost what it had started; `why` is a sentence without its subject. Its end follows.
+    /// Reports that the MPI launcher of an endpoint has lost ranks; `why` is a sentence without its subject.
+    /// The launcher's own end is reported later.
     pub fn launcher_lost_ranks(&mut self, me: EndpointId, ranks: Vec<u32>, why: Fault) {
         self.endpoints[me.index()].lost_ranks = Some((ranks, why));
     }
 
-    /// A rank of MPI of an endpoint has ended as if all were well.
+    /// Reports that an MPI rank of an endpoint has ended with exit status 0.
     pub fn rank_ended_cleanly(&mut self, me: EndpointId, rank: u32) {
         self.endpoints[me.index()].cleanly_ended_ranks.push(rank);
     }
 
-    /// Ends an endpoint that a rank has left and that is not done: the other ranks would wait for that one for ever.
+    /// Ends an endpoint of which a rank has ended cleanly before the endpoint was done: the other ranks would
+    /// wait for that rank for ever.
     pub fn end_if_rank_ended_cleanly(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
         if own.cleanly_ended_ranks.is_empty()
@@ -575,7 +589,8 @@ impl AgentCore {
         push.into_iter().collect()
     }
 
-    /// An endpoint's process is gone. What it had said before was handled before.
+    /// Reports that an endpoint's process has ended. Everything that the endpoint sent before must be reported
+    /// earlier.
     pub fn exited(&mut self, me: EndpointId, exit: Exit) -> Vec<Action> {
         let mut out = vec![Action::Asleep { endpoint: me }];
         if matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_)) {
@@ -592,16 +607,15 @@ impl AgentCore {
         if is_clean && missing.is_empty() {
             self.tell_senders_of_end(me, &mut out);
         } else {
-            let (me, exit, mut what) = match self.ranks_start_together(me) {
-                true => self.first_failed_rank(me, before, exit, &missing),
-                false => {
-                    // If a rank has left, that came before whatever its launcher lost.
-                    let own = &mut self.endpoints[me.index()];
-                    let left =
-                        own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
-                    let known = left.or(own.lost_ranks.take().map(|(_, why)| why));
-                    (me, exit, known.unwrap_or_else(|| how_it_ended(before, exit)))
-                }
+            let (me, exit, mut what) = if self.ranks_start_together(me) {
+                self.first_failed_rank(me, before, exit, &missing)
+            } else {
+                // A rank that ended cleanly ended before any rank that the launcher lost.
+                let own = &mut self.endpoints[me.index()];
+                let left =
+                    own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
+                let known = left.or(own.lost_ranks.take().map(|(_, why)| why));
+                (me, exit, known.unwrap_or_else(|| how_it_ended(before, exit)))
             };
             if self.wiring.is_light(&self.plan, me) {
                 let together = self.together_with(me);
@@ -610,9 +624,10 @@ impl AgentCore {
             match &mut self.ending {
                 None => {
                     let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: Some(exit) };
-                    match self.may_fail(me) {
-                        true => self.go_on_without(me, &failure, &mut out),
-                        false => self.fail(failure, &mut out),
+                    if self.may_fail(me) {
+                        self.go_on_without(me, &failure, &mut out)
+                    } else {
+                        self.fail(failure, &mut out)
                     }
                 }
                 Some(RunOutcome::Failed(failure))
@@ -629,7 +644,7 @@ impl AgentCore {
         out
     }
 
-    /// Custody ends when the sender and all its receivers are gone.
+    /// Releases memory whose sender and receivers have all ended.
     fn drop_unneeded_memory(&mut self, gone: EndpointId, out: &mut Vec<Action>) {
         let is_gone = |i: EndpointId| matches!(self.endpoints[i.index()].phase, InstancePhase::Gone(_));
         let around = self.wiring.senders(gone).iter().copied().chain([gone]);
@@ -650,7 +665,7 @@ impl AgentCore {
         self.end(RunOutcome::Failed(failure), out);
     }
 
-    /// Somebody wants the run to end.
+    /// Ends the run on request, with this outcome.
     pub fn stop(&mut self, outcome: RunOutcome) -> Vec<Action> {
         let mut out = Vec::new();
         self.end(outcome, &mut out);
@@ -694,14 +709,15 @@ impl AgentCore {
         self.end_if_all_gone(out);
     }
 
-    /// True if the run fails because of an endpoint, which knows: it says why, and ends within the grace that all have.
+    /// True if the run fails because of this endpoint and the endpoint itself reported the failure: it ends by
+    /// itself within the grace period.
     pub fn ends_by_itself(&self, endpoint: EndpointId) -> bool {
         matches!(&self.ending, Some(RunOutcome::Failed(failure))
             if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(endpoint))
     }
 
-    /// The time for ending cleanly has passed: what still runs is killed. Processes that were started by hand
-    /// are left to whoever did.
+    /// Reports that the grace period has passed: processes that still run are killed, except those that were
+    /// started by hand.
     pub fn grace_is_over(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         let endpoints: Vec<EndpointId> = self.wiring.own_endpoints().collect();
@@ -719,7 +735,7 @@ impl AgentCore {
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
         if !self.over && !self.held && self.is_done_here() {
-            // What they sent has to reach others, unless the run ends for another reason.
+            // Messages that these instances sent must be delivered, unless the run ends for another reason.
             match self.carrier_phase {
                 CarrierPhase::Running if self.ending.is_none() => {
                     self.carrier_phase = CarrierPhase::Draining;
@@ -739,7 +755,7 @@ fn answer(link: ConnectionId, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
 }
 
-/// Tells an endpoint something that it was not asked for.
+/// Sends a notice that was not requested.
 fn tell_at(
     link: ConnectionId,
     endpoint: EndpointId,
@@ -755,23 +771,29 @@ fn tell_at(
 fn left_early(rank: u32) -> Fault {
     fault!(
         EXIT_EARLY,
-        "lost its rank {rank}, which ended with exit status 0 before the instance was done; all ranks must go on until \
-         reuse_instance says that it is over"
+        "lost its rank {rank}, which ended with exit status 0 before the instance was done; all ranks must go \
+        on until reuse_instance says that it is over"
     )
 }
 
 fn how_it_ended(before: InstancePhase, exit: Exit) -> Fault {
     match (exit, before) {
         (Exit::Status(0), InstancePhase::Started | InstancePhase::Waiting) => {
-            fault!(EXIT_UNREGISTERED, "ended with exit status 0 and never registered; its program must make an Instance, and end only when \
-             reuse_instance says so")
+            fault!(
+                EXIT_UNREGISTERED,
+                "ended with exit status 0 and never registered; its program must make \
+                an Instance, and end only when reuse_instance says so"
+            )
         }
         (Exit::Unknown, InstancePhase::Started | InstancePhase::Waiting) => {
             fault!(EXIT_UNREGISTERED, "ended and never registered")
         }
         (Exit::Status(0) | Exit::Unknown, _) => {
-            fault!(EXIT_EARLY, "ended without saying that it is done; a program must go on until reuse_instance returns false, and \
-             close its Instance")
+            fault!(
+                EXIT_EARLY,
+                "ended without saying that it is done; a program must go on until \
+                reuse_instance returns false, and close its Instance"
+            )
         }
         (Exit::Status(status), InstancePhase::Finished) => {
             fault!(EXIT_EARLY, "was done, but then ended with exit status {status}")

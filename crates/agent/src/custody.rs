@@ -1,12 +1,12 @@
 //! The shared memory of a run, as its agent holds it: the board, each endpoint's area and outbox, all slabs.
-//! Holding a descriptor of each is what lets messages outlive their sender.
+//! The agent keeps a descriptor of each piece, so messages outlive their sender.
 
 use crate::action::MemoryRegion;
 use crate::memory::SpareMemory;
 use crate::plan::RunPlan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
-use ligament_shm::area::{keep_no_timeline, ChannelCount, ChannelEnd, Ends, Front, Layout, RowTable};
+use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, ChannelCount, RowTable};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};
@@ -17,37 +17,38 @@ use ligament_wire::{EndpointId, RankId};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 
-/// Requests from this size on are held against what the system has left at that moment.
+/// Requests of at least this size are checked against the memory that the system can spare at that moment.
 const LARGE_REQUEST_BYTES: u64 = 16 << 20;
 
 struct AreaHandle {
     fd: OwnedFd,
     front: Front,
-    /// Of an endpoint that serves many instances.
+    /// For an endpoint that serves many instances.
     rows: Option<RowTable>,
-    /// Of one that sends.
+    /// For an endpoint that sends.
     ends: Option<Ends>,
     timeline: TimelineReader,
 }
 
-/// What an endpoint's timeline has gained since it was last looked at.
+/// News of an endpoint's timeline since the previous call.
 #[derive(Debug, Clone)]
 pub struct TimelineDelta {
-    /// The status page, as it was just before.
+    /// The status page, read just before the timeline.
     pub status: Status,
     pub intervals: Vec<TimelineInterval>,
-    /// The sums of all its causes, if they are not the same as the last time.
+    /// The sums of all causes, if they have changed since the previous call.
     pub causes: Vec<CauseSum>,
 }
 
-/// What has passed a channel, at its sending and at its receiving end, as far as these are of this domain.
+/// Messages that have passed a channel, counted at its sending end and at its receiving end. An end in another
+/// domain is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ChannelView {
     pub sent: Option<ChannelCount>,
     pub received: Option<ChannelCount>,
 }
 
-/// The numbers of an endpoint's channels, as `Wiring::channels` has them.
+/// The numbers of an endpoint's channels, in the order of `Wiring::channels`.
 struct EndpointChannels {
     endpoint: EndpointId,
     sends: Vec<u32>,
@@ -55,30 +56,33 @@ struct EndpointChannels {
     inner: Vec<u32>,
 }
 
-/// The memory.
+/// All shared memory that the agent holds.
 pub struct Custody {
     board_fd: OwnedFd,
     board: Board,
     layouts: Vec<Layout>,
     timelines: bool,
-    /// For each rank its endpoint, and its row there if that serves many; none for those that are elsewhere.
+    /// For each rank, its endpoint and, if the endpoint serves many instances, its row there. `None` for ranks
+    /// of other domains.
     places: Vec<Option<(EndpointId, Option<u32>)>>,
-    /// Of the endpoints of this domain that are no carrier.
+    /// Of each endpoint of this domain except the carrier.
     channels: Vec<EndpointChannels>,
-    /// How many channels the run has.
+    /// Number of channels of the run.
     channel_count: usize,
     areas: Vec<Option<AreaHandle>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(EndpointId, u32), OwnedFd>,
-    /// When the process of an endpoint was found to have ended, ns of CLOCK_MONOTONIC; 0 for not yet.
+    /// For each endpoint, the time at which the end of its process was noticed, ns of CLOCK_MONOTONIC; 0
+    /// before.
     gone: Vec<u64>,
 }
 
 impl Custody {
-    /// Makes the board, for instances that have so many processors together; all else is made when it is needed.
+    /// Makes the board, for instances that use `cores` processors together. Everything else is made when it is
+    /// first needed.
     ///
     /// # Errors
-    /// There is no memory even for the board.
+    /// There is not enough memory for the board.
     pub fn new(plan: &RunPlan, wiring: &Wiring, cores: u32) -> Result<Custody, ShmError> {
         let n = wiring.ranks().count();
         let board_fd = create("ligament-board", Board::size(n.max(1)))?;
@@ -94,7 +98,7 @@ impl Custody {
         let mut layout = |one: EndpointId| {
             let (sends, receives, inner) = wiring.channels(one);
             let is_light = wiring.is_light(plan, one);
-            // The carrier is told of none of those that neither end here.
+            // A carrier is not told of channels that both begin and end elsewhere.
             let inner = if is_light { inner } else { Vec::new() };
             let layout = Layout {
                 channels: wiring.incoming(one),
@@ -133,7 +137,7 @@ impl Custody {
         &self.board
     }
 
-    /// A descriptor to give away.
+    /// A duplicate of a descriptor, to be sent to an endpoint.
     ///
     /// # Errors
     /// The memory could not be made, or does not exist.
@@ -186,7 +190,7 @@ impl Custody {
     /// Makes a slab.
     ///
     /// # Errors
-    /// Why not, for its owner.
+    /// The reason, to be sent to the slab's owner.
     pub fn make_slab(&mut self, endpoint: EndpointId, slab: u32, bytes: u64) -> Result<OwnedFd, Fault> {
         if bytes >= LARGE_REQUEST_BYTES {
             SpareMemory::check(bytes)?;
@@ -200,29 +204,30 @@ impl Custody {
         Ok(given)
     }
 
-    /// Lets go of a slab.
+    /// Releases a slab.
     pub fn drop_slab(&mut self, endpoint: EndpointId, slab: u32) {
         self.slabs.remove(&(endpoint, slab));
     }
 
-    /// Lets go of an endpoint's outbox and slabs. Its status page is kept, for the summary.
+    /// Releases an endpoint's outbox and slabs. Its status page is kept for the summary.
     pub fn drop_endpoint(&mut self, endpoint: EndpointId) {
         self.outboxes[endpoint.index()] = None;
         self.slabs.retain(|(of, _), _| *of != endpoint);
     }
 
-    /// How many outboxes and slabs it holds.
+    /// Number of outboxes and slabs that are held.
     pub fn held(&self) -> usize {
         self.outboxes.iter().flatten().count() + self.slabs.len()
     }
 
-    /// The process of an endpoint has ended: where it had no time to write that down, its times end now.
+    /// Reports that an endpoint's process has ended. If the process did not write down its end, its times end
+    /// at `now`.
     pub fn process_ended(&mut self, endpoint: EndpointId, now: u64) {
         let gone = &mut self.gone[endpoint.index()];
         *gone = if *gone == 0 { now } else { *gone };
     }
 
-    /// What is read of a page, with the end that only its agent knows of.
+    /// A status page, with the end that only the agent knows of filled in.
     fn with_end(&self, endpoint: EndpointId, mut status: Status) -> Status {
         if status.ended == 0 {
             status.ended = self.gone[endpoint.index()];
@@ -230,7 +235,8 @@ impl Custody {
         status
     }
 
-    /// What an endpoint's timeline has gained; none before the endpoint has an area, and for one that serves many.
+    /// News of an endpoint's timeline. `None` before the endpoint has an area, and for one that serves many
+    /// instances.
     pub fn timeline(&mut self, endpoint: EndpointId) -> Option<TimelineDelta> {
         let AreaHandle { front, timeline, rows: None, .. } = self.areas[endpoint.index()].as_mut()? else {
             return None;
@@ -241,7 +247,7 @@ impl Custody {
         Some(TimelineDelta { status: self.with_end(endpoint, status), intervals, causes })
     }
 
-    /// What has passed each channel of the run, by its number.
+    /// Messages that have passed each channel of the run, by channel number.
     pub fn channels(&self) -> Vec<ChannelView> {
         let mut seen = vec![ChannelView::default(); self.channel_count];
         self.see_ends(|channel, view| {
@@ -252,8 +258,8 @@ impl Custody {
         seen
     }
 
-    /// What has passed at each end of a channel that is in this domain: the channel's number, and the one end or both. The
-    /// order is always the same.
+    /// Calls `see` for every channel with an end in this domain: its number and the counts of that end, or of
+    /// both. The order is the same in each call.
     pub fn see_ends(&self, mut see: impl FnMut(u32, ChannelView)) {
         for own in &self.channels {
             let area = self.areas[own.endpoint.index()].as_ref();
@@ -272,7 +278,7 @@ impl Custody {
         }
     }
 
-    /// What a rank shows of itself; none before its endpoint has an area, and for one that is elsewhere.
+    /// The status page of a rank. `None` before its endpoint has an area, and for a rank of another domain.
     pub fn status(&self, rank: RankId) -> Option<Status> {
         let (endpoint, row) = self.places[rank.index()]?;
         let area = self.areas[endpoint.index()].as_ref()?;

@@ -1,5 +1,5 @@
-//! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
-//! last as long as the run, because the children die with it.
+//! The driver of the agent: sockets, processes and timers around the logic in `core`. It has one thread, which
+//! must last as long as the run, because the children die with it.
 
 mod connections;
 mod other_domains;
@@ -37,50 +37,51 @@ use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 use watchers::Watchers;
 
-/// How long instances have to end by themselves when a run ends early.
+/// Grace period in which instances may end by themselves when a run ends early.
 const END_GRACE: Duration = Duration::from_secs(2);
-/// And how long one that has failed, and may, while the run goes on: its senders wait for it.
+/// Time that a tolerated failed instance has to end while the run goes on: its senders wait for it.
 const FAILED_INSTANCE_GRACE: Duration = Duration::from_secs(5);
 
-/// Descriptors that every run needs, and every process: connection, area, outbox, two slabs.
+/// Estimated need for descriptors: of every run, and of every process (connection, area, outbox, two slabs).
 const MIN_FILES_OF_RUN: u64 = 64;
 const MIN_FILES_PER_PROCESS: u64 = 5;
 
 enum DriverEvent {
     Arriving,
-    /// Connections that could not be taken in yet may be now.
+    /// Accepting was interrupted for other events, and goes on now.
     ArrivingStill,
     Readable(ConnectionId),
     Writable(ConnectionId),
     Exited(EndpointId),
-    /// The process that speaks for a rank beside the one that was started for it.
+    /// The process that registered for a rank has ended, and it is not the one that was started for it.
     SpeakerGone(EndpointId),
-    /// It was gone a while ago, and its launcher still goes on.
+    /// Some time after that: the launcher still runs.
     Silent(EndpointId),
-    /// It ended a while ago, and now that counts.
+    /// A process has ended some time ago; its end is handled now.
     Over(EndpointId, Exit),
     GuardTells,
-    /// A rank of MPI has ended a while ago.
+    /// An MPI rank has ended some time ago.
     Left(EndpointId),
-    /// An endpoint that has failed, and may, has had its time to end.
+    /// The time that a failed endpoint has to end has passed.
     Lingered(EndpointId),
 }
 
-/// How a run, or the part of it in a domain, has ended.
+/// The end of a run, or of its part in one domain.
 pub struct DomainResult {
     pub outcome: RunOutcome,
-    /// By the numbers of ranks.
+    /// Instances by rank number.
     pub instances: Vec<InstanceView>,
-    /// By the numbers of channels.
+    /// Channels by number.
     pub channels: Vec<ChannelView>,
 }
 
-/// Runs a plan to its end. `guard` is the run's: it starts programs, and at the end of the run ends what is left of
-/// them. Of a run that spreads over several domains the plan is the whole run's all the same: those of its instances that
-/// are `elsewhere` others run. It is over when the instances here have ended and what they sent has arrived.
+/// Runs a plan to its end. `guard` is the run's guard: it starts the programs, and ends their remaining
+/// processes at the end of the run. `plan` is always that of the whole run; `elsewhere` tells which instances
+/// run in other domains. The run is over when the instances here have ended and everything that they sent has
+/// arrived.
 ///
 /// # Errors
-/// The run could not even begin: memory, socket or event loop could not be made.
+/// The run could not begin: there is no memory, socket or event loop.
 pub fn run(
     plan: RunPlan,
     guard: &mut Guard,
@@ -97,8 +98,8 @@ pub fn run(
     if files < needed {
         return Err(fault!(
             LIMIT_OF_FILES,
-            "a run of {} processes needs about {needed} open files, and this process may have {files}; raise the hard \
-             limit (\"ulimit -Hn\")",
+            "a run of {} processes needs about {needed} open files, and this process may have {files}; raise \
+            the hard limit (\"ulimit -Hn\")",
             processes
         ));
     }
@@ -124,17 +125,17 @@ struct Driver<'h> {
     host: &'h mut dyn Host,
     elsewhere: Option<OtherDomains<'h>>,
     listener: Rc<AsyncFd<OwnedFd>>,
-    /// The socket's own directory, which goes when this is dropped.
+    /// The directory of the listening socket; it is removed when this is dropped.
     _directory: Option<SocketDirectory>,
     admission: ConnectionAdmission,
     connections: HashMap<ConnectionId, AgentConnection>,
     next_link: ConnectionId,
-    /// How to reach each endpoint's processes.
+    /// Handles of endpoints' processes.
     processes: HashMap<EndpointId, ProcessHandle>,
-    /// The endpoint of each process that the guard started.
+    /// The endpoint of each process that the guard has started.
     guarded: HashMap<u32, EndpointId>,
     guard: &'h mut Guard,
-    /// Whether it has been said that the guard is gone.
+    /// True if the loss of the guard has been reported.
     is_guard_loss_reported: bool,
     events: UnboundedReceiver<DriverEvent>,
     sender: UnboundedSender<DriverEvent>,
@@ -142,7 +143,7 @@ struct Driver<'h> {
     watchers: Watchers,
     remote_taps: RemoteTaps,
     over: bool,
-    /// Whether the host was told that no process of this domain is left.
+    /// True if the host was told that all processes of this domain have ended.
     done_here: bool,
 }
 
@@ -272,7 +273,7 @@ impl<'h> Driver<'h> {
         Ok(())
     }
 
-    /// The first time the run ends in order, the second time at once.
+    /// The first interruption ends the run in order, the second one at once.
     fn interrupted(&mut self, signal: &'static str) {
         self.host.external_request(&ExternalRequest::Signal(signal));
         let actions = match self.core.ending() {
@@ -312,7 +313,7 @@ impl<'h> Driver<'h> {
         self.show_sights();
     }
 
-    /// What follows for the agent and for clients from what has happened.
+    /// Carries out the orders of the host, and sends its replies to clients, after each event.
     fn settle(&mut self) {
         loop {
             let orders = self.host.orders();
@@ -336,7 +337,7 @@ impl<'h> Driver<'h> {
         }
     }
 
-    /// Answers clients that waited to see something.
+    /// Sends replies to clients that asked for a file.
     fn show_sights(&mut self) {
         for (link, sight) in self.host.peek_replies() {
             self.send_with(link, &Notice::Peeked(sight), Vec::new());
@@ -374,7 +375,7 @@ impl<'h> Driver<'h> {
         }
     }
 
-    /// The run fails for a reason that no instance gave.
+    /// Ends the run for a reason that no instance gave.
     fn fail(&mut self, what: Fault) {
         let actions = self.core.stop(RunOutcome::failed(what));
         self.act(actions);
@@ -394,7 +395,7 @@ impl<'h> Driver<'h> {
                 self.call(endpoint);
             }
             Action::AskWhetherSteers { link, endpoint, change } => {
-                // What could not be sent yet it does not hear of in its first step.
+                // An endpoint whose notice could not be sent yet does not learn of it in its first step.
                 let is_told = self.connections.get(&link).is_some_and(|connection| !connection.is_full());
                 let bell = self.custody.board().doorbell(endpoint);
                 if is_told && bell.is_some_and(|bell| !bell.steers()) {

@@ -1,4 +1,4 @@
-//! What is around an agent, as its driver sees it; and how a run looks from there.
+//! The host of an agent, as its driver sees it, and the view of a run that the driver gives to the host.
 
 use crate::action::{AgentOrder, AgentReport, ConnectionId, InstancePhase};
 use crate::core::AgentCore;
@@ -17,22 +17,22 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartedProcess {
     pub pid: u32,
-    /// Whether it leads a process group of its own, so that all of that can be ended.
+    /// True if the process leads a group of its own, so that the group can be signalled.
     pub leads_group: bool,
 }
 
-/// An instance, or a rank of one, as it is now.
+/// The present state of an instance, or of a rank of one.
 #[derive(Debug, Clone)]
 pub struct InstanceView {
     pub phase: InstancePhase,
     pub pid: Option<u32>,
     /// The process that registered.
     pub speaker: Option<u32>,
-    /// Its status page, once it has one.
+    /// The status page, once it exists.
     pub status: Option<Status>,
 }
 
-/// What is known of a rank only if somebody looks at its processes.
+/// The part of a rank's state that only an inspection of its processes shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessInspection {
     /// Stopped by a signal or a debugger.
@@ -40,27 +40,28 @@ pub struct ProcessInspection {
     pub ranks: Option<RankLag>,
 }
 
-/// Of an MPI program of which rank 0 speaks for all: which rank has not come where others are.
+/// The rank of an MPI program that has not reached the call in which the other ranks wait. Only for programs in
+/// which rank 0 represents all ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankLag {
-    /// In words.
+    /// A description.
     pub what: String,
     /// ns of CLOCK_MONOTONIC.
     pub since: u64,
 }
 
-/// A run as it is now.
+/// The present state of a run.
 pub struct RunView<'a> {
     pub core: &'a AgentCore,
     pub custody: &'a Custody,
-    /// By the numbers of ranks.
+    /// Instances by rank number.
     pub instances: Vec<InstanceView>,
     /// ns of CLOCK_MONOTONIC.
     pub now: u64,
 }
 
 impl<'a> RunView<'a> {
-    /// As it is at this moment.
+    /// The state at this moment.
     pub fn of(core: &'a AgentCore, custody: &'a Custody) -> RunView<'a> {
         let one = |rank| {
             let (phase, pid) = core.rank(rank);
@@ -70,79 +71,79 @@ impl<'a> RunView<'a> {
         RunView { core, custody, instances, now: ligament_shm::status::now() }
     }
 
-    /// What has passed each channel, by its number, as far as its ends are of this domain.
+    /// Messages that have passed each channel, by channel number. An end in another domain is `None`.
     pub fn channels(&self) -> Vec<ChannelView> {
         self.custody.channels()
     }
 }
 
-/// Why timelines are looked at.
+/// The reason why timelines are drained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrainReason {
-    /// Every now and then.
+    /// A regular tick.
     Tick,
-    /// Somebody wants to see them as they are now.
+    /// A client asked for the present state.
     OnDemand,
-    /// The instance's process has ended: nothing more will come.
+    /// The instance's process has ended: this is the last time.
     ProcessEnded,
 }
 
-/// What a client wants to see of an instance's files.
+/// A client's request for a file of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeekRequest {
-    /// By its number.
+    /// The instance's number.
     pub instance: InstanceId,
-    /// Below the directory of its process.
+    /// Path below the directory of the instance's process.
     pub path: String,
-    /// Of a file: from where on, and at most how many bytes.
+    /// Part of a file: the first byte, and the maximum number of bytes.
     pub offset: u64,
     pub most: u32,
 }
 
-/// What somebody outside wants of a run.
+/// A request from outside of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalRequest {
-    /// By a signal, such as `SIGINT`, that it ends.
+    /// A signal, such as `SIGINT`, that ends the run.
     Signal(&'static str),
-    /// A client, that it ends.
+    /// A client ends the run.
     Stop,
-    /// A client, to take part as this instance.
+    /// A client joins as this instance.
     Join(String),
 }
 
-/// What a client wants to be done at a model time.
+/// A client's request for a change at a model time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteerRequest {
-    /// Who wants it.
+    /// The client's name.
     pub who: String,
     pub wanted: ChangeRequest,
-    /// The model time, s; none: as soon as all can.
+    /// The model time, s; `None`: as soon as all ranks can.
     pub at: Option<f64>,
-    /// For how long all may take to agree.
+    /// Limit of the time that all ranks may take to agree.
     pub patience: Option<Duration>,
-    /// Only say whether it can be asked for.
+    /// Only checks whether the request is possible.
     pub dry: bool,
 }
 
-/// What was heard of taps that lead from one domain to another.
+/// A message about a tap between domains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemoteTapEvent {
-    /// The head wants something of one.
+    /// A request of the head.
     Wanted(TapOrder),
-    /// The agent of this domain shows something.
+    /// An answer of this domain's agent.
     Shown(DomainId, TapReply),
 }
 
-/// What is around an agent: who starts processes, writes logs, and shows what happens.
+/// The surroundings of an agent: the host starts processes, writes logs, and shows the state of the run.
 pub trait Host {
-    /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
+    /// The run begins. Clients reach it at this address (in the form of `LIGAMENT_AGENT`) with this token.
     fn begins(&mut self, address: &str, token: &str);
-    /// Starts an endpoint's process, of the program of this instance, with this added to its environment: by
-    /// asking the guard to launch it under the endpoint's number, and then gives none; or as a child of this
-    /// process, started by the calling thread.
+    /// Starts an endpoint's process: the program of this instance, with these variables added to its
+    /// environment. The host either asks the guard to launch it under the endpoint's number and returns `None`,
+    /// or starts it as a child of the calling thread.
     ///
     /// # Errors
-    /// Why not, as the end of a sentence that begins "could not be started:".
+    /// The reason, as the end of a sentence that begins "could not be started:".
     fn start(
         &mut self,
         guard: &mut Guard,
@@ -154,26 +155,26 @@ pub trait Host {
     fn started(&mut self, rank: RankId, pid: u32) {
         let _ = (rank, pid);
     }
-    /// Something happened.
+    /// Takes a report of the agent's logic.
     fn report(&mut self, report: AgentReport);
-    /// Somebody outside wants something of the run; what comes of that is reported.
+    /// Notes a request from outside of the run. Its effect is reported separately.
     fn external_request(&mut self, wish: &ExternalRequest) {
         let _ = wish;
     }
-    /// The terminal went away (SIGHUP). Gives whether the run goes on without; else it ends.
+    /// The terminal has gone (SIGHUP). Returns whether the run goes on without it; otherwise it ends.
     fn hung_up(&mut self) -> bool {
         false
     }
-    /// A client asks for the state of the run: JSON.
+    /// The state of the run, for a client: JSON.
     fn status(&mut self, view: &RunView<'_>) -> String;
-    /// A client that watches: what has changed since `since`, all if that is 0, as JSON, and what to ask with the next time.
-    /// None: this agent does not know.
+    /// The changes of the run's state after position `since`, for a client that watches; everything if `since`
+    /// is 0. Returns JSON and the new position, or `None` if this agent does not know.
     fn status_since(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
         let _ = (view, since);
         None
     }
-    /// A client wants to see what there is at a path below the directory of an instance's process; none: what is seen comes
-    /// later, out of `peek_replies`, under this link.
+    /// A client asks for a file, or a directory, of an instance's process. `None` means that the answer follows
+    /// later from `peek_replies`, with this connection.
     fn peek(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         let _ = (link, what);
         Some(Sight::Nothing(said!(
@@ -181,12 +182,12 @@ pub trait Host {
             "this agent knows its own part of the run only; ask where the run was begun"
         )))
     }
-    /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
+    /// Replies to clients that asked for a file. Called after each event from other domains, and at every tick.
     fn peek_replies(&mut self) -> Vec<(ConnectionId, Sight)> {
         Vec::new()
     }
-    /// A client wants something to be done at a model time. What comes of it comes later, out of `steer_replies`, under this link;
-    /// or it is refused at once.
+    /// A client asks for a change at a model time. Returns the reason if it is refused at once. Otherwise the
+    /// answers follow later from `steer_replies`, with this connection.
     fn steer(&mut self, link: ConnectionId, what: SteerRequest, view: &RunView<'_>) -> Option<Fault> {
         let _ = (link, what, view);
         Some(fault!(
@@ -194,47 +195,49 @@ pub trait Host {
             "this agent knows its own part of the run only; ask where the run was begun"
         ))
     }
-    /// What clients that steer are told now: JSON, or why not.
+    /// Replies to clients that steer: JSON, or the reason of a refusal.
     fn steer_replies(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         Vec::new()
     }
-    /// What was heard of taps that lead to other domains. Asked after whatever has happened.
+    /// Messages about taps between domains. Called after every event.
     fn taps(&mut self) -> Vec<RemoteTapEvent> {
         Vec::new()
     }
-    /// What the host wants of the agent because of what it was told. Asked after whatever has happened.
+    /// Orders of the host for the agent. Called after every event.
     fn orders(&mut self) -> Vec<AgentOrder> {
         Vec::new()
     }
     /// The working directory of an instance that is started by hand.
     fn directory(&self, instance: InstanceId) -> String;
-    /// How long after this `tick` is to be called; none: never.
+    /// Interval between two calls of `tick`; `None`: it is never called.
     fn tick_every(&self) -> Option<Duration>;
-    /// Time to look.
+    /// A regular tick. Returns orders for the agent.
     fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder>;
-    /// What the timeline of a rank has gained until now, ns of CLOCK_MONOTONIC.
+    /// Takes the news of a rank's timeline until `now`, ns of CLOCK_MONOTONIC.
     fn timeline(&mut self, rank: RankId, gained: &TimelineDelta, now: u64, why: DrainReason);
-    /// All timelines were looked at: what they gained can be written down.
+    /// All timelines were drained, so their news can be written.
     fn timelines_seen(&mut self);
-    /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
+    /// Prints the state of the run on the terminal, because somebody asked for it (SIGQUIT).
     fn show(&mut self, view: &RunView<'_>);
-    /// The carrier heard something from elsewhere. What it says of failures the agent heeds by itself, after this.
+    /// Takes an event of the carrier. After this call the agent handles failures in it by itself.
     fn heard(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         let _ = heard;
         Vec::new()
     }
-    /// Somebody was not let in, and why; so many others before them were not told of.
+    /// A connection was refused, with the reason. `others` counts refused connections before it that were not
+    /// reported.
     fn connection_refused(&mut self, who: &str, why: &str, others: u64) {
         let _ = (who, why, others);
     }
-    /// What a signal that is to end this process makes of the run.
+    /// The outcome of a run that a signal ends.
     fn interruption(&mut self, _signal: &str) -> crate::RunOutcome {
         crate::RunOutcome::Interrupted
     }
-    /// The time for ending cleanly is over: somebody does not want to wait.
+    /// The grace period is cut short, because somebody does not want to wait.
     fn grace_cut_short(&mut self) {}
-    /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
-    /// goes on until `AgentOrder::Release` comes of it; none: it is over when what was sent here has arrived.
+    /// All processes of this domain have ended, in a run over several domains, and everything has been read
+    /// from their memory. The run goes on until `AgentOrder::Release`. `None`: it is over when everything sent
+    /// to this domain has arrived.
     fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<AgentOrder>> {
         let _ = view;
         None

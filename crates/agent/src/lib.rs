@@ -1,5 +1,5 @@
-//! The agent: one per domain. It makes the memory that instances share and keeps a hold on it, starts and watches
-//! their processes, and ends all when one fails. `core` is its logic, without I/O; `driver` its body.
+//! The agent: one per domain. It makes the memory that instances share and holds it, starts and watches their
+//! processes, and ends all of them when one fails. `core` is its logic, without I/O; `driver` does the I/O.
 
 mod action;
 mod agent_socket;

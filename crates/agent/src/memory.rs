@@ -1,12 +1,12 @@
-//! How much memory messages may take: an account of what was given out, and what the system can spare (the
-//! control group's limit, version 1 or 2, and the memory that is available), read again for large requests, because
-//! beyond that limit the kernel kills instead of saying no.
+//! Memory for messages: an account of what is in use, and the amount that the system can spare (the limit of
+//! the control group, version 1 or 2, and the available memory). The latter is read again for large requests,
+//! because beyond the limit the kernel kills processes instead of refusing memory.
 
 use ligament_catalogue::{fault, Fault};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What was given out, against a limit.
+/// An account of memory in use, with a limit.
 #[derive(Debug, Clone)]
 pub struct MemoryLedger {
     limit: u64,
@@ -14,7 +14,7 @@ pub struct MemoryLedger {
     origin: String,
 }
 
-/// A size for people.
+/// A number of bytes for people, such as `1.5 MiB`.
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = (0..UNITS.len() - 1).take_while(|&i| bytes >> (10 * (i + 1)) != 0).count();
@@ -25,12 +25,13 @@ pub fn format_bytes(bytes: u64) -> String {
 }
 
 impl MemoryLedger {
-    /// An account with this limit, which comes from `origin`.
+    /// An account with this limit; `origin` says in errors where the limit comes from.
     pub fn new(limit: u64, origin: impl Into<String>) -> MemoryLedger {
         MemoryLedger { limit, used: 0, origin: origin.into() }
     }
 
-    /// The run's: what the model says, or 80 % of what the machine can spare now.
+    /// The account of a run. The limit is that of the model, or 80 % of the memory that the machine can spare
+    /// now.
     pub fn for_run(wanted: Option<u64>) -> MemoryLedger {
         match wanted {
             Some(bytes) => MemoryLedger::new(bytes, "\"memory:\" under \"ligament:\" in the model"),
@@ -41,20 +42,20 @@ impl MemoryLedger {
         }
     }
 
-    /// Bytes given out.
+    /// Bytes in use.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// The most that may be given out.
+    /// The limit, bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Takes some.
+    /// Takes bytes from the account.
     ///
     /// # Errors
-    /// Names the limit, where it comes from, and what is in use.
+    /// Names the limit, its origin, and the bytes in use.
     pub fn take(&mut self, bytes: u64) -> Result<(), Fault> {
         match self.used.checked_add(bytes) {
             Some(sum) if sum <= self.limit => {
@@ -63,8 +64,8 @@ impl MemoryLedger {
             }
             _ => Err(fault!(
                 MEMORY_SPENT,
-                "the messages of this run may take {} ({}) and take {} already, so there is no room for {} more; \
-                 lower the budgets, or raise \"memory:\" under \"ligament:\" in the model",
+                "the messages of this run may take {} ({}) and take {} already, so there is no room for {} \
+                more; lower the budgets, or raise \"memory:\" under \"ligament:\" in the model",
                 format_bytes(self.limit),
                 self.origin,
                 format_bytes(self.used),
@@ -73,22 +74,22 @@ impl MemoryLedger {
         }
     }
 
-    /// Gives some back.
+    /// Gives bytes back.
     pub fn give_back(&mut self, bytes: u64) {
         self.used = self.used.saturating_sub(bytes);
     }
 }
 
-/// What the system can spare.
+/// The memory that the system can spare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpareMemory {
     pub bytes: u64,
-    /// Who says so.
+    /// The source of the figure, for errors.
     pub origin: String,
 }
 
 impl SpareMemory {
-    /// The smallest of the available memory and what the control groups leave.
+    /// The least of the available memory and the remainders of all control groups.
     pub fn now() -> SpareMemory {
         let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_memory(&text));
         let mut spare = SpareMemory {
@@ -107,10 +108,10 @@ impl SpareMemory {
         spare
     }
 
-    /// Whether so many bytes can be had now.
+    /// Checks that the system can spare this many bytes now.
     ///
     /// # Errors
-    /// Says who has how little.
+    /// Names the source and the bytes that can be spared.
     pub fn check(bytes: u64) -> Result<(), Fault> {
         let spare = SpareMemory::now();
         if bytes <= spare.bytes {
@@ -137,7 +138,7 @@ enum CgroupVersion {
     V2,
 }
 
-/// The directories of this process's memory groups and all above them.
+/// The directories of this process's memory groups and of all groups above them.
 fn group_directories(groups: &str) -> Vec<(PathBuf, CgroupVersion)> {
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -171,7 +172,7 @@ fn room_in_group(directory: &Path, version: CgroupVersion) -> Option<u64> {
     };
     let number = |name: &str| fs::read_to_string(directory.join(name)).ok()?.trim().parse::<u64>().ok();
     let (limit, usage) = (number(limit)?, number(usage)?);
-    // Clean file pages count as usage, but go when room is needed.
+    // Clean file pages count as usage, but are dropped when memory is needed.
     let cache = fs::read_to_string(directory.join("memory.stat")).map_or(0, |stat| inactive_file(&stat));
     Some(limit.saturating_sub(usage.saturating_sub(cache)))
 }

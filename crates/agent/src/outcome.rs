@@ -1,23 +1,23 @@
-//! How an instance ended, and how a run did.
+//! The end of a process, and the outcome of a run.
 
 use ligament_catalogue::{hinted, Fault};
 use ligament_launch::terminal_text;
 use ligament_wire::RankId;
 use std::fmt;
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself.
+    /// It exited with this status.
     Status(i32),
-    /// By a signal.
+    /// A signal ended it.
     Signal(i32),
-    /// It was not our child, so nobody told.
+    /// It was not a child of this process, so its status is unknown.
     Unknown,
 }
 
 impl Exit {
-    /// Whether it ended because somebody asked it to: SIGHUP, SIGINT, SIGTERM, also as shells tell of them.
+    /// True if a signal asked it to end (SIGHUP, SIGINT, SIGTERM), also if a shell reports that as a status.
     pub fn was_asked_for(self) -> bool {
         let signal = match self {
             Exit::Signal(signal) => signal,
@@ -27,7 +27,7 @@ impl Exit {
         matches!(signal, 1 | 2 | 15)
     }
 
-    /// Whether nothing speaks against it.
+    /// True if the end is no failure: status 0, or unknown.
     pub fn is_clean(self) -> bool {
         matches!(self, Exit::Status(0) | Exit::Unknown)
     }
@@ -52,21 +52,22 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Why a run failed: the first thing that went wrong.
+/// The first failure of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFailure {
-    /// Which rank of which instance it was, if one.
+    /// The rank that failed, if one did.
     pub rank: Option<RankId>,
-    /// What happened, as a sentence without its subject: `ended with exit status 3`.
+    /// The failure as a sentence without its subject: `ended with exit status 3`.
     pub what: Fault,
-    /// What the instance itself said (`error_shutdown`).
+    /// The message of the instance itself (`error_shutdown`).
     pub said: Option<String>,
-    /// How its process ended, once it has.
+    /// The end of its process, once known.
     pub exit: Option<Exit>,
 }
 
 impl RunFailure {
-    /// It as a sentence; `name` names a rank. What the instance said may name a code, which says more than ours.
+    /// The failure as a whole sentence; `name` names a rank. If the instance's own message has an error code,
+    /// that code takes precedence, because it is more specific.
     pub fn sentence(&self, name: impl Fn(RankId) -> String) -> Fault {
         let mut text = match self.rank {
             Some(rank) => format!("{} {}", name(rank), self.what),
@@ -81,21 +82,21 @@ impl RunFailure {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOutcome {
     /// Every instance ended cleanly.
     Done,
-    /// Something went wrong.
+    /// The run failed.
     Failed(RunFailure),
-    /// Somebody asked for it (`ligament stop`).
+    /// A client ended it (`ligament stop`).
     Stopped,
-    /// By a signal to the run itself.
+    /// A signal to the run itself ended it.
     Interrupted,
 }
 
 impl RunOutcome {
-    /// It failed, and not because of an instance; why.
+    /// A failure that no instance caused.
     pub fn failed(what: Fault) -> RunOutcome {
         RunOutcome::Failed(RunFailure { rank: None, what, said: None, exit: None })
     }

@@ -1,85 +1,87 @@
-//! What an agent is told of a run: instances, their ports, and the channels between them. The number of a
-//! channel is its place in `channels`. An instance has one rank or several, and each rank an endpoint that
-//! serves it. An endpoint has the number of the first of the ranks that it serves; that is the only one, but
-//! for those of a light program, whose instances share a process, and for those of other domains, for all of
-//! which one endpoint stands: the carrier.
+//! The plan of a run, for its agents: instances, their ports, and the channels between them. The number of a
+//! channel is its index in `channels`. An instance has one or more ranks, and an endpoint serves each rank. The
+//! number of an endpoint is that of the first rank that it serves. Most endpoints serve one rank. The endpoint
+//! of a light program serves all instances that share its process, and the carrier serves all instances of
+//! other domains.
 
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
 use ligament_model::{
     log_level, ExecutionModel, Filter, Operator, ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
-use ligament_wire::control::{ChannelSteps, PortInfo};
+use ligament_wire::control::{PortInfo, ChannelSteps};
 use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes that may be under way on a channel whose model says nothing.
+/// Budget of a channel, in bytes, if the model does not set one.
 pub const DEFAULT_BUDGET_BYTES: u64 = 64 << 20;
 
-/// A run, as its agent sees it.
+/// The plan of a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunPlan {
     /// The run's name.
     pub run: String,
     pub instances: Vec<PlannedInstance>,
     pub channels: Vec<PlannedChannel>,
-    /// The filters of conduits, as a model file has them, each list once.
+    /// Lists of filters of conduits, in the form of a model file; each different list once.
     pub filters: Vec<String>,
     /// The body of a message that holds all settings.
     pub settings: Vec<u8>,
-    /// Most bytes of memory for messages; none: what the machine can spare.
+    /// Limit of the memory for messages, bytes; `None`: the amount that the machine can spare.
     pub memory: Option<u64>,
-    /// Most bytes that one reader's views may hold before `receive` copies.
+    /// Limit of the bytes that one reader's views may hold before `receive` copies.
     pub pinned_limit: Option<u64>,
-    /// Whether instances keep a timeline.
+    /// True if instances keep a timeline.
     pub timeline: bool,
-    /// What happens at model times that are known already, and to which ranks.
+    /// Changes whose model times are known before the run, and the ranks concerned.
     pub schedule: Vec<(ScheduledChange, Vec<RankId>)>,
 }
 
 /// An instance.
 #[derive(Debug, Clone, Default)]
 pub struct PlannedInstance {
-    /// Such as `micro[3]`.
+    /// For example `micro[3]`.
     pub name: String,
-    /// The same list for all instances of a component.
+    /// Ports. All instances of a component share one list.
     pub ports: Arc<[PlannedPort]>,
-    /// Whether a person starts it.
+    /// True if a person starts the instance.
     pub by_hand: bool,
-    /// The first of the instances that it shares a process with, if its program is light.
+    /// The first of the instances that share its process, if its program is light.
     pub shares: Option<InstanceId>,
-    /// Whether it is in another domain, so that the carrier's endpoint serves it.
+    /// True if the instance is in another domain, so that the carrier's endpoint serves it.
     pub elsewhere: bool,
-    /// The lowest level of its lines that the run's log takes.
+    /// The lowest level of its lines that go to the run's log.
     pub log_level: u8,
-    /// How many cores it keeps busy on a node while it computes.
+    /// Number of cores that the instance keeps busy on a node while it computes.
     pub cores: u32,
-    /// How many ranks it has, if these speak each for itself; none: it has one, of which nobody speaks.
+    /// Number of ranks, if each rank takes part by itself; `None`: the instance has one rank, without a number
+    /// of its own in its name.
     pub ranks: Option<u32>,
-    /// Whether one command, such as `mpirun`, starts all of these.
+    /// True if one command, such as `mpirun`, starts all ranks.
     pub together: bool,
-    /// Whether the run goes on if it ends before it is done.
+    /// True if the run goes on if the instance ends before it is done.
     pub may_fail: bool,
 }
 
-/// A port as the model has it.
+/// A port of the model.
 #[derive(Debug, Clone)]
 pub struct PlannedPort {
     pub name: Arc<str>,
-    /// When it is used; `None` if the code decides.
+    /// The port's operator; `None` if the code decides.
     pub operator: Operator,
-    /// Whether it sends.
+    /// True if the port sends.
     pub sends: bool,
     pub vector: bool,
-    /// Slots, for a vector port whose length is known.
+    /// Number of slots of a vector port, if known.
     pub length: Option<u64>,
-    /// Whether a conduit ends here.
+    /// True if a conduit is connected to the port.
     pub connected: bool,
-    /// Whether the code may make a vector port of it, of a length that the sender sets: its conduits give no slots.
+    /// True if the code may make it a vector port whose length the sender sets. Its conduits do not determine
+    /// slots.
     pub resizable: bool,
-    /// Whether the code may leave it out although it is connected (settings arrive without the code's doing).
+    /// True if the code may omit the port although it is connected. (Settings arrive without help of the code.)
     pub implicit: bool,
 }
 
@@ -87,32 +89,32 @@ pub struct PlannedPort {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedEnd {
     pub rank: RankId,
-    /// Index among its instance's ports.
+    /// Index in the list of ports of the instance.
     pub port: u32,
-    /// Which slot, for a vector port.
+    /// The slot, for a vector port.
     pub slot: Option<u32>,
 }
 
-/// The way from one slot of a sending port to one slot of a receiving port.
+/// The connection of one slot of a sending port to one slot of a receiving port.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedChannel {
     pub from: PlannedEnd,
     pub to: PlannedEnd,
-    /// Bytes that may be under way.
+    /// Limit of the bytes under way.
     pub budget: u64,
-    /// The most bytes that a message may have; none means: as many as memory allows.
+    /// Maximum size of a message, bytes; `None`: limited by memory only.
     pub limit: Option<u64>,
-    /// What happens between its messages and iterations.
+    /// Filters of a kind that act between messages and iterations.
     pub steps: Option<ChannelSteps>,
-    /// Which of the plan's filters its messages pass through.
+    /// Index in the plan's lists of filters.
     pub filters: Option<u32>,
 }
 
 impl RunPlan {
-    /// The plan of a model as it is run.
+    /// The plan of a resolved model.
     ///
     /// # Errors
-    /// The settings cannot be put into a message, which says why.
+    /// The settings cannot be put into a message; the error says why.
     pub fn of(model: &ResolvedModel, run: &str) -> Result<RunPlan, Fault> {
         let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
             name: port.name.shared(),
@@ -124,7 +126,7 @@ impl RunPlan {
             resizable: resizable && port.name.as_str() != SETTINGS_PORT,
             implicit: port.name.as_str() == SETTINGS_PORT,
         };
-        // What conduits make of a port they make of it for all instances of its component.
+        // A port gets its shape from conduits for all instances of its component.
         let mut slotted = vec![Vec::new(); model.components.len()];
         for channel in &model.channels {
             if channel.from.slot == NO_SLOT && channel.to.slot == NO_SLOT {
@@ -199,18 +201,18 @@ impl RunPlan {
         })
     }
 
-    /// Which ranks the instances have.
+    /// The ranks of all instances.
     pub fn ranks(&self) -> Ranks {
         Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
     }
 
-    /// The first of the instances that share an instance's process; itself, if none do.
+    /// The first of the instances that share an instance's process; the instance itself if none do.
     pub fn process_of(&self, instance: InstanceId) -> InstanceId {
         self.instances[instance.index()].shares.unwrap_or(instance)
     }
 
-    /// The same run as the agent of domain `me` sees it. `domain_of` has the domain of each instance; those of a light
-    /// program have the same.
+    /// The plan of the same run for the agent of domain `me`. `domain_of` has the domain of each instance;
+    /// instances of one light program have the same.
     pub fn in_domain(mut self, domain_of: &[DomainId], me: DomainId) -> RunPlan {
         for (instance, _) in self.instances.iter_mut().zip(domain_of).filter(|(_, &domain)| domain != me) {
             instance.elsewhere = true;
@@ -218,7 +220,7 @@ impl RunPlan {
         self
     }
 
-    /// Who is joined to whom.
+    /// The connections between ranks and between endpoints.
     pub fn wiring(&self) -> Wiring {
         Wiring::new(self)
     }
@@ -244,13 +246,13 @@ fn tell_steps(steps: ligament_model::ConduitSteps) -> ChannelSteps {
     ChannelSteps { depth, last, repeats, pads, milestones }
 }
 
-/// The level of what goes to the run's log where the model says none.
+/// The level from which lines go to the run's log, if the model sets none.
 const LEVEL_INFO: u8 = 1;
 
 /// The body of a message that holds these settings.
 ///
 /// # Errors
-/// They are too large for one.
+/// They are too large for a message.
 pub fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, Fault> {
     use ligament_model::SettingValue as Setting;
     let value = |value: &Setting| match value {

@@ -1,4 +1,4 @@
-//! Whether the ports that a code declares fit those that its model has.
+//! Checks that the ports that a code declares fit those of its model.
 
 use crate::plan::{PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
 use crate::wiring::Wiring;
@@ -23,10 +23,11 @@ fn shape(vector: bool) -> &'static str {
     }
 }
 
-/// The instance's ports for its `Welcome`: the model's in their order, then those that only the code knows.
+/// The ports for an instance's `Welcome`: those of the model in their order, then those that only the code
+/// declares.
 ///
 /// # Errors
-/// All that does not fit, each with the port, what the code declares, what the model says, and what to do.
+/// Every port that does not fit, with the code's declaration, the model's, and advice.
 pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -> Result<Vec<PortInfo>, Fault> {
     let mut ports: Vec<PortInfo> = instance.ports.iter().map(PortInfo::from).collect();
     let Some(declared) = declared else {
@@ -63,8 +64,8 @@ pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -
             let known: Vec<&str> = declared.iter().map(|port| port.name.as_str()).collect();
             wrong.push(fault!(
                 PORTS_DO_NOT_FIT,
-                "the model joins a conduit to the port \"{}\" ({}), which the code does not declare (it declares {}); \
-                 correct the port's name in the model, or declare it in the code",
+                "the model joins a conduit to the port \"{}\" ({}), which the code does not declare (it \
+                declares {}); correct the port's name in the model, or declare it in the code",
                 port.name,
                 match port.operator {
                     Operator::None => direction(port.sends),
@@ -81,8 +82,8 @@ pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -
     Err(fault!(PORTS_DO_NOT_FIT, "the ports of {} do not fit its model: {all}", instance.name).caused_by(first))
 }
 
-/// Ports that the code uses under another operator than the model says, in the same direction: the run goes on as the code
-/// has it, and whoever reads the model is misled.
+/// Ports that the code uses under another operator of the same direction than the model. The run follows the
+/// code; a warning tells readers of the model.
 pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -> Vec<String> {
     let differs = |port: &PortDeclaration| {
         let known = instance.ports.iter().find(|known| *known.name == *port.name)?;
@@ -90,8 +91,9 @@ pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclar
         (known.operator != Operator::None && known.operator != code).then(|| {
             said!(
                 PORTS_DO_NOT_FIT,
-                "the code declares the port \"{}\" with the operator {}, and the model says {}; the code's counts. Make them \
-                 the same, so that \"check\", the pictures and the predictions of the model are right",
+                "the code declares the port \"{}\" with the operator {}, and the model says {}; the code's \
+                counts. Make them the same, so that \"check\", the pictures and the predictions of the model \
+                are right",
                 port.name,
                 code.name(),
                 known.operator.name()
@@ -101,12 +103,12 @@ pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclar
     declared.into_iter().flatten().filter_map(differs).collect()
 }
 
-/// Whether the ports of a rank have slots where those at the other ends of its conduits have slots, as far as
-/// these have registered. `slotted` says of each of its ports whether it has slots, `registered` the same for
+/// Checks that the ports of a rank have slots exactly if the connected ports have slots, as far as the peers
+/// have registered. `slotted` says of each port of the rank whether it has slots; `registered` says the same of
 /// the ports of others.
 ///
 /// # Errors
-/// The first pair that does not fit, and what to do.
+/// The first pair that does not fit, with advice.
 pub fn agree_with_peers<'a>(
     plan: &RunPlan,
     wiring: &Wiring,
@@ -151,8 +153,8 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
         if model.connected && model.sends != declared.sends() {
             return Some(fault!(
                 PORTS_DO_NOT_FIT,
-                "the code declares the port \"{name}\" with the operator {}, but in the model it {}; correct one of \
-                 them",
+                "the code declares the port \"{name}\" with the operator {}, but in the model it {}; correct \
+                one of them",
                 declared.name(),
                 direction(model.sends)
             ));
@@ -160,7 +162,8 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
     } else if model.operator.sends() != declared.sends() {
         return Some(fault!(
             PORTS_DO_NOT_FIT,
-            "the code declares the port \"{name}\" with the operator {}, but the model says {}; make them the same",
+            "the code declares the port \"{name}\" with the operator {}, but the model says {}; make them the \
+            same",
             declared.name(),
             model.operator.name()
         ));

@@ -1,4 +1,4 @@
-//! What the kernel tells of a process that takes part in a run.
+//! The kernel's view of a process that takes part in a run.
 
 /// A process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,16 +6,16 @@ pub struct ProcessState {
     /// Stopped by a signal (SIGSTOP, Ctrl-Z) or held by a debugger.
     pub stopped: bool,
     pub threads: u64,
-    /// What the kernel says that it does, in a word.
+    /// The kernel's state of the process, in a word.
     pub doing: &'static str,
 }
 
-/// Asks for a process. None if there is none of this number.
+/// Reads the state of a process. `None` if no process has this number.
 pub fn process_state(pid: u32) -> Option<ProcessState> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `/proc/PID/stat`: see proc(5). The program's name stands in parentheses and may hold any character.
+/// Parses `/proc/PID/stat` (proc(5)). The program's name stands in parentheses and may hold any character.
 fn parse(stat: &str) -> Option<ProcessState> {
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();

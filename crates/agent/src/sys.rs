@@ -1,4 +1,4 @@
-//! What the agent asks of the system about processes, chance and events; the only unsafe part.
+//! System calls for processes, random numbers and events. The only unsafe code of the crate is here.
 
 use crate::outcome::Exit;
 use ligament_catalogue::{fault, Fault};
@@ -8,7 +8,7 @@ use rustix::rand::{getrandom, GetRandomFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// 128 bits of chance, as text.
+/// 128 random bits, as hexadecimal text.
 pub fn random_hex() -> Result<String, Fault> {
     let mut bytes = [0u8; 16];
     let got = getrandom(&mut bytes[..], GetRandomFlags::empty())
@@ -25,7 +25,7 @@ pub fn pidfd(pid: u32) -> std::io::Result<OwnedFd> {
     Ok(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
 }
 
-/// How a process that has ended did so; takes it off the system's table if it was our child.
+/// The end of a process that has ended. Reaps the process if it is a child of this one.
 pub fn exit_of(pidfd: impl AsFd) -> Exit {
     match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
         Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
@@ -37,15 +37,15 @@ pub fn exit_of(pidfd: impl AsFd) -> Exit {
     }
 }
 
-/// Sends a signal to one process. That it is gone already is no error.
+/// Sends a signal to one process. It is no error if the process has ended already.
 pub fn push_one(pidfd: impl AsFd, signal: Signal) {
     let _ = pidfd_send_signal(pidfd, signal);
 }
 
-/// Has the event loop watch a descriptor. `T` must own it and give the same number for as long as it lives; both
-/// types that this is used for (`OwnedFd`, and the connection's own) do.
+/// Registers a descriptor with the event loop. `T` must own the descriptor and return the same number for as
+/// long as it lives. Both types in use (`OwnedFd`, and that of the connection) do.
 pub fn watched<T: AsRawFd>(inner: T, interest: Interest) -> std::io::Result<AsyncFd<T>> {
-    // SAFETY: as said above: the descriptor is open and the same until `inner` is dropped, which is after its
-    // registration ends.
+    // SAFETY: the descriptor stays open and the same until `inner` is dropped, which is after its registration
+    // ends.
     unsafe { AsyncFd::register_with_interest(inner, interest) }.map_err(|error| error.into_parts().1)
 }

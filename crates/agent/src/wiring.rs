@@ -1,41 +1,42 @@
-//! Who is joined to whom, of ranks and of the endpoints that serve them: follows from a plan's instances and
-//! channels.
+//! The connections between ranks, and between the endpoints that serve them. They follow from a plan's
+//! instances and channels.
 
 use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, RunPlan};
 use ligament_wire::control::{ChannelInfo, InnerChannel, InnerEnd};
 use ligament_wire::{rank_name, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
 
-/// Who is joined to whom. Tables by endpoint have a place for every rank, since an endpoint has the number of
-/// the first that it serves.
+/// The connections between ranks and between endpoints. Tables by endpoint have an entry for every rank,
+/// because the number of an endpoint is that of the first rank that it serves.
 #[derive(Debug, Default)]
 pub struct Wiring {
     ranks: Ranks,
-    /// For each rank the endpoint that serves it.
+    /// For each rank, the endpoint that serves it.
     endpoints: Vec<EndpointId>,
-    /// The endpoint that stands for all that is in other domains, if anything is.
+    /// The carrier's endpoint, if any instance is in another domain.
     carrier: Option<EndpointId>,
-    /// For each endpoint the ranks that it serves; none for numbers that are no endpoint's.
+    /// For each endpoint, the ranks that it serves; empty for numbers that are no endpoint's.
     members: Vec<Vec<RankId>>,
-    /// For each rank its place among those of its endpoint.
+    /// For each rank, its place among those of its endpoint.
     places: Vec<u32>,
-    /// For each rank the channels that it sends on and receives on.
+    /// For each rank, the channels that it sends on, and those that it receives on.
     sends: Vec<Vec<u32>>,
     receives: Vec<Vec<u32>>,
-    /// For each endpoint how many channels come from others.
+    /// For each endpoint, the number of channels from other endpoints.
     incoming: Vec<u32>,
-    /// For each endpoint those that send to it; a place here is an inbox of its area.
+    /// For each endpoint, the endpoints that send to it. The index here is the number of an inbox of its area.
     senders: Vec<Vec<EndpointId>>,
-    /// For each endpoint those that it sends to.
+    /// For each endpoint, the endpoints that it sends to.
     receivers: Vec<Vec<EndpointId>>,
     /// (reader, sender) → inbox.
     inboxes: HashMap<(EndpointId, EndpointId), u32>,
-    /// For each channel its place among those of its receiver's endpoint; none for one within an endpoint.
+    /// For each channel, its place among those of the receiving endpoint; `None` for a channel within an
+    /// endpoint.
     credits: Vec<Option<u32>>,
 }
 
 impl Wiring {
-    /// Works out who is joined to whom.
+    /// Determines the connections of a plan.
     pub fn new(plan: &RunPlan) -> Wiring {
         let ranks = plan.ranks();
         let n = ranks.count();
@@ -85,7 +86,7 @@ impl Wiring {
         wiring
     }
 
-    /// Which ranks the instances have.
+    /// The ranks of all instances.
     pub fn ranks(&self) -> &Ranks {
         &self.ranks
     }
@@ -105,7 +106,7 @@ impl Wiring {
         self.endpoints[rank.index()]
     }
 
-    /// Whether an endpoint serves a rank, which may be none of the run's.
+    /// True if an endpoint serves a rank. The rank need not exist.
     pub fn serves(&self, endpoint: EndpointId, rank: RankId) -> bool {
         self.endpoints.get(rank.index()) == Some(&endpoint)
     }
@@ -115,23 +116,23 @@ impl Wiring {
         self.ranks.all().map(EndpointId::led_by).filter(|&one| self.endpoint_of(one.leader()) == one)
     }
 
-    /// The endpoint that stands for all that is in other domains, if anything is.
+    /// The carrier's endpoint, if any instance is in another domain.
     pub fn carrier(&self) -> Option<EndpointId> {
         self.carrier
     }
 
-    /// Those of this domain's own processes.
+    /// The endpoints of this domain's processes.
     pub fn own_endpoints(&self) -> impl Iterator<Item = EndpointId> + '_ {
         self.endpoints().filter(|&one| self.carrier != Some(one))
     }
 
-    /// Whether an endpoint serves the instances of a light program, and not one only.
+    /// True if an endpoint serves the instances of a light program.
     pub fn is_light(&self, plan: &RunPlan, endpoint: EndpointId) -> bool {
         let instance = self.instance(plan, endpoint.leader());
         instance.shares.is_some() && !instance.elsewhere
     }
 
-    /// The ranks that an endpoint serves; none for a number that is no endpoint's.
+    /// The ranks that an endpoint serves; empty for a number that is no endpoint's.
     pub fn members(&self, endpoint: EndpointId) -> &[RankId] {
         &self.members[endpoint.index()]
     }
@@ -141,14 +142,15 @@ impl Wiring {
         self.places[rank.index()]
     }
 
-    /// How many channels come to an endpoint from others.
+    /// Number of channels to an endpoint from other endpoints.
     pub fn incoming(&self, endpoint: EndpointId) -> u32 {
         self.incoming[endpoint.index()]
     }
 
-    /// The numbers of the channels that an endpoint sends on to others, that it receives on from others, and that join its
-    /// own instances, each in the order in which it is told of them. The place of one that it receives on is where it returns
-    /// the channel's credit.
+    /// The numbers of an endpoint's channels: those that it sends on to others, those that it receives on from
+    /// others, and those between its own instances. Each list has the order in which the endpoint learns of
+    /// them. The index of a channel among the received ones is the place where the endpoint returns the
+    /// channel's credit.
     pub fn channels(&self, endpoint: EndpointId) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
         let of = |lists: &[Vec<u32>]| -> Vec<u32> {
             self.members(endpoint).iter().flat_map(|&member| lists[member.index()].iter().copied()).collect()
@@ -156,33 +158,33 @@ impl Wiring {
         let is_between = |id: &u32| self.credits[*id as usize].is_some();
         let (sends, inner): (Vec<u32>, Vec<u32>) = of(&self.sends).into_iter().partition(is_between);
         let mut receives: Vec<u32> = of(&self.receives).into_iter().filter(is_between).collect();
-        // As `new` has given out the places.
+        // The same order in which `new` assigns places.
         receives.sort_unstable();
         (sends, receives, inner)
     }
 
-    /// Those that send to an endpoint, in the order of its inboxes.
+    /// The endpoints that send to an endpoint, in the order of its inboxes.
     pub fn senders(&self, endpoint: EndpointId) -> &[EndpointId] {
         &self.senders[endpoint.index()]
     }
 
-    /// Those that an endpoint sends to.
+    /// The endpoints that an endpoint sends to.
     pub fn receivers(&self, endpoint: EndpointId) -> &[EndpointId] {
         &self.receivers[endpoint.index()]
     }
 
-    /// Which inbox of `reader` is `sender`'s, if they are joined.
+    /// The number of the inbox of `reader` that belongs to `sender`, if they are connected.
     pub fn inbox(&self, reader: EndpointId, sender: EndpointId) -> Option<u32> {
         self.inboxes.get(&(reader, sender)).copied()
     }
 
-    /// The channels that an endpoint sends on to others, as it is told of them.
+    /// The channels on which an endpoint sends to others, in the form in which the endpoint learns of them.
     pub fn sends(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
         let (ids, _, _) = self.channels(endpoint);
         ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
     }
 
-    /// The channels that an endpoint receives on from others, as it is told of them.
+    /// The channels on which an endpoint receives from others, in the same form.
     pub fn receives(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
         let (_, ids, _) = self.channels(endpoint);
         ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
@@ -220,13 +222,13 @@ impl Wiring {
         sends.chain(receives.map(|channel| (channel.to, channel.from)))
     }
 
-    /// A rank as people call it: `micro[3]`, and `flow:2` where ranks speak each for itself.
+    /// The name of a rank for people: `micro[3]`, or `flow:2` if ranks take part by themselves.
     pub fn name(&self, plan: &RunPlan, rank: RankId) -> String {
         let instance = self.instance(plan, rank);
         rank_name(&instance.name, instance.ranks.map(|_| self.ranks.place(rank)))
     }
 
-    /// An end as people call it: `micro[3].init`, `macro.out[2]`, `flow:2.out`.
+    /// The name of a channel's end for people: `micro[3].init`, `macro.out[2]`, `flow:2.out`.
     pub fn end_name(&self, plan: &RunPlan, end: PlannedEnd) -> String {
         let name = self.name(plan, end.rank);
         let ports = &self.instance(plan, end.rank).ports;
@@ -237,7 +239,7 @@ impl Wiring {
         }
     }
 
-    /// None for a channel within an endpoint.
+    /// The description of a channel for an endpoint; `None` for a channel within an endpoint.
     fn info(
         &self,
         plan: &RunPlan,

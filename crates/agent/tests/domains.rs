@@ -1,5 +1,5 @@
-//! Runs that spread over two and three domains on this machine: each is a process with an agent of its own, joined to the
-//! others over loopback, with real instances. `examples/domain` is the program of all of them.
+//! Runs over two and three domains on this machine. Each domain is a process with an agent of its own,
+//! connected to the others over loopback, with real instances. `examples/domain` is the program of all of them.
 
 use ligament_net::{Invitation, RunKeys};
 use std::io::{Read, Write};
@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longer than any of these takes; only a hang reaches it.
+/// Longer than any of these tests takes; only a hang reaches it.
 const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Built by `cargo test` unless it is told to test less (with `--test domains`, say `cargo build --examples` first).
+/// Built by `cargo test` unless only some tests are selected. (With `--test domains`, run `cargo build
+/// --examples` first.)
 fn program() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
@@ -42,8 +43,8 @@ impl DomainRun {
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
         let model = format!(
-            "ymmsl_version: v0.1\nmodel:\n  name: spread\n  components:\n{components}\n  conduits:\n{conduits}\n\
-             implementations:\n  p: {{executable: /bin/true}}\n{more}\n"
+            "ymmsl_version: v0.1\nmodel:\n  name: spread\n  components:\n{components}\n  conduits:\n\
+            {conduits}\nimplementations:\n  p: {{executable: /bin/true}}\n{more}\n"
         );
         std::fs::write(directory.join("model.ymmsl"), model).unwrap();
         let numbers: Vec<String> = placement.iter().map(u32::to_string).collect();
@@ -65,7 +66,7 @@ impl DomainRun {
         self.children.push((domain, child));
     }
 
-    /// All domains, each reached where it listens.
+    /// Starts all domains, each reachable at the address where it listens.
     fn start_all(&mut self) {
         for domain in 0..self.domains {
             self.start(domain);
@@ -73,7 +74,7 @@ impl DomainRun {
         }
     }
 
-    /// Waits until a domain listens, and says where it is reached.
+    /// Waits until a domain listens, and says where it is reachable: `by` makes that of its address.
     fn reach(&mut self, domain: u32, by: impl FnOnce(String) -> String) {
         let address = self.await_file(&format!("address-{domain}"), |_| true);
         let partial = self.directory.join("reach");
@@ -94,7 +95,7 @@ impl DomainRun {
         }
     }
 
-    /// Waits until all domains have ended, and sees that it was well.
+    /// Waits until all domains have ended, and checks that they ended well.
     fn ends_well(&mut self) {
         let began = Instant::now();
         while !self.children.is_empty() {
@@ -113,7 +114,7 @@ impl DomainRun {
         }
     }
 
-    /// What all have written.
+    /// The output of all processes.
     fn story(&self) -> String {
         let files = std::fs::read_dir(&self.directory).unwrap().map(|one| one.unwrap().path());
         let mut logs: Vec<PathBuf> =
@@ -125,7 +126,7 @@ impl DomainRun {
         said + &self.standing()
     }
 
-    /// What each thread of each process that is left does: for a run that hangs once in a thousand times.
+    /// The state of each thread of each remaining process, for a run that hangs once in a thousand times.
     fn standing(&self) -> String {
         let mut processes: Vec<u32> = self.children.iter().map(|(_, child)| child.id()).collect();
         let mut said = String::from("\n--- what is left");
@@ -158,13 +159,14 @@ impl Drop for DomainRun {
     }
 }
 
-/// Passes connections on, and cuts so many of them, each after so many bytes. Gives where it listens, and the count of cuts.
+/// Forwards connections. It cuts the first `cuts` of them, each after `cut_after` bytes. Returns the address
+/// where it listens, and the count of cuts.
 fn proxy(to: String, cut_after: usize, cuts: u32) -> (String, Arc<AtomicU32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap().to_string();
     let count = Arc::new(AtomicU32::new(0));
     let counted = count.clone();
-    // It ends with the test's process.
+    // The thread ends with the test's process.
     std::thread::spawn(move || {
         for guest in listener.incoming().map_while(Result::ok) {
             let Ok(host) = TcpStream::connect(to.lines().next().unwrap()) else { continue };
@@ -176,7 +178,7 @@ fn proxy(to: String, cut_after: usize, cuts: u32) -> (String, Arc<AtomicU32>) {
                     while let Ok(read @ 1..) = from.read(&mut buffer) {
                         passed += read;
                         let cut = passed >= cut_after && count.fetch_add(1, Ordering::SeqCst) < cuts;
-                        // What was read goes nowhere: it was under way.
+                        // The bytes that were read are lost, as bytes under way are.
                         if cut || into.write_all(&buffer[..read]).is_err() {
                             break;
                         }

@@ -1,15 +1,16 @@
-//! Why a program failed, as far as its output tells: the line that says it, and what a user can do.
+//! The cause of a program's failure, as far as its output shows: the line that names it, and advice for the
+//! user.
 
 use crate::launched_program::LaunchedProgram;
 use std::path::{Path, PathBuf};
 
-/// The line of a program whose modules cannot be loaded says this.
+/// The text of a program whose modules cannot be loaded.
 pub(crate) const NO_MODULE_COMMAND: &str = "there is no command \"module\" in a login shell here";
 
-/// Where a program ran, as far as that is known here.
+/// The circumstances of a failed program, as far as they are known here.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FailureContext<'a> {
-    /// What was started.
+    /// The program that was started.
     pub program: Option<&'a LaunchedProgram>,
     /// Its working directory.
     pub directory: Option<&'a Path>,
@@ -34,18 +35,19 @@ const ERROR_WORDS: [&str; 16] = [
     "what():",
     "undefined",
     "invalid",
-    // MPICH's launcher, of a rank; what it says after that is advice.
+    // MPICH's launcher says this of a rank; advice follows it.
     "terminated with",
-    // Slurm's srun, whose job has no room for another step.
+    // Slurm's srun says this if its job has no room for another step.
     "temporarily disabled",
 ];
 
-/// The distance from the end at which an error line of the program itself may lie.
+/// Number of last lines in which an error of the program itself is searched.
 const MAX_LINES_FROM_END: usize = 20;
-/// A line of this length from one and the same sign is a ruler, as launchers frame texts with.
+/// A line of at least this length that repeats one character is a ruler. Launchers frame texts with rulers.
 const MIN_RULER_CHARS: usize = 20;
 
-/// Words in a frame that only says that a process has ended, which is known: the reason stands elsewhere.
+/// Words of a framed text that reports only the end of a process, which is known already. The cause stands
+/// elsewhere.
 const CONSEQUENCE_WORDS: [&str; 6] = [
     "exited with non-zero status",
     "exited on signal",
@@ -59,8 +61,9 @@ const CONSEQUENCE_WORDS: [&str; 6] = [
 const LAUNCHER_NOTES: [&str; 3] =
     ["orte_base_help_aggregate", "prte_base_help_aggregate", "has sent help message"];
 
-/// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else the first
-/// sentence of a text that a launcher has framed, else the last line that mentions an error, else the last line.
+/// Picks the line that names the cause of a failure from a program's last lines: the exception of a Python
+/// traceback, else the first sentence of a text that a launcher has framed, else the last line that mentions an
+/// error, else the last line.
 pub fn error_line(lines: &[String]) -> Option<String> {
     let (frames, outside) = frames(lines);
     let says = |line: &&str| line.contains(char::is_alphanumeric);
@@ -70,7 +73,7 @@ pub fn error_line(lines: &[String]) -> Option<String> {
     let exception = traceback.and_then(|at| lines[at + 1..].iter().find(|line| !line.starts_with([' ', '\t'])));
     let says_why = |line: &&&str| {
         let line = line.to_lowercase();
-        // What Rust adds to a panic.
+        // Rust appends this note to a panic.
         !line.starts_with("note: ") && ERROR_WORDS.iter().any(|word| line.contains(word))
     };
     let is_consequence =
@@ -94,7 +97,7 @@ fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
         line.trim().len() >= MIN_RULER_CHARS && first.is_some_and(|first| signs.all(|sign| sign == first))
     };
     let lines = || lines.iter().map(|line| line.trim_end());
-    // Where the beginning is not there any more, the first ruler ends a text.
+    // If the beginning of a framed text is cut off, the first ruler ends it.
     let mut inside = lines().filter(|line| is_ruler(line)).count() % 2 == 1;
     let (mut frames, mut frame, mut outside) = (Vec::new(), Vec::new(), Vec::new());
     for line in lines() {
@@ -112,7 +115,7 @@ fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
     (frames, outside)
 }
 
-/// The first sentence of a text, on one line; if it ends with a colon, with the line that it announces.
+/// The first sentence of a text, on one line; if it ends with a colon, with the next line.
 fn first_sentence(text: &[&str]) -> Option<String> {
     let mut lines = text.iter().map(|line| line.trim()).skip_while(|line| line.is_empty());
     let mut sentence = String::new();
@@ -130,7 +133,7 @@ fn first_sentence(text: &[&str]) -> Option<String> {
     Some(sentence).filter(|sentence| sentence.contains(char::is_alphanumeric))
 }
 
-/// What can be done about an error that a program printed, as the rest of a sentence about it.
+/// Advice on an error of a program, as the rest of a sentence about it.
 pub fn advice(error: &str, place: &FailureContext<'_>) -> Option<String> {
     python(error, place)
         .or_else(|| launcher(error))
@@ -139,7 +142,7 @@ pub fn advice(error: &str, place: &FailureContext<'_>) -> Option<String> {
         .or_else(|| file(error, place))
 }
 
-/// The advice for a missing module.
+/// Advice on a missing Python module.
 fn python(error: &str, place: &FailureContext<'_>) -> Option<String> {
     let interpreter = place.program.and_then(LaunchedProgram::python);
     let python = interpreter.as_ref().map_or("its Python".to_owned(), |path| path.display().to_string());
@@ -162,19 +165,20 @@ fn python(error: &str, place: &FailureContext<'_>) -> Option<String> {
         || error.contains("module 'ligament' has no attribute");
     another.then(|| {
         format!(
-            "another module is called ligament where {python} looks: a file ligament.py of yours, or the build tool \
-             that \"pip install ligament\" brings (remove it with {pip} -m pip uninstall ligament, then {install})"
+            "another module is called ligament where {python} looks: a file ligament.py of yours, or the \
+            build tool that \"pip install ligament\" brings (remove it with {pip} -m pip uninstall ligament, \
+            then {install})"
         )
     })
 }
 
-/// A launcher of MPI that does not start anything.
+/// Advice on an MPI launcher that starts nothing.
 fn launcher(error: &str) -> Option<String> {
     const ADVICE: [(&str, &str); 5] = [
         (
             "attempt to run as root",
-            "run it as another user, or, in a container, set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-             before the run",
+            "run it as another user, or, in a container, set OMPI_ALLOW_RUN_AS_ROOT=1 and \
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 before the run",
         ),
         (
             "not enough slots",
@@ -182,51 +186,54 @@ fn launcher(error: &str) -> Option<String> {
         ),
         (
             "step creation temporarily disabled",
-            "other steps of the job have its processors: ask for a larger job, or fewer mpi_processes under \"resources:\"",
+            "other steps of the job have its processors: ask for a larger job, or fewer mpi_processes under \
+            \"resources:\"",
         ),
         (
             "direct launched using \"srun\"",
-            "the MPI that the program was built with does not know this Slurm: load the module of one that does, or write \
-             \"execution_model: openmpi\"",
+            "the MPI that the program was built with does not know this Slurm: load the module of one that \
+            does, or write \"execution_model: openmpi\"",
         ),
         (
             "PMIX ERROR",
-            "the launcher and the program seem to be of different MPIs: name the right launcher in \"mpirun:\" under \
-             \"ligament:\", or load the module that the program was built with",
+            "the launcher and the program seem to be of different MPIs: name the right launcher in \
+            \"mpirun:\" under \"ligament:\", or load the module that the program was built with",
         ),
     ];
     let found = ADVICE.iter().find(|(words, _)| error.contains(words));
     found.map(|(_, advice)| (*advice).to_owned())
 }
 
-/// A shared library that the loader does not find.
+/// Advice on a shared library that the loader does not find.
 fn library(error: &str) -> Option<String> {
     let library = match error.split_once("error while loading shared libraries: ") {
         Some((_, rest)) => rest.split(':').next()?,
-        // As Python says it of a module in C.
+        // The message of Python about a module in C.
         None => error.split_once(": cannot open shared object file")?.0.rsplit(' ').next()?,
     };
-    Some(match library.starts_with("libligament.so") {
-        true => format!(
-            "the loader does not find {library}: link the program with what \"ligament config --libs\" says, which has \
-             the path, or name the directory in the model (env: {{+LD_LIBRARY_PATH: \":DIRECTORY\"}})"
-        ),
-        false => format!(
-            "the loader does not find {library}: install it, load its module (\"modules:\"), or name its directory in \
-             the model (env: {{+LD_LIBRARY_PATH: \":DIRECTORY\"}})"
-        ),
+    Some(if library.starts_with("libligament.so") {
+        format!(
+            "the loader does not find {library}: link the program with what \"ligament config --libs\" says, \
+            which has the path, or name the directory in the model (env: {{+LD_LIBRARY_PATH: \":DIRECTORY\"}})"
+        )
+    } else {
+        format!(
+            "the loader does not find {library}: install it, load its module (\"modules:\"), or name its \
+            directory in the model (env: {{+LD_LIBRARY_PATH: \":DIRECTORY\"}})"
+        )
     })
 }
 
-/// A command that a script asks for.
+/// Advice on a command that a script does not find.
 fn command(error: &str) -> Option<String> {
-    // Loading a module is no way to get this one.
+    // The command that loads modules cannot come from a module.
     if error.contains(NO_MODULE_COMMAND)
         || ["module: command not found", "module: not found"].iter().any(|end| error.ends_with(end))
     {
         return Some(
-            "this machine has no Environment Modules or Lmod, or only interactive shells have them: set them up for \
-             login shells (/etc/profile.d, ~/.bash_profile), or do without, with paths to what is installed"
+            "this machine has no Environment Modules or Lmod, or only interactive shells have them: set them \
+            up for login shells (/etc/profile.d, ~/.bash_profile), or do without, with paths to what is \
+            installed"
                 .to_owned(),
         );
     }
@@ -243,7 +250,7 @@ fn command(error: &str) -> Option<String> {
     Some(format!("{name} is not in its PATH: {ADVICE}"))
 }
 
-/// A file that is missing where the program looked for it.
+/// Advice on a file that is missing where the program looked for it.
 fn file(error: &str, place: &FailureContext<'_>) -> Option<String> {
     const NOT_FOUND_WORDS: [&str; 3] = ["No such file or directory", "FileNotFoundError", "kind: NotFound"];
     if !NOT_FOUND_WORDS.iter().any(|words| error.contains(words)) {
@@ -306,7 +313,8 @@ mod tests {
             ),
             ("terminate called after throwing an instance of 'X'\n  what():  no mesh\n", "what():  no mesh"),
             (
-                "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\nPlease see the FAQ page\n",
+                "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\nPlease see the FAQ \
+                page\n",
                 "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
             ),
             ("begin\nend\n", "end"),
@@ -319,52 +327,84 @@ mod tests {
         assert_eq!(error_line(&lines("-----\n")), None);
     }
 
-    /// As Open MPI 4 and Slurm 22 print them.
+    /// The texts of Open MPI 4 and Slurm 22.
     #[test]
     fn of_a_text_that_a_launcher_frames_the_sentence_is_taken_that_says_why() {
         let ruler = "-".repeat(74);
         let framed = |text: &str| format!("{ruler}\n{text}\n{ruler}\n");
-        let root = "mpirun has detected an attempt to run as root.\n\nRunning as root is *strongly* discouraged as any \
-                    mistake (e.g., in\ndefining TMPDIR) or bug can result in catastrophic damage to the OS\nfile system.\n\n\
-                    We reiterate our advice against doing so - please do so at your own risk.";
+        let root = "mpirun has detected an attempt to run as root.\n\nRunning as root is *strongly* \
+            discouraged as any mistake (e.g., in\ndefining TMPDIR) or bug can result in catastrophic damage \
+            to the OS\nfile system.\n\nWe reiterate our advice against doing so - please do so at your own \
+            risk.";
         let slots = format!(
-            "There are not enough slots available in the system to satisfy the 4\nslots that were requested by the \
-             application:\n\n  ./flow\n\nEither request fewer procs for your application, or make more slots\navailable \
-             for use.\n{}\nslots cannot be counted.",
+            "There are not enough slots available in the system to satisfy the 4\nslots that were requested \
+            by the application:\n\n  ./flow\n\nEither request fewer procs for your application, or make more \
+            slots\navailable for use.\n{}\nslots cannot be counted.",
             "\n  an explanation".repeat(20)
         );
-        let direct = "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with \
-                      SLURM's PMI support and therefore cannot\nexecute. There are several options for building PMI support \
-                      under\nSLURM, depending upon the SLURM version you are using:\n\n  version 16.05 or later: you can \
-                      use SLURM's PMIx support.";
-        let init = "*** An error occurred in MPI_Init\n*** on a NULL communicator\n[a:1] Local abort before MPI_INIT completed\n";
-        let abort = "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n\nNOTE: invoking \
-                     MPI_ABORT causes Open MPI to kill all MPI processes.";
-        let ended = "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be \
-                     terminated. The first process to do so was:\n\n  Process name: [[1,1],0]\n  Exit code:    3";
+        let direct = "The application appears to have been direct launched using \"srun\",\nbut OMPI was not \
+            built with SLURM's PMI support and therefore cannot\nexecute. There are several options for \
+            building PMI support under\nSLURM, depending upon the SLURM version you are using:\n\n  version \
+            16.05 or later: you can use SLURM's PMIx support.";
+        let init = "*** An error occurred in MPI_Init\n*** on a NULL communicator\n[a:1] Local abort before \
+            MPI_INIT completed\n";
+        let abort = "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n\n\
+            NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes.";
+        let ended = "mpirun detected that one or more processes exited with non-zero status, thus causing\n\
+            the job to be terminated. The first process to do so was:\n\n  Process name: [[1,1],0]\n  Exit \
+            code:    3";
         let aggregate =
             "[a:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort\n[a:1] Set MCA parameter \
                          \"orte_base_help_aggregate\" to 0 to see all help / error messages\n";
         let busy = "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)\n";
         let cases = [
-            (framed(root), "mpirun has detected an attempt to run as root.", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"),
+            (
+                framed(root),
+                "mpirun has detected an attempt to run as \
+                root.",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+            ),
             (
                 framed(&slots),
-                "There are not enough slots available in the system to satisfy the 4 slots that were requested by the \
-                 application: ./flow",
+                "There are not enough slots available in the system to satisfy the 4 slots that were \
+                requested by the application: ./flow",
                 "fewer mpi_processes",
             ),
             (
                 framed(direct) + init,
-                "The application appears to have been direct launched using \"srun\", but OMPI was not built with SLURM's \
-                 PMI support and therefore cannot execute.",
+                "The application appears to have been direct launched using \"srun\", but OMPI was not built \
+                with SLURM's PMI support and therefore cannot execute.",
                 "execution_model: openmpi",
             ),
             (format!("the mesh is invalid\n{}{aggregate}", framed(abort)), "the mesh is invalid", ""),
-            (format!("the mesh is invalid\nbye\n{}{}", framed("Primary job  terminated normally, but 1 process returned\n\
-              a non-zero exit code. Per user-direction, the job has been aborted."), framed(ended)), "the mesh is invalid", ""),
-            (framed(abort), "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD with errorcode 3.", ""),
-            (format!("{busy}srun: Cancelled pending job step with signal 15\n"), busy.trim_end(), "ask for a larger job"),
+            (
+                format!(
+                    "the mesh is invalid\nbye\n\
+                {}{}",
+                    framed(
+                        "Primary job  terminated normally, but 1 process returned\na non-zero exit \
+                    code. Per user-direction, the job has been \
+                    aborted."
+                    ),
+                    framed(ended)
+                ),
+                "the mesh is invalid",
+                "",
+            ),
+            (
+                framed(abort),
+                "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD with errorcode \
+                3.",
+                "",
+            ),
+            (
+                format!(
+                    "{busy}srun: Cancelled pending job step with signal \
+                15\n"
+                ),
+                busy.trim_end(),
+                "ask for a larger job",
+            ),
             (
                 "[a:2] PMIX ERROR: NOT-SUPPORTED in file ../gds_base_fns.c at line 268\n".into(),
                 "[a:2] PMIX ERROR: NOT-SUPPORTED in file ../gds_base_fns.c at line 268",
@@ -376,7 +416,7 @@ mod tests {
             assert_eq!(line, wanted);
             let advice = advice(&line, &FailureContext::default());
             assert!(advice.as_deref().unwrap_or_default().contains(to_do), "{line}: {advice:?}");
-            // Its beginning is not among the last lines any more.
+            // The beginning of the text is no longer among the last lines.
             let cut: Vec<String> = lines(&text).split_off(1);
             assert!(cut.is_empty() || error_line(&cut).is_some());
         }
@@ -393,16 +433,20 @@ mod tests {
             ("ModuleNotFoundError: No module named 'ligament'", "Ligament is not installed"),
             ("/usr/bin/python3: No module named ligament", "Ligament is not installed"),
             ("ModuleNotFoundError: No module named 'numpy.linalg'", "does not find numpy:"),
-            ("ImportError: cannot import name 'Instance' from 'ligament' (/x/ligament/__init__.py)", "another module"),
-            ("./a: error while loading shared libraries: libligament.so.0: cannot open shared object file: No such \
-              file or directory", "does not find libligament.so.0: link"),
-            ("ImportError: libhdf5.so.3: cannot open shared object file: No such file or directory", "find libhdf5.so.3: install"),
+            ("ImportError: cannot import name 'Instance' from 'ligament' \
+                (/x/ligament/__init__.py)", "another module"),
+            ("./a: error while loading shared libraries: libligament.so.0: cannot open shared object file: No \
+                such file or directory", "does not find libligament.so.0: link"),
+            ("ImportError: libhdf5.so.3: cannot open shared object file: No such file or \
+                directory", "find libhdf5.so.3: install"),
             ("env: ‘python9’: No such file or directory", "asks for python9,"),
             ("/x/run.sh: line 2: mesher: command not found", "mesher is not in its PATH"),
             ("/x/run.sh: 2: mesher: not found", "mesher is not in its PATH"),
             ("/x/run.sh: line 2: module: command not found", "no Environment Modules or Lmod"),
-            ("ligament: cannot load modules: there is no command \"module\" in a login shell here (modules: a)", "/etc/profile.d"),
-            ("FileNotFoundError: [Errno 2] No such file or directory: 'data/mesh.txt'", "is /run/workdir; name input"),
+            ("ligament: cannot load modules: there is no command \"module\" in a login shell here (modules: \
+                a)", "/etc/profile.d"),
+            ("FileNotFoundError: [Errno 2] No such file or directory: \
+                'data/mesh.txt'", "is /run/workdir; name input"),
             ("mesh.txt: No such file or directory", "\"stage:\""),
             ("FileNotFoundError: mesh.npy not found.", "\"stage:\""),
         ];

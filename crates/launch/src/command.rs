@@ -1,6 +1,5 @@
-//! From a program as the model describes it to a command with everything resolved: which file, which arguments,
-//! which environment, which directory. Nothing is started here, so a missing program is found before any other
-//! runs.
+//! Prepares a program of the model for its start: the file, the arguments, the environment and the directory
+//! are resolved. Nothing is started here, so a missing program is found before any other runs.
 
 use crate::cores::of_rank;
 use crate::environment::{expand, Environment};
@@ -16,12 +15,12 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The command of `ligament` that runs what comes with it: sources, sinks and mappers.
+/// The subcommand of `ligament` that runs the sources, sinks and mappers that come with it.
 const SHIPPED_PART_COMMAND: &str = "shipped-part";
-/// What Python runs of it.
+/// The same for Python: the arguments that run it.
 const SHIPPED_IN_PYTHON: [&str; 2] = ["-m", "ligament._shipped"];
 
-/// A command that only has to be started.
+/// A command that is ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// The file to execute.
@@ -31,64 +30,73 @@ pub struct Command {
     pub environment: Environment,
     /// The working directory.
     pub directory: PathBuf,
-    /// Where its output and its errors go.
+    /// The file for its output and its errors.
     pub output: PathBuf,
-    /// The cores that it runs on; empty for all that its parent may use.
+    /// The cores that it runs on; empty for all cores of its parent.
     pub cores: Vec<u32>,
 }
 
 impl Command {
-    /// The same for one of several ranks that are started one by one: on its part of the cores, with an output of its own.
+    /// The command for one of several ranks that are started one by one: with its share of the cores, and an
+    /// output of its own.
     pub fn of_rank(&self, place: u32, ranks: u32, output: PathBuf) -> Command {
         Command { cores: of_rank(&self.cores, place, ranks).to_vec(), output, ..self.clone() }
     }
 }
 
-/// Where an instance runs.
+/// The circumstances in which an instance runs.
 #[derive(Debug, Clone)]
 pub struct InstanceContext<'a> {
-    /// The instance's name, for `LIGAMENT_INSTANCE` in what the program names.
+    /// The instance's name, for `LIGAMENT_INSTANCE` in texts of the program.
     pub instance: &'a str,
     /// The directory of the model file, for `LIGAMENT_MODEL_DIR`.
     pub model_directory: &'a Path,
-    /// The instance's working directory; exists.
+    /// The instance's working directory, which must exist.
     pub directory: &'a Path,
     /// The file for its output.
     pub output: &'a Path,
-    /// A directory for scripts made on the way; exists.
+    /// A directory for temporary scripts, which must exist.
     pub scratch: &'a Path,
-    /// Inputs of the instance: the staged path of each path of the user.
+    /// Inputs of the instance: the staged path for each path of the user.
     pub staged: &'a HashMap<PathBuf, PathBuf>,
-    /// The cores of the instance's own; empty where there are too few for all.
+    /// The instance's own cores; empty if there are too few for all instances.
     pub cores: &'a [u32],
-    /// The nodes over which its MPI processes are spread, this one first; empty if all are here.
+    /// The nodes over which its MPI processes are spread, this node first; empty if all are here.
     pub nodes: &'a [NodeShare],
-    /// Variables of this process that describe this process, and not the instance.
+    /// Variables that describe this process, and must not be inherited by the instance.
     pub not_inherited: &'a [&'a str],
 }
 
-/// A node that some of an instance's MPI processes run on.
+/// A node on which some of an instance's MPI processes run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeShare {
-    /// As the batch system, or ssh, calls it.
+    /// The name in the batch system, or for ssh.
     pub name: String,
     pub processes: u32,
 }
 
 /// Resolves a program for one instance.
 ///
-/// * An `executable` with a `/` in it is relative to the file that defines the program; any other is looked up in
-///   the instance's `PATH`.
-/// * `$NAME` and `${NAME}` in the executable, the arguments and the virtual environment are variables of the instance's
-///   environment, which has `LIGAMENT_MODEL_DIR` and `LIGAMENT_INSTANCE`; its token is filled in nowhere, since all users
-///   see the arguments of a process. An argument that then is the relative name of an existing file beside
-///   the file that defines the program becomes that file's full path, since the instance runs elsewhere.
-/// * An executable or an argument that names a file which is staged for the instance is that which the instance finds.
-/// * A login shell is used only for modules and for `base_env: login`; variables are filled in there (`shell.rs`).
-/// * What starts it with MPI is found after its modules are loaded (`mpi.rs`). A script starts MPI by itself.
+/// * An `executable` with a `/` in it is relative to the file that defines the program. Any other is looked up
+///   in the
+///   instance's `PATH`.
+/// * `$NAME` and `${NAME}` in the executable, the arguments and the virtual environment are variables of the
+///   instance's
+///   environment, which has `LIGAMENT_MODEL_DIR` and `LIGAMENT_INSTANCE`. The instance's token is never filled
+///   in,
+///   because all users see the arguments of a process. If an argument is then the relative name of an existing
+///   file
+///   beside the file that defines the program, it becomes that file's full path, since the instance runs
+///   elsewhere.
+/// * If an executable or argument names a file that is staged for the instance, it becomes the path of the
+///   staged copy.
+/// * A login shell is used only for modules and for `base_env: login`; variables are filled in there
+///   (`shell.rs`).
+/// * The MPI launcher is looked up after the program's modules are loaded (`mpi.rs`). A script starts MPI by
+///   itself.
 ///
 /// # Errors
-/// The program cannot be started here, with what to do about it.
+/// The program cannot be started here, with advice.
 pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<'_>) -> Result<Command, Fault> {
     let name = &program.name;
     if program.execution_model == ExecutionModel::Manual {
@@ -112,19 +120,20 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
     }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
-        // More cores than threads are those of several processes.
+        // More cores than threads belong to several processes.
         if place.cores.len() == threads {
-            // Each thread stays where it began. All ranks of an MPI program have the same variables: theirs float.
+            // Each thread stays on one core. All ranks of an MPI program have the same variables, so their
+            // threads are not bound.
             let places: Vec<String> = place.cores.iter().map(|core| format!("{{{core}}}")).collect();
             environment.set_default("OMP_PLACES", places.join(","));
             environment.set_default("OMP_PROC_BIND", "close");
         }
     }
-    // Its last output must be in the file even if it is killed.
+    // Its last output must reach the file even if it is killed.
     environment.set_default("PYTHONUNBUFFERED", "1");
     let modules = program.modules.as_deref().unwrap_or_default();
     let in_shell = program.executable.is_some() && (!modules.is_empty() || program.base_env == BaseEnv::Login);
-    // Values that modules set come before those that the program appends: the shell appends them.
+    // Values of modules come before those that the program appends, so the shell appends them.
     for (variable, value) in program.env.iter().filter(|(name, _)| !(in_shell && name.starts_with('+'))) {
         environment.apply(variable, value);
     }
@@ -180,7 +189,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
     })
 }
 
-/// A path that the program names, as it is on this machine, in full.
+/// The full path, on this machine, of a path in the program's description.
 pub(crate) fn beside(program: &Program, path: &str) -> PathBuf {
     let path = program.beside_file(path);
     std::path::absolute(&path).unwrap_or(path)
@@ -190,8 +199,8 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     if let Some(name) = unset(venv, environment) {
         return Err(fault!(
             VIRTUAL_ENV_MISSING,
-            "the variable {name} in \"virtual_env: {venv}\" is not set; set it where the run is started, or under \
-             \"env:\", or name the module that sets it under \"modules:\""
+            "the variable {name} in \"virtual_env: {venv}\" is not set; set it where the run is started, or \
+            under \"env:\", or name the module that sets it under \"modules:\""
         ));
     }
     let path = beside(program, &expand(venv, environment).to_string_lossy());
@@ -223,19 +232,20 @@ fn first_word(
     if let Some(name) = unset(executable, environment) {
         return Err(fault!(
             EXECUTABLE_MISSING,
-            "the variable {name} in \"executable: {executable}\" is not set; set it where the run is started, or under \
-             \"env:\", or name the module that sets it under \"modules:\""
+            "the variable {name} in \"executable: {executable}\" is not set; set it where the run is started, \
+            or under \"env:\", or name the module that sets it under \"modules:\""
         ));
     }
     let executable = expand(executable, environment).to_string_lossy().into_owned();
-    // Modules may bring a bare name into PATH: the shell finds it then.
-    Ok(ShellWord::Known(match in_shell && !executable.contains('/') {
-        true => executable.into(),
-        false => find_executable(program, place, &executable, environment)?.into_os_string(),
+    // Modules may add a bare name to PATH, so the shell looks it up.
+    Ok(ShellWord::Known(if in_shell && !executable.contains('/') {
+        executable.into()
+    } else {
+        find_executable(program, place, &executable, environment)?.into_os_string()
     }))
 }
 
-/// The first variable of a text that is not set. A path with one would lead anywhere.
+/// The first variable of a text that is not set. A path with such a variable could lead anywhere.
 fn unset<'t>(text: &'t str, environment: &Environment) -> Option<&'t str> {
     variables(text).into_iter().find(|name| environment.get(name).is_none())
 }
@@ -278,7 +288,8 @@ fn find_executable(
         return find_in(path, wanted).ok_or_else(|| {
             fault!(
                 EXECUTABLE_MISSING,
-                "the command \"{wanted}\" is not in PATH; install it, or write the path to it (with a \"/\" in it)"
+                "the command \"{wanted}\" is not in PATH; install it, or write the path to it (with a \"/\" \
+                in it)"
             )
         });
     }
@@ -289,15 +300,10 @@ fn find_executable(
     }
     let is_there = path.is_file();
     let path = path.display();
-    Err(match is_there {
-        true => fault!(
-            EXECUTABLE_NOT_EXECUTABLE,
-            "the executable {path} may not be executed; run \"chmod +x {path}\""
-        ),
-        false => fault!(
-            EXECUTABLE_MISSING,
-            "the executable {path} is not there; build it, or correct \"executable:\""
-        ),
+    Err(if is_there {
+        fault!(EXECUTABLE_NOT_EXECUTABLE, "the executable {path} may not be executed; run \"chmod +x {path}\"")
+    } else {
+        fault!(EXECUTABLE_MISSING, "the executable {path} is not there; build it, or correct \"executable:\"")
     })
 }
 
@@ -310,12 +316,13 @@ fn write_script(script: &str, place: &InstanceContext<'_>) -> Result<PathBuf, Fa
     Ok(path)
 }
 
-/// A text as one word for a shell.
+/// The text, quoted as one word for a shell.
 pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A path at a site as one word for a shell there: after `~/` it is below the home directory.
+/// The path at a site, quoted as one word for a shell there. A path that begins with `~/` is below the home
+/// directory.
 pub fn quote_path(path: &str) -> String {
     match path.strip_prefix("~/") {
         Some(below) => format!("\"$HOME\"/{}", quote(below)),
@@ -324,12 +331,13 @@ pub fn quote_path(path: &str) -> String {
     }
 }
 
-/// A text as one word for a shell, unquoted if that makes no difference.
+/// The text as one word for a shell, quoted only if necessary.
 pub(crate) fn plain_or_quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => quote(text),
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        quote(text)
     }
 }
 
@@ -338,7 +346,7 @@ mod tests {
     use super::*;
     use ligament_model::{At, Reference};
 
-    /// A directory with a model file, a script beside it, and places for an instance.
+    /// A directory with a model file, a script beside it, and directories for an instance.
     struct CommandFixture {
         path: PathBuf,
     }
@@ -493,7 +501,7 @@ mod tests {
                     std::iter::once(command.program.into()).chain(command.arguments).collect(),
                     &command.environment,
                 ),
-                // All that is the program's own is known before modules are loaded.
+                // All values of the program itself are known before modules are loaded.
                 Some(_) => (command.arguments[4..].to_vec(), &command.environment),
             };
             let wanted: [OsString; 5] =

@@ -1,4 +1,4 @@
-//! Which cores each process of a domain runs on: its own, if there are enough for all.
+//! Assigns cores to the processes of a domain: cores of their own, if there are enough for all.
 
 use crate::command::NodeShare;
 use crate::placement::{place, reserved, DomainCapacity, PlacementOptions, ResourceNeed};
@@ -12,8 +12,8 @@ fn cores_here() -> Vec<u32> {
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect()
 }
 
-/// Those of the given cores, in order, to which some process is bound that may not use all of them: another run's instances, say.
-/// The kernel's own threads do not count.
+/// The given cores to which a process is bound that may not use all of them, such as an instance of
+/// another run. Threads of the kernel do not count.
 fn bound_to(cores: &[u32]) -> Vec<u32> {
     let mut bound = Vec::new();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -32,7 +32,7 @@ fn bound_to(cores: &[u32]) -> Vec<u32> {
     bound
 }
 
-/// A list of the kernel's, such as `0-3,6`.
+/// Parses a list of the kernel, such as `0-3,6`.
 fn parsed(list: &str) -> impl Iterator<Item = u32> + '_ {
     list.split(',').flat_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -43,7 +43,8 @@ fn parsed(list: &str) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// What of these resources is needed here, if its processes are spread over these nodes, of which this is the first.
+/// The part of these resources that is needed here, if the processes are spread over these nodes, of which this
+/// is the first.
 pub fn needed_here(resources: Resources, nodes: &[NodeShare]) -> Resources {
     match (resources, nodes.first()) {
         (
@@ -55,7 +56,7 @@ pub fn needed_here(resources: Resources, nodes: &[NodeShare]) -> Resources {
     }
 }
 
-/// Cores of their own for these processes of this machine: those that nobody else is bound to.
+/// Cores for each of these processes of this machine, from those to which no other process is bound.
 pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
     let mut cores = cores_here();
     let taken = bound_to(&cores);
@@ -63,8 +64,8 @@ pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
     share_cores(&cores, needs)
 }
 
-/// Gives every process cores of its own, as `place` does on one machine; those kept for the agent come first. All get none,
-/// and share what there is, if there are not enough.
+/// Gives every process cores of its own, as `place` does on one machine. The agent's cores come first. If there
+/// are not enough, no process gets any, and they share all cores.
 fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
     let count = cores.len() as u32;
     let need = |(i, &resources): (usize, &Resources)| {
@@ -79,7 +80,7 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
         }
     };
     let needs: Vec<ResourceNeed> = needs.iter().enumerate().map(need).collect();
-    // Where the agent's core is all that lacks, it is given away.
+    // If only the agent's core is lacking, it is given to an instance.
     for reserved in [reserved(None, count), 0] {
         let room = DomainCapacity { name: String::new(), cores: count, reserved, site: None };
         let placed = place(&needs, &[room], PlacementOptions::default()).unwrap_or_default();
@@ -94,13 +95,13 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
     vec![Vec::new(); needs.len()]
 }
 
-/// Of the cores of several ranks those of one.
+/// The part of the cores of several ranks that belongs to one.
 pub fn of_rank(cores: &[u32], place: u32, ranks: u32) -> &[u32] {
     let each = cores.len() / ranks.max(1) as usize;
     cores.chunks(each.max(1)).nth(place as usize).unwrap_or_default()
 }
 
-/// Cores as people write them: `0-3,6`.
+/// A list of cores for people: `0-3,6`.
 pub fn format_core_list(cores: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &core in cores {
@@ -109,10 +110,9 @@ pub fn format_core_list(cores: &[u32]) -> String {
             _ => ranges.push((core, core)),
         }
     }
-    let words = ranges.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
+    let words = ranges
+        .iter()
+        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") });
     words.collect::<Vec<_>>().join(",")
 }
 

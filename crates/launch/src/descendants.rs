@@ -1,5 +1,5 @@
-//! All descendants of this process, as `/proc` shows them, and how to end them. A subreaper sees every one of
-//! them: a process that loses its parent becomes the subreaper's child, whatever session or group it is in.
+//! All descendants of this process, from `/proc`, and how to end them. A subreaper sees every one of them: a
+//! process that loses its parent becomes the subreaper's child, in whatever session or group it is.
 
 use rustix::io::Errno;
 use rustix::process::{getpid, kill_process, wait, Pid, Signal, WaitOptions};
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// A process that survives SIGKILL for this long hangs in the kernel, where nobody can help it.
+/// A process that survives SIGKILL for this long hangs in the kernel, where it cannot be ended.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The numbers of all descendants of this process, zombies left out.
+/// All descendants of this process, without zombies.
 pub fn descendants() -> Vec<Pid> {
     let mut children: HashMap<Pid, Vec<(Pid, bool)>> = HashMap::new();
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -32,9 +32,9 @@ pub fn descendants() -> Vec<Pid> {
     found
 }
 
-/// The children of any process, zombies too, as far as the kernel lists them.
+/// The children of any process, with zombies, as far as the kernel lists them.
 pub(crate) fn children_of(pid: Pid) -> Vec<Pid> {
-    // Each thread has its own.
+    // Each thread has a list of its own.
     let threads = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let mut found = Vec::new();
@@ -53,11 +53,11 @@ pub(crate) fn parent_of(pid: Pid) -> Option<(Pid, bool)> {
     Some((Pid::from_raw(fields.next()?.parse().ok()?)?, state == "Z"))
 }
 
-/// Ends all descendants of this process, which must be a subreaper, and waits for their end. Gives how many there
-/// were.
+/// Ends all descendants of this process, which must be a subreaper, and waits for their end. Returns their
+/// number.
 ///
 /// # Errors
-/// How many it had to end, and those that are still there after ten seconds.
+/// The number of descendants, and those that still exist after ten seconds.
 pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     let began = Instant::now();
     let mut ended = std::collections::HashSet::new();
@@ -76,14 +76,14 @@ pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     Ok(ended.len())
 }
 
-/// Whether this process has children, and so descendants. Reaps children that have ended; their own children
-/// may then become ours.
+/// True if this process has children, and so descendants. Children that have ended are reaped; this process may
+/// then inherit their children.
 fn has_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return true,
-            // There are none; nothing else can go wrong.
+            // There are no children; no other error is possible.
             Err(_) => return false,
         }
     }

@@ -1,6 +1,6 @@
-//! A process that goes on without its terminal: one that is forked into a session of its own
-//! (`ligament run --detach`, before there is a second thread), and one whose terminal goes away (SIGHUP), which
-//! sends its output to a file from then on.
+//! Processes that go on without a terminal: one that is forked into a session of its own (`ligament run
+//! --detach`, before there is a second thread), and one whose terminal goes away (SIGHUP), which sends its
+//! output to a file from then on.
 
 use crate::sys::{self, ForkSide};
 use rustix::fd::OwnedFd;
@@ -14,9 +14,9 @@ use std::path::Path;
 /// Standard input, output and error.
 const STANDARD_STREAMS: [i32; 3] = [0, 1, 2];
 
-/// Starts a process in a session of its own, which runs a function and exits with the status that it returns.
-/// It reads nothing, and prints to the end of the file `printed`. The calling process should have one thread
-/// only.
+/// Starts a process in a session of its own. It runs a function and exits with the status that the function
+/// returns. It reads nothing, and appends its output to the file `printed`. The calling process should have
+/// only one thread.
 ///
 /// # Errors
 /// The file cannot be opened, or no process can be made.
@@ -30,21 +30,22 @@ pub fn start_detached(printed: &Path, life: impl FnOnce() -> i32) -> io::Result<
             let settled = settled.and_then(|_| sys::become_same(&null, &STANDARD_STREAMS[..1]));
             let settled = settled.and_then(|()| sys::become_same(&file, &STANDARD_STREAMS[1..]));
             drop((null, file));
-            // Neither a return nor a panic may lead back into the parent's work.
+            // Neither a return nor a panic may continue the parent's work.
             let status = settled.map(|()| catch_unwind(AssertUnwindSafe(life)).unwrap_or(101));
             sys::exit_now(status.unwrap_or(101))
         }
     }
 }
 
-/// How a process that this one started has ended, as a shell reports it; none while it runs.
+/// The status of a child that has ended, as a shell reports it; `None` while it runs.
 pub fn ended(pid: u32) -> Option<i32> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     let (_, status) = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG).ok()??;
     Some(status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0)))
 }
 
-/// Output of this process to its terminal goes to the end of a file from now on. Other output is not affected.
+/// Redirects output of this process that goes to its terminal to the end of a file. Other output is not
+/// affected.
 ///
 /// # Errors
 /// The file cannot be opened.

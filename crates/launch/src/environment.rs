@@ -1,4 +1,4 @@
-//! The environment of an instance: the variables that its program adds, and those that the words of its program name.
+//! The environment of an instance: the variables that its program adds, and those that its texts refer to.
 
 use ligament_model::{pieces, TextPiece};
 use std::collections::BTreeMap;
@@ -11,16 +11,16 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
 }
 
-/// What a login shell needs to find its way.
+/// Variables that a login shell needs.
 const KEPT_FOR_LOGIN: [&str; 7] = ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ"];
 
 impl Environment {
-    /// This process's.
+    /// The environment of this process.
     pub fn inherited() -> Environment {
         Environment { variables: std::env::vars_os().collect() }
     }
 
-    /// This process's, without what a virtual environment put into it.
+    /// The environment of this process, without the changes of a virtual environment.
     pub fn clean() -> Environment {
         let mut environment = Environment::inherited();
         if let Some(venv) = environment.variables.remove(OsStr::new("VIRTUAL_ENV")) {
@@ -34,7 +34,7 @@ impl Environment {
         environment
     }
 
-    /// Only what a login shell starts from.
+    /// The minimal environment from which a login shell starts.
     pub fn for_login() -> Environment {
         let mut environment = Environment::inherited();
         environment.variables.retain(|name, _| KEPT_FOR_LOGIN.iter().any(|kept| name == kept));
@@ -75,7 +75,7 @@ impl Environment {
         self.set(name, OsString::from_vec(value));
     }
 
-    /// Applies an entry of a program's `env`: sets a variable, or, for a name with `+` in front, appends to it.
+    /// Applies an entry of a program's `env`: sets a variable, or appends to it if the name begins with `+`.
     pub fn apply(&mut self, name: &str, value: &str) {
         match name.strip_prefix('+') {
             Some(name) => {
@@ -93,7 +93,7 @@ impl Environment {
     }
 }
 
-/// Replaces variables by their values, which are empty where there is none.
+/// Replaces variables by their values. Variables that are not set become empty.
 pub fn expand(text: &str, environment: &Environment) -> OsString {
     let mut out = OsString::with_capacity(text.len());
     for piece in pieces(text) {

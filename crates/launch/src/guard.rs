@@ -1,12 +1,12 @@
-//! The guard as the run sees it: a small process that starts the instances, reports how they end, and outlives
+//! The guard, as the run sees it: a small process that starts the instances, reports how they end, and outlives
 //! this process. If this process is killed, the guard ends everything that the run started, grandchildren too,
 //! and writes down why.
 //!
-//! `ligament run` forks it first of all, before there is an event loop, shared memory or a second thread; every
-//! agent on another machine has one as well. At the end of a run the guard ends what is left, then the run
-//! writes its record, and only then does the guard exit. So at every moment one of the two can say what became
-//! of the run. If the head is killed, its guard tells the other agents, at the addresses noted as they joined
-//! (`Guard::set_loss_note`). If an agent is killed, its guard tells the head.
+//! `ligament run` forks it first of all, before there is an event loop, shared memory or a second thread. Every
+//! agent on another machine has one as well. At the end of a run the guard ends the remaining processes, then
+//! the run writes its record, and only then does the guard exit. So at every moment one of the two can report
+//! the state of the run. If the head is killed, its guard tells the other agents, at the addresses that were
+//! noted as they joined (`Guard::set_loss_note`). If an agent is killed, its guard tells the head.
 
 use crate::command::Command;
 use crate::descendants::end_descendants;
@@ -29,11 +29,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process is a run and nothing else.
+/// True if this process does nothing but execute a run.
 static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
-/// For a process that is a run and nothing else. If its guard is killed, the guard's children become children
-/// of this process, and are ended with the run.
+/// For a process that does nothing but execute a run. If its guard is killed, the guard's children become
+/// children of this process, and are ended with the run.
 pub fn adopt_orphans() {
     let done = rustix::process::set_child_subreaper(Some(getpid()));
     ADOPTS_ORPHANS.store(done.is_ok(), Ordering::Relaxed);
@@ -42,18 +42,18 @@ pub fn adopt_orphans() {
 /// A report of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardReport {
-    /// The process that was asked for under this number runs.
+    /// The process that was ordered under this number runs.
     Started { number: u32, pid: u32 },
-    /// It could not be started: what the system says, with the program's path.
+    /// The process could not be started. `why` is the system's message, with the program's path.
     NotStarted { number: u32, why: String },
-    /// A process that was started has ended. If it is a launcher of MPI that ended because of a process that it had started,
-    /// which one.
+    /// A started process has ended. `lost` is set if it is an MPI launcher that ended because of a process that
+    /// it had started.
     Ended { pid: u32, ended: ProcessEnd, lost: Option<LostRanks> },
-    /// A launcher of MPI that was started goes on, and this rank of it has ended by itself, with status 0.
+    /// This rank has ended with status 0, and the MPI launcher that started it still runs.
     Left { pid: u32, rank: u32 },
 }
 
-/// Removes a socket, and its directory if nothing else is in it.
+/// Removes a socket, and its directory if that is then empty.
 pub fn remove_socket(socket: &Path) {
     let _ = std::fs::remove_file(socket);
     if let Some(directory) = socket.parent() {
@@ -61,13 +61,16 @@ pub fn remove_socket(socket: &Path) {
     }
 }
 
-/// The guard. When this is dropped, or its process ends in any way, every process of the run is ended. Drop it
-/// only after everything is written down.
+/// A run's guard. When this is dropped, or its process ends in any way, every process of the run is ended. Drop
+/// it only after everything is written.
+///
+/// Call [`Guard::next_report`] when the descriptor is readable, and after every other call, until it returns
+/// `None`. [`Guard::sweep`] ends all processes; nothing can be started after it.
 #[derive(Debug)]
 pub struct Guard {
     line: UnixStream,
     pid: Pid,
-    /// Reports that nobody has asked for yet.
+    /// Reports that were received and not returned yet.
     reports: VecDeque<GuardReport>,
     is_alive: bool,
 }
@@ -82,13 +85,13 @@ impl Guard {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
         sys::outlive_file_size();
-        // The guard would keep a copy of this process's free memory for as long as it lives, so give it back
-        // first.
+        // The guard would keep a copy of this process's free memory for as long as it lives, so the memory is
+        // given back first.
         sys::give_back_memory();
         match sys::fork()? {
             ForkSide::Parent(pid) => Ok(Guard { line, pid, reports: VecDeque::new(), is_alive: true }),
             ForkSide::Child => {
-                // Neither an end nor a panic may lead back into what the parent was doing.
+                // Neither a return nor a panic may continue the parent's work.
                 let life =
                     catch_unwind(AssertUnwindSafe(|| guard_process::run(OwnedFd::from(theirs), run, lost)));
                 sys::exit_now(life.unwrap_or(101))
@@ -96,41 +99,44 @@ impl Guard {
         }
     }
 
-    /// Orders the guard to start a command; `next_report` returns the result, with this number. The process is
+    /// Orders the guard to start a command. `next_report` returns the result, with this number. The process is
     /// the guard's child, leads a group of its own, and dies with the guard. Many starts may be ordered before
-    /// one is answered.
+    /// the first is answered.
     ///
     /// # Errors
     /// The guard is gone.
     pub fn launch(&mut self, number: u32, command: Command) -> Result<(), Fault> {
-        match self.send_order(&GuardOrder::Start(number, command)) {
-            true => Ok(()),
-            false => Err(fault!(GUARD_GONE, "the run's guard (process {}) is gone", self.pid())),
+        if self.send_order(&GuardOrder::Start(number, command)) {
+            Ok(())
+        } else {
+            Err(fault!(GUARD_GONE, "the run's guard (process {}) is gone", self.pid()))
         }
     }
 
-    /// There is a process group that was not started by the guard.
+    /// Tells the guard of a process group that it did not start. The group is ended with the run.
     pub fn watch(&mut self, group: u32) {
         self.send_order(&GuardOrder::Watch(group));
     }
 
-    /// Such a process group has ended.
+    /// Tells the guard that such a process group has ended.
     pub fn forget(&mut self, group: u32) {
         self.send_order(&GuardOrder::Forget(group));
     }
 
-    /// This socket, which is about to be made, and its directory must be removed at the end, whatever happens.
+    /// Tells the guard of a socket that is about to be made. The guard removes it, with its directory, at the
+    /// end of the run.
     pub fn remove_at_end(&mut self, socket: &Path) {
         self.send_order(&GuardOrder::Remove(socket.to_path_buf()));
     }
 
-    /// What the guard reports of this process if it is lost (`ProcessLoss::noted`); replaces an earlier note.
+    /// Sets the note that the guard passes on if this process is lost (`ProcessLoss::noted`). It replaces an
+    /// earlier note.
     pub fn set_loss_note(&mut self, note: String) {
         self.send_order(&GuardOrder::Note(note));
     }
 
-    /// Sends an order; false if the guard is gone. Listens meanwhile, because otherwise both sides could wait
-    /// for room to write.
+    /// Sends an order; false if the guard is gone. Reads messages meanwhile, because otherwise both sides could
+    /// wait for room to write.
     fn send_order(&mut self, wish: &GuardOrder) -> bool {
         let mut bytes = Vec::new();
         self.is_alive = self.is_alive && wish.write(&mut bytes).is_ok();
@@ -155,13 +161,13 @@ impl Guard {
         self.is_alive
     }
 
-    /// Continues the guard, if somebody has stopped it. Call this after the order to end: a guard that
-    /// continues before it would begin to start the processes that it was asked for.
+    /// Continues a guard that was stopped by a signal. It must be called after the order to end: a guard that
+    /// continues before would begin to start the processes that were ordered.
     fn wake(&self) {
         let _ = kill_process(self.pid, Signal::CONT);
     }
 
-    /// Waits for the guard's next message and takes it in. Returns whether it said that it has swept.
+    /// Waits for the guard's next message and handles it. Returns true if the message is `Swept`.
     fn listen(&mut self) -> bool {
         match GuardMessage::read(&self.line) {
             Ok(GuardMessage::Started(number, pid)) => {
@@ -180,8 +186,7 @@ impl Guard {
         false
     }
 
-    /// The next report of the guard, if there is one. Look here when its descriptor is readable, and after
-    /// every other call.
+    /// The next report of the guard, if there is one.
     pub fn next_report(&mut self) -> Option<GuardReport> {
         while self.reports.is_empty() && self.is_alive && self.has_news() {
             self.listen();
@@ -189,7 +194,7 @@ impl Guard {
         self.reports.pop_front()
     }
 
-    /// Ends every process that is left of the run, and waits for its end.
+    /// Ends every remaining process of the run, and waits for their end.
     pub fn sweep(&mut self) {
         self.send_order(&GuardOrder::Sweep);
         self.wake();
@@ -203,7 +208,7 @@ impl Guard {
         }
     }
 
-    /// Whether the guard is there, as far as is known.
+    /// True if the guard is alive, as far as is known.
     pub fn is_alive(&self) -> bool {
         self.is_alive
     }
@@ -246,7 +251,7 @@ mod tests {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
-    /// A watchdog: nothing here takes long.
+    /// A watchdog: no test here takes long.
     const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
     fn command(output: PathBuf, script: &str) -> Command {
@@ -278,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Looks until there is something.
+    /// Polls until there is a result.
     fn until<T>(mut what: impl FnMut() -> Option<T>) -> T {
         let began = Instant::now();
         loop {
@@ -290,7 +295,7 @@ mod tests {
         }
     }
 
-    /// What stands in a file, once something does.
+    /// The content of a file, once it is not empty.
     fn written(file: &Path) -> String {
         until(|| std::fs::read_to_string(file).ok().filter(|text| !text.is_empty()))
     }
@@ -329,7 +334,7 @@ mod tests {
         std::fs::remove_file(output).unwrap();
     }
 
-    /// What such a program prints, once it has ended well.
+    /// The output of such a program, once it has ended well.
     fn printed_by(test: &str, make: impl FnOnce(PathBuf) -> Command) -> String {
         let output = file(test);
         let mut guard = Guard::start(|_| {}).unwrap();
@@ -365,7 +370,7 @@ mod tests {
         };
         let here = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         assert_eq!(of(&text, "SigBlk:"), of(&here, "SigBlk:"));
-        // Rust's runtime ignores SIGPIPE, and the guard SIGXFSZ; no program expects that.
+        // Rust's runtime ignores SIGPIPE, and the guard ignores SIGXFSZ; programs do not expect that.
         let ignored = [Signal::PIPE, Signal::XFSZ].map(|signal| 1 << (signal.as_raw() - 1));
         assert_eq!(of(&text, "SigIgn:"), of(&here, "SigIgn:") & !(ignored[0] | ignored[1]));
     }
@@ -425,11 +430,11 @@ mod tests {
         }
     }
 
-    /// A guard that is stopped, and was asked meanwhile to start some that would write to a file.
+    /// A guard that is stopped, and was ordered meanwhile to start processes that would write to a file.
     fn asked_while_stopped(output: &Path, mut guard: Guard) -> Guard {
         kill_process(guard.pid, Signal::STOP).unwrap();
         for number in 0..20 {
-            // Without this process's environment, however large: it takes nothing off the line.
+            // Without this process's environment, which may be large, so that the connection holds many orders.
             let small = Command {
                 environment: Environment::default(),
                 ..command(output.to_path_buf(), "echo started")
@@ -451,7 +456,7 @@ mod tests {
     #[test]
     fn whom_it_has_not_started_yet_when_the_run_is_gone_it_does_not_start() {
         let (output, said) = (file("gone"), file("gone-said"));
-        // A process in between plays the run and is gone without a word.
+        // A process in between plays the run, and is killed.
         let ForkSide::Parent(run) = sys::fork().unwrap() else {
             let lost =
                 |_: &ProcessLoss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
@@ -461,7 +466,7 @@ mod tests {
         };
         wait_for(run);
         let pid = std::fs::read_to_string(said.with_extension("pid")).unwrap();
-        // The kernel may have continued it, as one of a group that nobody else is left to continue, and it may be over.
+        // The kernel may have continued it, because its group was orphaned, and it may have ended.
         let _ = kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::CONT);
         assert_eq!(written(&said), "started: false");
         std::fs::remove_file(said.with_extension("pid")).unwrap();
@@ -472,7 +477,8 @@ mod tests {
     fn what_hides_in_a_session_of_its_own_ends_with_the_guard() {
         let output = file("hides");
         let mut guard = Guard::start(|_| {}).unwrap();
-        // The leader goes when the other has its session; before, the other would go with its group.
+        // The leader exits after the other process has its own session. Before that, the other would end with
+        // the leader's group.
         let script = "setsid sh -c 'echo $$; exec sleep 1000' & until [ -s \"$0\" ]; do :; done";
         let mut hiding = command(output.clone(), script);
         hiding.arguments.push(output.clone().into());
@@ -491,14 +497,14 @@ mod tests {
 
     #[test]
     fn groups_that_others_started_end_with_a_lost_run_unless_forgotten() {
-        // They keep nobody's output open, if this test fails.
+        // They must not keep the test's output open if the test fails.
         let sleeper = || {
             let mut command = std::process::Command::new("sleep");
             command.arg("1000").stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
         };
         let (mut watched, mut forgotten) = (sleeper(), sleeper());
         let said = file("lost");
-        // A process in between plays the run and is gone without a word.
+        // A process in between plays the run, and is killed.
         let (watch, forget, path) = (watched.id(), forgotten.id(), said.clone());
         let own = file("lost-socket");
         let ForkSide::Parent(run) = sys::fork().unwrap() else {

@@ -1,7 +1,7 @@
-//! The guard's own process. It starts the instances as its own children and reports how they ended. It reads
+//! The process of the guard. It starts the instances as its own children and reports how they ended. It reads
 //! all pending orders before it carries out any, so an order to end overtakes starts that are still pending. It
-//! is a subreaper: whatever an instance forks stays its descendant. It outlives the run's process, and notices
-//! the end of that process by itself.
+//! is a subreaper: all descendants of an instance stay its own. It outlives the run's process, and notices the
+//! end of that process by itself.
 
 use crate::descendants::end_descendants;
 use crate::guard::remove_socket;
@@ -23,37 +23,38 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Why the guard's work is over.
+/// The reason for which the guard ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndReason {
     /// The run ordered it.
     Ordered,
-    /// The run's process is gone.
+    /// The run's process has disappeared.
     RunLost,
 }
 
-/// What the guard knows.
+/// The state of the guard.
 struct GuardProcess {
     line: UnixStream,
-    /// The signals that its children are born with blocked: those that the run had.
+    /// The signals that its children have blocked at first: those that the run had blocked.
     blocked: sys::Signals,
-    /// Processes that it started: their numbers are also those of their groups.
+    /// Processes that it started. Their numbers are also those of their groups.
     started: HashSet<u32>,
-    /// Those that start ranks of MPI, with what they have started.
+    /// MPI launchers among them, with the processes that each has started.
     launched: HashMap<u32, MpiLauncher>,
-    /// Groups of processes that others started.
+    /// Process groups that others started.
     watched: HashSet<u32>,
-    /// Sockets that are to be gone at the end.
+    /// Sockets that are removed at the end.
     sockets: Vec<PathBuf>,
-    /// Where processes of MPI have their shared memory; to be gone at the end, with all that is in it.
+    /// Directories with the shared memory of MPI processes, which are removed at the end with all their
+    /// content.
     segments: HashSet<PathBuf>,
     noted: Option<String>,
-    /// Orders that are not carried out yet.
+    /// Orders that have not been carried out.
     orders: VecDeque<GuardOrder>,
 }
 
-/// The whole life of the guard's process. If the run's process goes without a word, `lost` is called when
-/// everything is ended.
+/// Runs the guard's process to its end. If the run's process disappears, `lost` is called after everything is
+/// ended.
 pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
     match GuardProcess::prepare(line, parent) {
         Ok((mut keeper, ends, run)) => {
@@ -66,7 +67,7 @@ pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
             let pid = parent.as_raw_nonzero().get() as u32;
             keeper.end(over, |left| lost(&ProcessLoss { pid, ended: how, left, noted }))
         }
-        // The run sees that the line is closed.
+        // The run notices that the connection is closed.
         Err(error) => {
             eprintln!("{}", said!(CANNOT_WATCH, "ligament: the run's guard cannot work: {error}"));
             1
@@ -83,7 +84,7 @@ impl GuardProcess {
         rustix::process::chdir("/")?;
         let line = UnixStream::from(sys::keep_only(line)?);
         let ends = sys::child_signals()?;
-        // The run may have ended before it could be watched; then the closed line shows it.
+        // The run may have ended before it could be watched. Then the closed connection shows it.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
         let keeper = GuardProcess {
@@ -101,7 +102,7 @@ impl GuardProcess {
     }
 
     /// Carries out the run's orders until the run is over. All pending orders are read before any is carried
-    /// out: an order to end must not wait until all the processes have been started that it will end.
+    /// out: an order to end must not wait until the processes that it will end have all been started.
     fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> EndReason {
         loop {
             let patience = self.poll_timeout();
@@ -115,7 +116,7 @@ impl GuardProcess {
             let happened = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
             let (speaks, ended) = (happened(fds.first()), happened(fds.get(1)));
             let mut lost = run.is_some() && happened(fds.get(2));
-            // Before its launcher's end is taken in: that of a rank may be why.
+            // Done before the launcher's own end is handled, because the end of a rank may be its cause.
             self.look_at_ranks();
             if ended {
                 let mut signals = [0u8; 1024];
@@ -143,7 +144,7 @@ impl GuardProcess {
         }
     }
 
-    /// How long to wait for something to happen.
+    /// Time to wait for the next event; `None`: no limit.
     fn poll_timeout(&self) -> Option<Timespec> {
         if !self.orders.is_empty() {
             return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
@@ -168,7 +169,7 @@ impl GuardProcess {
         self.orders.push_back(wish);
     }
 
-    /// Forgets pending starts.
+    /// Drops pending starts.
     fn drop_pending_starts(&mut self) {
         self.orders.retain(|wish| !matches!(wish, GuardOrder::Start(..)));
     }
@@ -178,11 +179,11 @@ impl GuardProcess {
             GuardOrder::Start(number, command) => {
                 let ranks = ranks_of(&command);
                 if ranks.is_some() {
-                    // It will have a descriptor for each.
+                    // The launcher needs a descriptor for each rank.
                     raise_open_files();
                 }
                 if let Some(segments) = segments_of(&command) {
-                    // Without it, Open MPI says so and takes its own.
+                    // Without the directory, Open MPI says so and uses its own.
                     let _ = DirBuilder::new().mode(0o700).create(&segments);
                     self.segments.insert(segments);
                 }
@@ -215,21 +216,23 @@ impl GuardProcess {
         }
     }
 
-    /// A run that is gone does not listen; that is noticed elsewhere.
+    /// A failure means that the run is gone, which is noticed elsewhere.
     fn tell(&mut self, news: &GuardMessage) {
         let _ = news.write(&self.line);
     }
 
-    /// Reaps processes that have ended, kills what is left of their groups, and reports those that it started.
+    /// Reaps processes that have ended, kills the rest of their groups, and reports those that it started.
     fn reap(&mut self) {
         while let Some(pid) = sys::ended_child() {
             let ours = self.started.remove(&pid);
             if ours {
-                // Before anybody is killed here: who has ended until now ended otherwise.
+                // Done before any process is killed here: processes that have ended until now ended for another
+                // reason.
                 if let Some(launched) = self.launched.get_mut(&pid) {
                     launched.collect_ended();
                 }
-                // Still a zombie, so nobody else can have been given its number, or that of its group.
+                // The process is still a zombie, so its number, and that of its group, cannot belong to
+                // another.
                 end_group(pid, Signal::KILL);
             }
             let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { continue };
@@ -245,7 +248,7 @@ impl GuardProcess {
         }
     }
 
-    /// Ends what is left; then, if the run is gone, reports that, with the number of processes ended.
+    /// Ends the remaining processes. If the run is gone, then calls `lost` with their number.
     fn end(&mut self, over: EndReason, lost: impl FnOnce(usize)) -> i32 {
         if over == EndReason::RunLost {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
@@ -262,7 +265,7 @@ impl GuardProcess {
     }
 }
 
-/// Reports processes that do not end; returns how many did.
+/// Prints the processes that do not end. Returns the number of those that did.
 fn report_unkillable(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
     ended.unwrap_or_else(|(count, left)| {
         let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();

@@ -9,37 +9,37 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// From the run to its guard.
+/// A message from the run to its guard.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GuardOrder {
-    /// Start this; the answer, with the same number, is `Started` or `NotStarted`.
+    /// Start this command. The answer, with the same number, is `Started` or `NotStarted`.
     Start(u32, Command),
-    /// There is a process group that somebody else started: end it with the run.
+    /// End this process group, which another process started, with the run.
     Watch(u32),
     /// That group has ended.
     Forget(u32),
-    /// There will be a socket: remove it at the end, with the directory that it is in.
+    /// Remove this socket, which will be made, at the end, with its directory.
     Remove(PathBuf),
-    /// A note to be reported if this process is lost; replaces an earlier one.
+    /// Pass on this note if the run's process is lost. It replaces an earlier one.
     Note(String),
-    /// The run is over: start nothing any more, whatever was ordered before, and end what is left. The answer
-    /// is `Swept`.
+    /// The run is over: start nothing any more, drop pending starts, and end all remaining processes. The
+    /// answer is `Swept`.
     Sweep,
-    /// Everything is written down: exit.
+    /// Everything is written: exit.
     End,
 }
 
-/// From the guard to its run.
+/// A message from the guard to its run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GuardMessage {
     /// The number of the order, and of the process.
     Started(u32, u32),
     NotStarted(u32, String),
-    /// A process that it started has ended; of a launcher of MPI, why.
+    /// A started process has ended; for an MPI launcher, with the ranks that it lost.
     Ended(u32, ProcessEnd, Option<LostRanks>),
-    /// A launcher that it started goes on, and this rank of it has ended well.
+    /// A started launcher still runs, and this rank of it has ended with status 0.
     Left(u32, u32),
-    /// Nothing is left.
+    /// All processes have ended.
     Swept,
 }
 
@@ -111,7 +111,7 @@ impl FrameReader<'_> {
     }
 }
 
-/// Reads a frame: its kind, and the fields.
+/// Reads a frame: its kind, and its fields.
 fn frame(mut from: impl Read) -> io::Result<(u8, Vec<u8>)> {
     let mut len = [0; 4];
     from.read_exact(&mut len)?;

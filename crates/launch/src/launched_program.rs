@@ -1,4 +1,4 @@
-//! What really runs when a program is started: for a script, its interpreter.
+//! The program that really runs after a start: for a script, its interpreter.
 
 use crate::command::{plain_or_quoted, Command};
 use crate::mpi::own_words;
@@ -9,21 +9,21 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The longest first line that the kernel reads, bytes.
+/// Size of the part of a script's first line that the kernel reads.
 const MAX_FIRST_LINE_BYTES: u64 = 256;
 
-/// What was started, as far as is needed to say why it failed.
+/// A program that was started, for the explanation of its failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchedProgram {
     program: PathBuf,
-    /// Its arguments; none if only a shell knows them.
+    /// The arguments; `None` if only a shell knows them.
     arguments: Option<Vec<OsString>>,
-    /// The `PATH` that it has.
+    /// The program's `PATH`.
     path: OsString,
 }
 
 impl LaunchedProgram {
-    /// By this command.
+    /// The program of this command.
     pub fn of(command: &Command) -> LaunchedProgram {
         let path = command.environment.get("PATH").unwrap_or_default().to_owned();
         let mut words = own_words(command).into_iter();
@@ -32,7 +32,7 @@ impl LaunchedProgram {
         LaunchedProgram { program, arguments, path }
     }
 
-    /// The program and its arguments as a shell would take them, if they are known.
+    /// The program and its arguments in the syntax of a shell, if they are known.
     pub fn words(&self) -> Option<String> {
         let own = std::iter::once(self.program.as_os_str());
         let words = own.chain(self.arguments.as_ref()?.iter().map(OsString::as_os_str));
@@ -40,7 +40,7 @@ impl LaunchedProgram {
         Some(words.join(" "))
     }
 
-    /// The Python that runs, if one does. Some Pythons are scripts themselves, which look for the real one.
+    /// The Python that runs, if one does. Some Pythons are scripts themselves, which find the real one.
     pub fn python(&self) -> Option<PathBuf> {
         [self.program.clone(), self.interpreter()].into_iter().find(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -48,7 +48,7 @@ impl LaunchedProgram {
         })
     }
 
-    /// The program that runs: the file itself, or what the first line of a script names.
+    /// The running program: the file itself, or the interpreter that the first line of a script names.
     pub fn interpreter(&self) -> PathBuf {
         let Some((interpreter, arguments)) = first_line(&self.program) else { return self.program.clone() };
         if interpreter.file_name() != Some(OsStr::new("env")) {
@@ -60,9 +60,9 @@ impl LaunchedProgram {
     }
 }
 
-/// The first of the directories of a `PATH` that has this command.
+/// The file of this command in the first directory of `PATH` that has it.
 pub(crate) fn find_in(path: &OsStr, command: &str) -> Option<PathBuf> {
-    // A relative entry would mean the directory that `ligament` was called from.
+    // A relative entry would refer to the working directory of `ligament`.
     std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join(command))
@@ -83,7 +83,7 @@ fn first_line(script: &Path) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(OsString::from_vec(line[..end].to_vec())), arguments))
 }
 
-/// Why the system refuses to start an existing file, and what to do; empty if nothing is known.
+/// The reason why the system cannot start an existing file, with advice; empty if unknown.
 pub(crate) fn explain_start_error(program: &Path, error: &std::io::Error) -> String {
     const ENOEXEC: i32 = 8;
     let named = first_line(program).map(|(interpreter, _)| interpreter);

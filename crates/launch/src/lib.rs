@@ -1,7 +1,7 @@
-//! Starting processes on this machine: from a program as a model describes it to a command with everything
-//! resolved (`command`), and from that to a process that dies with its parent (`process`); and the guard (`guard`,
-//! and `keeper` on its own side), a small process that starts them all, watches what launchers of MPI start (`ranks`),
-//! and outlives the run.
+//! Starts processes on this machine. `command` resolves a program of the model; `process` makes of that a
+//! process that dies with its parent. The guard (`guard`, and `guard_process` on its own side) is a small
+//! process that starts all of them, watches the processes that MPI launchers start (`ranks`), and outlives the
+//! run.
 
 pub mod agents;
 mod cause;

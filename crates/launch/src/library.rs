@@ -1,29 +1,31 @@
-//! Where the command and the C library lie that belong to this installation. Programs that are started hear it by an environment
-//! variable, since a Java virtual machine, unlike a program that is linked with the library, does not find it by itself.
+//! The command and the C library of this installation. Started programs learn the library's path from an
+//! environment variable. A Java virtual machine needs that: unlike a program that is linked with the library,
+//! it does not find the library by itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The variable.
+/// The name of the variable.
 pub(crate) const ENV_LIBRARY: &str = "LIGAMENT_LIBRARY";
-/// The library's file; `crates/capi/build.rs` names it.
+/// The name of the library's file, as in `crates/capi/build.rs`.
 const LIBRARY_FILE: &str = "libligament.so.0";
 
 static INSTALL_PREFIX: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says below which prefix Ligament is installed, where that does not follow from where this process's program lies: the
-/// program may be a Python interpreter.
+/// Sets the prefix below which Ligament is installed. It is needed if the prefix does not follow from the path
+/// of this process's program, which may be a Python interpreter.
 pub fn installed_below(prefix: PathBuf) {
-    // Told again it is the same.
+    // Later calls have the same value.
     let _ = INSTALL_PREFIX.set(prefix);
 }
 
-/// The library, if it is there.
+/// The path of the library, if it exists.
 pub(crate) fn library() -> Option<PathBuf> {
     find(INSTALL_PREFIX.get().map(PathBuf::as_path), std::env::current_exe().ok().as_deref())
 }
 
-/// The command `ligament` of this installation, as others can start it; its bare name if it lies nowhere near.
+/// The command `ligament` of this installation, for other processes to start; its bare name if it is not found
+/// nearby.
 pub fn own_command() -> PathBuf {
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| name == "ligament") && path.is_file();
     let installed = INSTALL_PREFIX.get().map(|prefix| prefix.join("bin/ligament"));
@@ -32,8 +34,8 @@ pub fn own_command() -> PathBuf {
     own.unwrap_or_else(|| "ligament".into())
 }
 
-/// The library below the prefix, or else where it belongs beside the program: in `lib` of an installation, and in the same
-/// folder of a build tree.
+/// The library below the prefix; or at its place relative to the program: in `lib` of an installation, or in
+/// the same directory of a build tree.
 fn find(prefix: Option<&Path>, program: Option<&Path>) -> Option<PathBuf> {
     let folder = program.and_then(Path::parent);
     let installed = folder.filter(|folder| folder.ends_with("bin")).and_then(Path::parent);

@@ -1,4 +1,4 @@
-//! What is known of a run whose own process disappeared without a word: how it ended and what it left.
+//! The loss of a process of a run that disappeared without a report: how it ended, and what remained of it.
 
 use crate::process::{describe_signal, ProcessEnd};
 use crate::sys;
@@ -6,23 +6,24 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::process::Pid;
 
-/// How long the kernel may take to end a process whose descriptors are closed already.
+/// Time that the kernel may take to end a process whose descriptors are closed already.
 const MAX_END_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// A process of a run, the run's own or an agent's, that disappeared without a word.
+/// A process of a run, the run's own or an agent's, that disappeared without a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessLoss {
     pub pid: u32,
-    /// How it ended, if that could be found out.
+    /// The end of the process, if it is known.
     pub ended: Option<ProcessEnd>,
-    /// How many processes it left behind, all of which were ended.
+    /// Number of remaining processes, all of which were ended.
     pub left: usize,
-    /// The note that it left for this case, if any.
+    /// The note that the process had left for this case.
     pub noted: Option<String>,
 }
 
 impl ProcessLoss {
-    /// How it ended and what became of what it had left, as the end of a sentence: "it was killed by …; …".
+    /// A description of the end of the process and of the remaining processes, as the end of a sentence: "it
+    /// was killed by …; …".
     pub fn describe(&self) -> String {
         let how = match self.ended {
             Some(ProcessEnd::Signal(signal)) => format!("it was killed by {}", describe_signal(signal)),
@@ -37,15 +38,15 @@ impl ProcessLoss {
     }
 }
 
-/// How a process ended that is ending, or has ended, and is somebody else's child. Its parent may have reaped
-/// it or not. If it has, the process's descriptor tells (from Linux 6.15 on); if not, /proc does.
+/// The end of a process that is ending, or has ended, and is a child of another process. If its parent has
+/// reaped it, its descriptor shows its status (from Linux 6.15 on); if not, /proc does.
 pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<ProcessEnd> {
     let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&MAX_END_TIME));
     let status = sys::exit_of_reaped(process.as_fd())
         .or_else(|| exit_of_zombie(pid))
-        // It may have been reaped between the two looks.
+        // It may have been reaped after the first attempt.
         .or_else(|| sys::exit_of_reaped(process.as_fd()))?;
-    // As wait(2) has it.
+    // The encoding of wait(2).
     Some(match status & 0x7f {
         0 => ProcessEnd::Status(status >> 8 & 0xff),
         signal => ProcessEnd::Signal(signal),
@@ -54,7 +55,8 @@ pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<ProcessEnd>
 
 fn exit_of_zombie(pid: Pid) -> Option<i32> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // Its name may have blanks and parentheses in it. Of what follows the first is the state, field 3 of proc(5).
+    // The name may have blanks and parentheses in it. The first field after it is the state, field 3 of
+    // proc(5).
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();
     match fields.first() {
         Some(&("Z" | "X")) => fields.get(52 - 3)?.parse().ok(),

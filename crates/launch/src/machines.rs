@@ -1,5 +1,5 @@
-//! Which machines a run uses, and what starts its agents there: the machines that the user lists, else those of
-//! the site, else those of the job that this process belongs to, else this one alone.
+//! The machines of a run, and the launcher of its agents there. The machines are those that the user lists,
+//! else those of the site, else those of the job that this process belongs to, else this one alone.
 
 use crate::agents::ExpectedDomain;
 use crate::nodes::{allocation, position, Allocation, ComputeNode};
@@ -10,26 +10,26 @@ use ligament_wire::DomainId;
 /// The machines of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunMachines {
-    /// This machine, domain 0. It has no cores for instances if it is not one of the machines to use.
+    /// This machine, domain 0. It has no cores for instances if it is not one of the machines to be used.
     pub here: Option<ComputeNode>,
-    /// The others, numbered from 1.
+    /// The other machines, numbered from 1.
     pub others: Vec<ExpectedDomain>,
-    /// What starts agents there.
+    /// The launcher of agents there.
     pub launcher: LauncherKind,
 }
 
 impl RunMachines {
-    /// Whether the run is on this machine alone.
+    /// True if the run is on this machine alone.
     pub fn is_only_here(&self) -> bool {
         self.others.is_empty()
     }
 }
 
-/// The machines of a run begun by a process with these variables on the machine `host`. `listed` is what the user
-/// lists on the command line.
+/// The machines of a run that is begun by a process with these variables on the machine `host`. `listed` is the
+/// user's list on the command line.
 ///
 /// # Errors
-/// The environment says that there is an allocation, and cannot be understood.
+/// The environment announces an allocation, and cannot be understood.
 pub fn machines(
     site: &Site,
     listed: Option<Vec<ComputeNode>>,
@@ -44,16 +44,16 @@ pub fn machines(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineList {
     pub nodes: Vec<ComputeNode>,
-    /// Which of them is this one, if one is.
+    /// The index of this machine, if it is one of them.
     pub here: Option<usize>,
-    /// What starts agents on them.
+    /// The launcher of agents on them.
     pub launcher: LauncherKind,
 }
 
-/// What `machines` divides.
+/// The machines of a run, as one list. Arguments as for `machines`.
 ///
 /// # Errors
-/// As there.
+/// As for `machines`.
 pub fn all_machines(
     site: &Site,
     listed: Option<Vec<ComputeNode>>,

@@ -1,8 +1,9 @@
-//! Programs that are started with MPI: the launcher's command line around the program's own. The launchers are those of
-//! the machine, and only their command lines are known here; the core knows no MPI.
+//! Programs that are started with MPI: the launcher's command line around the program's own. The launchers are
+//! those of the machine. Only their command lines are known here; the core knows no MPI.
 //!
-//! All processes of an instance run where its agent runs, unless it has more nodes. Each MPI is told so, and that it must not
-//! bind its processes to cores, since it would begin at core 0 for each instance. Rank 0 is always where the agent runs.
+//! All processes of an instance run where its agent runs, unless it has several nodes. The launcher is told so,
+//! and is told not to bind processes to cores, because it would begin at core 0 for each instance. Rank 0
+//! always runs where the agent runs.
 
 use crate::command::{beside, Command, NodeShare};
 use crate::environment::Environment;
@@ -19,26 +20,26 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-/// How the directory begins in which Open MPI's processes of a run have their shared memory.
+/// The beginning of the name of the directory in which Open MPI's processes of a run have their shared memory.
 const SEGMENTS_PREFIX: &str = "/dev/shm/ligament-mpi-";
-/// The variables that name it: of Open MPI 4 and of Open MPI 5.
+/// The variables that name the directory: of Open MPI 4 and of Open MPI 5.
 const SEGMENTS_VARIABLES: [&str; 2] =
     ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
 
-/// Whose launcher one is.
+/// The kind of a launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MpiFlavour {
-    /// Open MPI's.
+    /// Open MPI.
     OpenMpi,
-    /// Hydra: MPICH's and Intel MPI's.
+    /// Hydra: MPICH and Intel MPI.
     Hydra,
 }
 
 impl MpiFlavour {
-    /// By what a launcher says of itself.
+    /// The kind, from the launcher's own version text.
     ///
     /// # Errors
-    /// It cannot be started, or says something else: the beginning of a sentence, without what to do.
+    /// The launcher cannot be started, or prints something else: the beginning of a sentence, without advice.
     pub(crate) fn of(launcher: &Path) -> Result<MpiFlavour, Fault> {
         let name = launcher.display();
         let output = std::process::Command::new(launcher).arg("--version").stdin(Stdio::null()).output();
@@ -56,11 +57,11 @@ impl MpiFlavour {
     }
 }
 
-/// What a program runs on, in MPI's terms.
+/// The resources of a program in MPI's terms.
 struct RankLayout {
     processes: usize,
     threads: usize,
-    /// Nodes, if the model says how many.
+    /// Number of nodes, if the model sets it.
     nodes: Option<usize>,
 }
 
@@ -80,12 +81,12 @@ impl RankLayout {
     }
 }
 
-/// The words before the program itself that start it with MPI; none if it is no MPI program. In a shell that loads modules
-/// first, the launcher is looked up there.
+/// The words that precede the program on its command line and start it with MPI; empty for a program without
+/// MPI. If a shell loads modules first, the shell looks up the launcher.
 ///
 /// # Errors
-/// There is no such launcher, or it is another MPI's than the model says; the instance asks for several nodes, and the run
-/// has none to give.
+/// There is no such launcher, or it belongs to another MPI than the model says; or the instance needs several
+/// nodes, and the run has none to give.
 pub(crate) fn launcher(
     program: &Program,
     resources: Resources,
@@ -110,31 +111,33 @@ pub(crate) fn launcher(
     Ok(std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from)).collect())
 }
 
-/// The directory for the shared memory of Open MPI's processes on this machine: they name the files in it, and leave them
-/// there if they are killed. It is this run's alone, so the guard can remove it with all that is in it.
+/// The directory for the shared memory of Open MPI's processes on this machine. They choose the files' names,
+/// and leave the files there if they are killed. The directory belongs to this run alone, so the guard can
+/// remove it with all its content.
 fn segments() -> &'static str {
     static SEGMENTS: OnceLock<String> = OnceLock::new();
     SEGMENTS.get_or_init(|| {
-        // Several machines in containers may share /dev/shm, and each has its own numbers of processes.
+        // Several containers may share /dev/shm, and each has its own process numbers.
         let chance = RandomState::new().build_hasher().finish();
         format!("{SEGMENTS_PREFIX}{}-{chance:016x}", std::process::id())
     })
 }
 
-/// The directory for shared memory that a command was given by `segments`.
+/// The directory for shared memory that `segments` gave to a command.
 pub(crate) fn segments_of(command: &Command) -> Option<PathBuf> {
     let named = SEGMENTS_VARIABLES.iter().find_map(|name| command.environment.get(name)?.to_str());
     named.filter(|path| path.starts_with(SEGMENTS_PREFIX)).map(PathBuf::from)
 }
 
-/// How many ranks a command starts, if it is a launcher of MPI.
+/// The number of ranks that a command starts, if it is an MPI launcher.
 pub(crate) fn ranks_of(command: &Command) -> Option<usize> {
     command.environment.get(ENV_RANKS)?.to_str()?.parse().ok()
 }
 
 /// The program itself and its arguments, whether it is started with MPI or directly.
 pub(crate) fn own_words(command: &Command) -> Vec<OsString> {
-    // The options that stand before it are those above, none of which is a path; the program is named in full.
+    // The options that precede the program are those above, and none of them is a path; the program has a full
+    // path.
     let started = command.environment.get(ENV_RANKS).and_then(|_| {
         let is_path = |word: &OsString| word.as_bytes().starts_with(b"/");
         let at = command.arguments.iter().position(is_path)?;
@@ -146,7 +149,8 @@ pub(crate) fn own_words(command: &Command) -> Vec<OsString> {
     })
 }
 
-/// Variables by which a launcher tells its processes who they are: those of the agent are not those of the instance.
+/// Variables in which a launcher tells its processes their ranks. Those of the agent are not meant for the
+/// instance.
 fn told_by_launchers(environment: &Environment) -> Vec<String> {
     let told = |name: &str| {
         let of_open_mpi = name.starts_with("OMPI_")
@@ -163,20 +167,22 @@ fn told_by_launchers(environment: &Environment) -> Vec<String> {
         .collect()
 }
 
-/// The launcher's file; its name, where a shell is to look for it.
+/// The launcher's file, or only its name if a shell will look it up.
 fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<PathBuf, Fault> {
     let usual = if program.execution_model == ExecutionModel::SrunMpi { "srun" } else { "mpirun" };
     let wanted = program.mpirun.as_deref().unwrap_or(usual);
-    let found = match wanted.contains('/') {
-        true => Some(beside(program, wanted)).filter(|path| is_executable(path)),
-        false if in_shell => Some(wanted.into()),
-        false => find_in(environment.get("PATH").unwrap_or_default(), wanted),
+    let found = if wanted.contains('/') {
+        Some(beside(program, wanted)).filter(|path| is_executable(path))
+    } else if in_shell {
+        Some(wanted.into())
+    } else {
+        find_in(environment.get("PATH").unwrap_or_default(), wanted)
     };
     found.ok_or_else(|| {
         fault!(
             MPI_LAUNCHER,
-            "the command \"{wanted}\", which starts \"{}\" with MPI ({}), is not there; install it, load its module under \
-             \"modules:\", or name another in \"mpirun: {{{}: COMMAND}}\" under \"ligament:\"",
+            "the command \"{wanted}\", which starts \"{}\" with MPI ({}), is not there; install it, load its \
+            module under \"modules:\", or name another in \"mpirun: {{{}: COMMAND}}\" under \"ligament:\"",
             program.name,
             program.execution_model.name(),
             program.name
@@ -195,20 +201,21 @@ fn mpirun(
     if let Some(wanted) = ranks.nodes.filter(|&wanted| wanted > 1 && nodes.is_empty()) {
         return Err(fault!(
             MPI_LAUNCHER,
-            "\"{name}\" asks for {wanted} nodes, and this run has one machine; begin it in a job with as many nodes, or with \
-             --hosts, or ask for mpi_processes"
+            "\"{name}\" asks for {wanted} nodes, and this run has one machine; begin it in a job with as many \
+            nodes, or with --hosts, or ask for mpi_processes"
         ));
     }
     let wanted = match program.execution_model {
         ExecutionModel::OpenMpi => MpiFlavour::OpenMpi,
         _ => MpiFlavour::Hydra,
     };
-    let found = match launcher.is_absolute() {
-        true => MpiFlavour::of(launcher).map_err(|why| {
+    let found = if launcher.is_absolute() {
+        MpiFlavour::of(launcher).map_err(|why| {
             fault!(MPI_LAUNCHER, "{why}; load the module of the MPI that \"{name}\" was built with")
-        })?,
-        // A module brings it.
-        false => wanted,
+        })?
+    } else {
+        // A module provides it.
+        wanted
     };
     if found != wanted {
         let (other, advice) = match found {
@@ -217,8 +224,8 @@ fn mpirun(
         };
         return Err(fault!(
             MPI_LAUNCHER,
-            "\"{name}\" is to be started by {}, and {} is {other}; {advice} if the program was built with that, or name \
-             the right command in \"mpirun:\" under \"ligament:\"",
+            "\"{name}\" is to be started by {}, and {} is {other}; {advice} if the program was built with \
+            that, or name the right command in \"mpirun:\" under \"ligament:\"",
             program.execution_model.name(),
             launcher.display()
         ));
@@ -230,7 +237,8 @@ fn mpirun(
     }
     Ok(match found {
         MpiFlavour::OpenMpi => {
-            // Within a job it would start its processes by srun. The run ends what is left, so it need not wait.
+            // Within a job, it would start its processes by srun. The run ends remaining processes, so srun
+            // need not wait.
             for (variable, value) in [
                 ("OMPI_MCA_plm", "^slurm"),
                 ("OMPI_MCA_ras", "^slurm"),
@@ -243,7 +251,8 @@ fn mpirun(
             for variable in SEGMENTS_VARIABLES {
                 environment.set_default(variable, segments());
             }
-            // It is told of as many slots as processes, so it does not see that they have to take turns.
+            // The launcher is told of as many slots as processes, so it does not notice that processes share
+            // cores.
             if std::thread::available_parallelism().is_ok_and(|cores| ranks.processes > cores.get()) {
                 environment.set_default("OMPI_MCA_mpi_yield_when_idle", "1");
             }
@@ -256,7 +265,8 @@ fn mpirun(
     })
 }
 
-/// The options of an mpirun that starts processes on several nodes: within a job of Slurm by `srun`, else by ssh.
+/// The options of an mpirun that starts processes on several nodes: by `srun` within a job of Slurm, else by
+/// ssh.
 fn over_nodes(
     program: &Program,
     nodes: &[NodeShare],
@@ -266,7 +276,7 @@ fn over_nodes(
     let count = nodes.iter().map(|node| u64::from(node.processes)).sum::<u64>().to_string();
     let hosts: Vec<String> = nodes.iter().map(|node| format!("{}:{}", node.name, node.processes)).collect();
     let hosts = hosts.join(",");
-    // Of the job's nodes these, though other steps, such as agents, are there.
+    // These nodes of the job, although other steps, such as agents, run there.
     environment.set_default("SLURM_OVERLAP", "1");
     match found {
         MpiFlavour::OpenMpi => {
@@ -279,7 +289,8 @@ fn over_nodes(
             }
             let mut words = vec!["-n".to_owned(), count, "--host".to_owned(), hosts];
             words.extend(["--bind-to", "none", "--map-by", "slot"].map(str::to_owned));
-            // Others are passed on by Slurm, but not by ssh. Any but rank 0 that makes an `Instance` is told which it is.
+            // Slurm passes on all other variables, but ssh does not. A process other than rank 0 that makes an
+            // `Instance` is told its rank.
             let own = program.env.keys().map(|name| name.trim_start_matches('+'));
             for name in own.chain(ENV_IDENTITY).chain(["OMP_NUM_THREADS"]) {
                 words.extend(["-x".to_owned(), name.to_owned()]);
@@ -305,8 +316,8 @@ fn srun(
     if of_slurm("SLURM_JOB_ID").is_none() {
         return Err(fault!(
             MPI_LAUNCHER,
-            "\"{}\" is to be started by srun, and this is no job of Slurm; begin the run with \"ligament submit\" or in a \
-             job, or use another execution_model",
+            "\"{}\" is to be started by srun, and this is no job of Slurm; begin the run with \"ligament \
+            submit\" or in a job, or use another execution_model",
             program.name
         ));
     }
@@ -340,7 +351,7 @@ mod tests {
     use ligament_model::Reference;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A directory with launchers that say whose they are.
+    /// A directory with launchers that print the name of their MPI.
     struct LauncherFixture(PathBuf);
 
     impl LauncherFixture {
@@ -456,8 +467,8 @@ mod tests {
         let nodes = [share("n1", 3), share("n3", 1)];
         let open = ground.around_on("open", ExecutionModel::OpenMpi, FOUR_PROCESSES, &nodes).unwrap();
         let words =
-            "-n 4 --host n1:3,n3:1 --bind-to none --map-by slot -x LIGAMENT_AGENT -x LIGAMENT_INSTANCE -x LIGAMENT_TOKEN \
-             -x LIGAMENT_RANKS -x OMP_NUM_THREADS /flow -v";
+            "-n 4 --host n1:3,n3:1 --bind-to none --map-by slot -x LIGAMENT_AGENT -x LIGAMENT_INSTANCE -x \
+            LIGAMENT_TOKEN -x LIGAMENT_RANKS -x OMP_NUM_THREADS /flow -v";
         assert_eq!(said(&open), words);
         assert_eq!(open.environment.get("OMPI_MCA_plm"), None, "others are started by srun");
         let hydra = ground.around_on("hydra", ExecutionModel::Mpich, FOUR_PROCESSES, &nodes).unwrap();

@@ -1,6 +1,5 @@
-//! Which domain each instance runs in, and on which cores, from what instances need and what nodes have. This
-//! is a pure function: it starts and asks nothing. `ligament submit` uses it too, to find how many nodes a
-//! model needs.
+//! Assigns each instance a domain, and cores there, according to the needs of instances and the nodes. This is
+//! a pure function. `ligament submit` uses it too, to find the number of nodes that a model needs.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{LigamentOptions, ResolvedModel, Resources};
@@ -8,57 +7,59 @@ use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What a domain offers. The number of a domain is its place in a list of these.
+/// The capacity of a domain. The number of a domain is its index in a list of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainCapacity {
     /// The machine's name.
     pub name: String,
-    /// Cores that the run may use there.
+    /// Number of cores that the run may use there.
     pub cores: u32,
-    /// How many of them are kept for the agent.
+    /// Number of these cores that are kept for the agent.
     pub reserved: u32,
-    /// The site that it is at, in a run over several.
+    /// The machine's site, in a run over several sites.
     pub site: Option<String>,
 }
 
 impl DomainCapacity {
-    /// Cores that instances may use.
+    /// Number of cores for instances.
     pub fn free(&self) -> u32 {
         self.cores.saturating_sub(self.reserved)
     }
 }
 
-/// How many of a machine's cores are kept for its agent: the user's choice, else one if there are four or more.
+/// Number of a machine's cores that are kept for its agent: the user's choice, else one if there are four or
+/// more.
 pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
     agent_cores.unwrap_or(u32::from(cores >= 4))
 }
 
-/// An instance, or several that share one process.
+/// The needs of an instance, or of several that share one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceNeed {
-    /// Its name in errors.
+    /// The name for errors.
     pub name: String,
     pub instances: Vec<InstanceId>,
     pub resources: Resources,
-    /// The domain that it must be in, because the user says so or because only that domain can start it.
+    /// The required domain: the user's choice, or the only domain that can start the instance.
     pub fixed: Option<DomainId>,
-    /// The site that it must be at, in a run over several; with `fixed` that of no importance.
+    /// The required site, in a run over several sites; ignored if `fixed` is set.
     pub site: Option<String>,
-    /// Whether all its MPI processes must be in one domain: each of them speaks for itself, and they share its agent.
+    /// True if all its MPI processes must be in one domain, because each rank takes part by itself and they
+    /// share an agent.
     pub whole: bool,
 }
 
-/// How to place.
+/// Options of the placement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlacementOptions {
-    /// Each in the emptiest domain, instead of filling one after the other.
+    /// Place each instance in the emptiest domain, instead of filling one domain after the other.
     pub spread: bool,
-    /// Put more into a domain than it has cores for, if there is no other room.
+    /// Place more instances in a domain than it has cores for, if no other has room.
     pub overcommit: bool,
 }
 
 impl PlacementOptions {
-    /// The model's choice. By default, all domains are used, and none gets too much.
+    /// The options of a model. By default, all domains are used, and none is overcommitted.
     pub fn of(options: &LigamentOptions) -> PlacementOptions {
         PlacementOptions {
             spread: options.spread.unwrap_or(true),
@@ -67,34 +68,34 @@ impl PlacementOptions {
     }
 }
 
-/// Where everything runs.
+/// A placement of all instances.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
     /// The domain of each instance.
     pub domains: Vec<DomainId>,
-    /// The cores of each instance, counted from 0 among those of the domain's process; in its own domain first. Empty
-    /// where there are more instances than cores, so that nothing can be pinned.
+    /// The cores of each instance: lists of core indices (among those of the domain's process, from 0), its own
+    /// domain first. Empty if there are more instances than cores, so that none can be pinned.
     pub cores: Vec<Vec<(DomainId, Vec<u32>)>>,
-    /// Of an instance whose MPI processes are spread over several domains: how many are in each, its own domain first. Empty
-    /// if all of an instance is in its domain.
+    /// For an instance whose MPI processes are spread over several domains, the number in each, its own domain
+    /// first. Empty for other instances.
     pub processes: Vec<Vec<(DomainId, u32)>>,
-    /// Domains that have been given more than they have cores for.
+    /// Domains that have more instances than cores.
     pub overcommitted: Vec<DomainId>,
 }
 
-/// Where the user wants something.
+/// The user's choice of a place for an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PlacementTarget {
     Domain(DomainId),
     Site(String),
 }
 
-/// What the instances of a model need. `fixed` says which domain one must be in, if only there it can be
-/// started. In a run over several sites, what nobody has placed is at the first of them: no instance comes by
-/// chance to be on the other side of a slow link.
+/// The needs of a model's instances. `fixed` has the required domain of an instance that can be started only
+/// there. In a run over several sites, instances without a choice go to the first site, so that no instance
+/// ends up behind a slow link by chance.
 ///
 /// # Errors
-/// The model places something in a domain that is not there.
+/// The model places an instance in a domain that does not exist.
 pub fn needs(
     model: &ResolvedModel,
     rooms: &[DomainCapacity],
@@ -120,16 +121,16 @@ pub fn needs(
         if let (Some(site), Some(must)) = (&site, must) {
             return Err(fault!(
                 PLACED_APART,
-                "{name} is placed at the site {site}, but can only be started in the domain {must}, where the run was \
-                 begun; take it out of \"place:\""
+                "{name} is placed at the site {site}, but can only be started in the domain {must}, where the \
+                run was begun; take it out of \"place:\""
             ));
         }
         if let (Some(wanted), Some(must)) = (wanted, must) {
             if wanted != must {
                 return Err(fault!(
                     PLACED_APART,
-                    "{name} is placed in the domain {wanted}, but can only be started in the domain {must}, where the \
-                     run was begun; take it out of \"place:\""
+                    "{name} is placed in the domain {wanted}, but can only be started in the domain {must}, \
+                    where the run was begun; take it out of \"place:\""
                 ));
             }
         }
@@ -143,8 +144,8 @@ pub fn needs(
             {
                 return Err(fault!(
                     PLACED_APART,
-                    "{name} is placed elsewhere than {}, and both are run by one process, since their program is light; \
-                     place them together, or take the program out of \"light:\"",
+                    "{name} is placed elsewhere than {}, and both are run by one process, since their program \
+                    is light; place them together, or take the program out of \"light:\"",
                     need.name
                 ));
             }
@@ -178,7 +179,7 @@ fn at_line(at: &ligament_model::At) -> String {
     }
 }
 
-/// A site by its name, or a domain by its number or its machine's name.
+/// The site of this name, or the domain with this number or machine name.
 fn domain_named(name: &str, rooms: &[DomainCapacity]) -> Result<PlacementTarget, Fault> {
     if rooms.iter().any(|room| room.site.as_deref() == Some(name)) {
         return Ok(PlacementTarget::Site(name.to_owned()));
@@ -193,11 +194,11 @@ fn domain_named(name: &str, rooms: &[DomainCapacity]) -> Result<PlacementTarget,
     Err(fault!(DOMAIN_UNKNOWN, "the domain \"{name}\", and there is none; there is {}", known.join(", ")))
 }
 
-/// Places everything: what is fixed first, then what needs whole nodes, then the rest in its order, or, if it does not
-/// fit so, the largest first. The same input gives the same result.
+/// Places all instances: first those with a required domain, then those that need whole nodes, then the rest in
+/// their order; if that fails, the rest is placed with the largest first. The same input gives the same result.
 ///
 /// # Errors
-/// Something does not fit: what it needs, and what there is.
+/// An instance does not fit: its needs, and the capacities.
 pub fn place(
     needs: &[ResourceNeed],
     rooms: &[DomainCapacity],
@@ -218,17 +219,17 @@ pub fn place(
     let exact = |spread| PlacementOptions { spread, overcommit: false };
     attempt(needs, rooms, &in_order, exact(options.spread))
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(options.spread)).map_err(|_| error))
-        // Spreading small needs widely can leave no room for large ones.
+        // Spreading small instances widely can leave no room for large ones.
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(false)).map_err(|_| error))
         .or_else(
             |error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) },
         )
 }
 
-/// What has been given away so far.
+/// The cores that have been assigned so far.
 struct CoreUsage<'a> {
     rooms: &'a [DomainCapacity],
-    /// Cores of each domain that are given away.
+    /// For each domain, the number of assigned cores.
     used: Vec<u32>,
 }
 
@@ -237,7 +238,7 @@ impl CoreUsage<'_> {
         self.rooms[domain].free().saturating_sub(self.used[domain])
     }
 
-    /// Gives away this many cores; returns which, if there are enough.
+    /// Assigns cores of a domain. Returns their indices, or none if there are too few.
     fn take(&mut self, domain: usize, cores: u32) -> (DomainId, Vec<u32>) {
         let room = &self.rooms[domain];
         let first = room.reserved.min(room.cores).saturating_add(self.used[domain]);
@@ -246,12 +247,12 @@ impl CoreUsage<'_> {
         (DomainId::at(domain), given)
     }
 
-    /// The domains in which something may be.
+    /// The domains in which an instance may be placed.
     fn allowed<'s>(&'s self, need: &'s ResourceNeed) -> impl DoubleEndedIterator<Item = usize> + 's {
         (0..self.rooms.len()).filter(|&domain| need.site.is_none() || need.site == self.rooms[domain].site)
     }
 
-    /// The first domain that has room, or the one that has most.
+    /// The first domain that has room or, if `spread`, the one with most room.
     fn choose(&self, need: &ResourceNeed, cores: u32, spread: bool) -> Option<usize> {
         let mut fitting = self.allowed(need).filter(|&domain| self.left(domain) >= cores);
         if spread {
@@ -260,7 +261,7 @@ impl CoreUsage<'_> {
         fitting.next()
     }
 
-    /// The domain that has given away the smallest part of its cores. A domain without cores gets no instances.
+    /// The domain with the smallest fraction of assigned cores. A domain without cores gets no instances.
     fn least_loaded(&self, need: &ResourceNeed) -> Option<usize> {
         let load = |domain: usize| f64::from(self.used[domain]) / f64::from(self.rooms[domain].free());
         self.allowed(need)
@@ -302,7 +303,7 @@ fn attempt(
     Ok(placement)
 }
 
-/// How many MPI processes are in each of several domains whose cores they have been given.
+/// The number of MPI processes in each domain, for these assigned cores.
 fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId, u32)> {
     let (Resources::MpiProcesses { threads_per_mpi_process, .. }
     | Resources::MpiNodes { threads_per_mpi_process, .. }) = resources
@@ -316,7 +317,7 @@ fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId
     }
 }
 
-/// Cores for one need, its own domain first; `None` if it does not fit.
+/// Assigns cores to one instance, its own domain first; `None` if it does not fit.
 fn allocate_cores(
     need: &ResourceNeed,
     taken: &mut CoreUsage<'_>,
@@ -330,7 +331,7 @@ fn allocate_cores(
             let each = need.resources.cores_on_node();
             let is_empty = |&d: &usize| taken.used[d] == 0 && taken.left(d) >= each;
             let empty: Vec<usize> = taken.allowed(need).filter(is_empty).take(nodes).collect();
-            // Whole nodes: nobody else gets their remaining cores.
+            // Whole nodes: other instances do not get their remaining cores.
             (empty.len() == nodes && nodes > 0).then(|| {
                 let given = empty.iter().map(|&domain| taken.take(domain, each)).collect();
                 empty.iter().for_each(|&domain| taken.used[domain] = taken.rooms[domain].free());
@@ -342,7 +343,7 @@ fn allocate_cores(
             if let Some(domain) = taken.choose(need, whole, options.spread) {
                 return Some(vec![taken.take(domain, whole)]);
             }
-            // Elsewhere nobody would hear them.
+            // In another domain, its ranks could not reach their agent.
             let most = if need.whole { 0 } else { taken.rooms.len() };
             let each = u32::try_from(threads_per_mpi_process.max(1)).unwrap_or(u32::MAX);
             let mut left = mpi_processes;

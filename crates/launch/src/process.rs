@@ -1,4 +1,4 @@
-//! Processes of instances: each starts in a group of its own, is tied to the thread that starts it, and is
+//! Processes of instances. Each starts in a group of its own, is tied to the thread that starts it, and is
 //! ended with its group.
 
 use crate::command::Command;
@@ -15,38 +15,39 @@ use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
-/// The limit of open files that this process was born with.
+/// This process's limit of open files at its start.
 static INITIAL_FILE_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises this process's soft limit of open files to its hard limit, and returns it; children get the old one.
+/// Raises this process's soft limit of open files to its hard limit, and returns it. Children get the old
+/// limit.
 pub fn raise_open_files() -> u64 {
     let limit = INITIAL_FILE_LIMIT.get_or_init(|| getrlimit(Resource::Nofile));
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// How large a file of this process may be, bytes (`ulimit -f`); none if there is no limit.
+/// The size limit for files of this process, bytes (`ulimit -f`); `None`: no limit.
 pub fn file_size_limit() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// By itself, with this status.
+    /// It exited with this status.
     Status(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
 }
 
 impl Command {
-    /// Starts the command and returns its number, which is also that of its process group. The process dies
-    /// when the calling *thread* ends, so that thread must last as long as the run. Only the caller waits for
-    /// it, and must have all signals blocked. `blocked` are the signals that the process is born with blocked.
-    /// It reads from the caller's input.
+    /// Starts the command. Returns the number of the process, which is also that of its process group. The
+    /// process dies when the calling *thread* ends, so that thread must last as long as the run. Only the
+    /// caller may wait for the process, and the caller must have all signals blocked. The process begins with
+    /// the signals `blocked` blocked. It reads from the caller's input.
     ///
     /// # Errors
-    /// What the system says, with the program's path.
+    /// The system's message, with the program's path.
     pub(crate) fn start(&self, blocked: sys::Signals) -> Result<u32, Fault> {
         let output = OpenOptions::new().create(true).append(true).open(&self.output).map_err(|error| {
             fault!(NOT_STARTABLE, "its output file {} cannot be opened: {error}", self.output.display())
@@ -92,26 +93,26 @@ impl Command {
     }
 }
 
-/// Cores as the system wants them; none for no cores in particular.
+/// The cores as the system represents them; `None` for all cores.
 fn set_of(cores: &[u32]) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     cores.iter().filter(|&&core| (core as usize) < CpuSet::MAX_CPU).for_each(|&core| set.set(core as usize));
     (set.count() > 0).then_some(set)
 }
 
-/// Sends a signal to a process group. It is no error if the group is gone already.
+/// Sends a signal to a process group. It is no error if the group does not exist any more.
 pub fn end_group(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(pid, signal);
     }
 }
 
-/// Whether anybody is left in a process group; one that has ended counts until its parent has asked for its status.
+/// True if a process group has members. A zombie counts until its parent has reaped it.
 pub(crate) fn group_lives(pid: u32) -> bool {
     i32::try_from(pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process_group(pid).is_ok())
 }
 
-/// A signal's name and what it usually means for a simulation.
+/// A signal's name, and its usual meaning for a simulation.
 pub fn describe_signal(number: i32) -> String {
     let (name, meaning) = match number {
         1 => ("SIGHUP", "its terminal went away"),

@@ -1,11 +1,13 @@
-//! What a launcher of MPI has started, as the guard sees it: the ranks, and helpers between. A launcher does not
-//! notice each of their ends: MPICH's goes on without its helper, and Open MPI's may wait for ever for a rank that was
-//! killed as it began. So the guard watches them itself. If one ends badly the launcher has a moment to notice, to pass
-//! on what the dead one said last, and to end; then the guard ends it, with all that it has started.
+//! The processes that an MPI launcher has started, as the guard sees them: the ranks, and helpers between. A
+//! launcher does not notice each of their ends: MPICH's goes on without its helper, and Open MPI's may wait for
+//! ever for a rank that was killed at its start. So the guard watches them itself. If a process ends badly, the
+//! launcher has a short time to notice, to pass on the last output, and to end. Then the guard ends the
+//! launcher, with all processes that it has started.
 //!
-//! They are found in /proc and watched by descriptors of their own: `tests/kernel/grandchild_is_watched.c` proves that
-//! this shows the end of a process whose parent does not ask for it. Where the kernel does not list children, as all
-//! usual ones do, nothing is watched. Ranks on other nodes are the launcher's alone.
+//! The processes are found in /proc and watched by descriptors of their own.
+//! `tests/kernel/grandchild_is_watched.c` proves that such a descriptor shows the end of a process that its
+//! parent has not reaped. If the kernel does not list children, as all usual ones do, nothing is watched. Ranks
+//! on other nodes are watched by the launcher only.
 
 use crate::descendants::{children_of, parent_of};
 use crate::loss::how_ended;
@@ -17,36 +19,36 @@ use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, Pid, PidfdFla
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// How long a launcher may take to end by itself after a rank has ended badly.
+/// Time that a launcher has to end by itself after a rank has ended badly.
 const LAUNCHER_GRACE: Duration = Duration::from_millis(500);
-/// Ends so close to each other are told together. MPICH's launcher kills the other ranks when a dead one's connection closes,
-/// which is before the kernel shows that one's end.
+/// Ends within this time are reported together. MPICH's launcher kills the other ranks when a dead rank's
+/// connection closes, which is before the kernel shows that rank's end.
 const SAME_ROUND_TIME: Duration = Duration::from_millis(20);
-/// How MPICH's launcher ends when it fails itself, as it may when it loses a rank while it still sets up.
+/// The exit status of MPICH's launcher if it fails itself, as it may if it loses a rank while it still starts.
 const STATUS_LAUNCHER_FAILED: i32 = 255;
-/// By which MPICH's launcher ends when it writes to a helper that has just been killed.
+/// The signal that ends MPICH's launcher if it writes to a helper that has just been killed.
 const SIGPIPE: i32 = 13;
-/// How often to look for ranks until all are there: while they are expected soon, and later.
+/// Interval between two searches for ranks until all are found: at first, and later.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 const LATE_SEARCH_INTERVAL: Duration = Duration::from_millis(200);
 const FREQUENT_SEARCH_TIME: Duration = Duration::from_secs(10);
-/// By which a launcher tells a process which rank it is, and of how many.
+/// Variables in which a launcher tells a process its rank, and the number of ranks.
 const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
 const SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
 
-/// Which processes of an instance ended first, and took the others with them.
+/// The processes of an instance that ended first, and caused the end of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRanks {
-    /// The ranks; none if it was a process that the launcher needs.
+    /// The ranks; empty if it was a helper of the launcher.
     pub ranks: Vec<u32>,
-    /// The process's name.
+    /// The name of the process.
     pub name: String,
-    /// How it ended, if the kernel could tell.
+    /// The end of the process, if the kernel shows it.
     pub ended: Option<ProcessEnd>,
 }
 
 impl LostRanks {
-    /// What the instance met, as a sentence without its subject.
+    /// A description, as a sentence without its subject.
     pub fn why(&self) -> Fault {
         let (who, was) = match self.ranks.as_slice() {
             [] => (format!("{}, which its launcher had started", self.name), "was"),
@@ -70,21 +72,25 @@ impl LostRanks {
     }
 }
 
-/// A launcher that the guard has started, and what it has started since.
+/// An MPI launcher that the guard has started, and the processes that it has started since.
+///
+/// The guard calls [`MpiLauncher::update`] when [`MpiLauncher::wakes_at`] has come or one of
+/// [`MpiLauncher::processes`] has ended, [`MpiLauncher::collect_ended`] once more before it reaps the launcher,
+/// and then [`MpiLauncher::finish`].
 pub(crate) struct MpiLauncher {
     launcher: Pid,
-    /// How many ranks it is to start, here or elsewhere.
+    /// Number of ranks that it will start, here or elsewhere.
     expected: usize,
     began: Instant,
     next_look: Option<Instant>,
-    /// Numbers of all that were found.
+    /// Process numbers of all that were found.
     known: HashSet<Pid>,
     members: Vec<LaunchedProcess>,
-    /// Those that have ended badly, and in which round.
+    /// Processes that have ended badly, with the round in which that was noticed.
     bad: Vec<(u32, EndedProcess)>,
     round: u32,
     round_began: Instant,
-    /// When to end everything.
+    /// Time at which the guard ends everything.
     end_by: Option<Instant>,
     ended_by_guard: bool,
 }
@@ -95,14 +101,14 @@ struct LaunchedProcess {
     process: OwnedFd,
     parent: Pid,
     rank: Option<u32>,
-    /// Among how many it is a rank, if its launcher says so.
+    /// The number of ranks, if the launcher tells it.
     of: Option<usize>,
     name: String,
 }
 
 impl LaunchedProcess {
-    /// The name of one that has ended. Until its parent asks for its end, the kernel still tells it; before, it may have been
-    /// seen between its fork and its program only, where it looks like its parent.
+    /// The name of a process that has ended. The kernel still tells it until the process is reaped. The name
+    /// known from before may be that of its parent, if the process was seen between its fork and its exec.
     fn last_name(self) -> String {
         let still_there = parent_of(self.pid).is_some_and(|(now, _)| now == self.parent);
         let name = if still_there { name_of(self.pid) } else { self.name };
@@ -114,7 +120,7 @@ impl LaunchedProcess {
     }
 }
 
-/// One that has ended.
+/// A process that has ended.
 #[derive(Clone)]
 struct EndedProcess {
     rank: Option<u32>,
@@ -123,12 +129,12 @@ struct EndedProcess {
 }
 
 impl EndedProcess {
-    /// A launcher ends its other ranks by these signals, when one of them has ended otherwise.
+    /// True if the launcher may have ended this rank. It uses these signals after another rank has ended badly.
     fn may_be_launchers_work(&self) -> bool {
         self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(9 | 15)))
     }
 
-    /// What reads a rank's output is its helper: this one may have ended because that was gone.
+    /// True if this rank may have ended because its helper had: a helper reads the rank's output.
     fn may_be_for_a_helper(&self) -> bool {
         self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(SIGPIPE)))
     }
@@ -158,13 +164,13 @@ impl MpiLauncher {
         self.members.iter().map(|member| member.process.as_fd())
     }
 
-    /// When it wants to be called again, if no process ends before.
+    /// Time of the next call that is needed, if no process ends before.
     pub fn wakes_at(&self) -> Option<Instant> {
         self.next_look.into_iter().chain(self.end_by).min()
     }
 
-    /// Looks for new processes if it is time, takes in which have ended, and ends everything if it is time for that. Gives
-    /// the instance's ranks that have ended well, unless another has ended badly.
+    /// Searches for new processes if it is time, collects those that have ended, and ends everything if it is
+    /// time for that. Returns the instance's ranks that have ended well, unless another has ended badly.
     pub fn update(&mut self) -> Vec<u32> {
         let now = Instant::now();
         if self.next_look.is_some_and(|at| at <= now) {
@@ -186,23 +192,24 @@ impl MpiLauncher {
         well
     }
 
-    /// Finds what the launcher has started, down to the ranks. What a rank starts is its own matter.
+    /// Searches for processes of the launcher, down to the ranks. Descendants of ranks are not watched.
     fn search(&mut self) {
         let mut to_visit = vec![self.launcher];
         while let Some(parent) = to_visit.pop() {
             if name_of(parent) == "srun" {
-                // What it starts belongs to Slurm's daemons; its only child is a part of itself, which it kills at its end.
+                // Its ranks belong to Slurm's daemons; its only child is a part of itself, which it kills at
+                // its end.
                 continue;
             }
             let children = children_of(parent);
-            // It may have begun its program since it was visited: then it is a rank, and these are its own.
+            // The process may have become a rank since it was visited. Then these children are the rank's own.
             if self.is_rank(parent) {
                 continue;
             }
             for pid in children {
                 if self.known.insert(pid) {
                     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-                    // Otherwise its number was given to somebody else meanwhile.
+                    // Otherwise the process's number was reused in the meantime.
                     if parent_of(pid).is_some_and(|(now, _)| now == parent) {
                         let name = String::new();
                         self.members.push(LaunchedProcess { pid, process, parent, rank: None, of: None, name });
@@ -215,7 +222,7 @@ impl MpiLauncher {
         }
     }
 
-    /// Whether a process is a rank, as it says now: between its fork and its program it looks like its parent.
+    /// True if a process is a rank by now. Between its fork and its exec, it looks like its parent.
     fn is_rank(&mut self, pid: Pid) -> bool {
         let Some(member) = self.members.iter_mut().find(|member| member.pid == pid) else { return false };
         if member.rank.is_none() {
@@ -224,8 +231,8 @@ impl MpiLauncher {
         member.rank.is_some()
     }
 
-    /// Takes in which processes have ended, as `update`. Before the launcher is reaped this is to be called a last time: by
-    /// that whatever it has left is ended.
+    /// Collects processes that have ended, as `update`. It must be called once more before the launcher is
+    /// reaped, because after that the remaining processes are ended.
     pub fn collect_ended(&mut self) -> Vec<u32> {
         let mut fds: Vec<PollFd<'_>> =
             self.members.iter().map(|member| PollFd::new(&member.process, PollFlags::IN)).collect();
@@ -242,8 +249,9 @@ impl MpiLauncher {
             (self.round, self.round_began) = (self.round + 1, Instant::now());
         }
         let gone: Vec<LaunchedProcess> = gone;
-        // After a bad end, the launcher ends the others, which may take that well. But a rank that leaves closes what it shares
-        // with its launcher before it has ended, so the launcher's work may be seen a moment sooner.
+        // After a bad end, the launcher ends the other ranks, which may exit cleanly then. But a rank closes
+        // its connection to the launcher before its end shows, so the ranks that the launcher ends may be seen
+        // a moment earlier.
         let is_first =
             self.bad.iter().all(|(round, gone)| *round == self.round && gone.may_be_launchers_work());
         let mut well = Vec::new();
@@ -251,19 +259,21 @@ impl MpiLauncher {
             let ended = how_ended(member.process.as_fd(), member.pid);
             let bad = match (member.rank, ended) {
                 (Some(rank), Some(ProcessEnd::Status(0))) => {
-                    // A script may start others with MPI before: they are done, and no ranks of the instance.
+                    // A script may have run other MPI programs before: their ranks are done, and do not belong
+                    // to the instance.
                     well.extend(member.of.is_none_or(|of| of == self.expected).then_some(rank));
                     false
                 }
                 (Some(_), _) => true,
-                // Launchers may be scripts, whose commands end as they like; but nobody kills these.
+                // Launchers may be scripts, whose commands may end with any status, but no one kills these
+                // commands.
                 (None, Some(ProcessEnd::Signal(signal))) if !is_asking(signal) => true,
                 (None, _) => {
                     self.members.iter().any(|other| other.parent == member.pid && other.rank.is_some())
                 }
             };
             if bad {
-                // Of a rank that has ended nobody knows how, the launcher may know that all is well.
+                // If the status of a rank is unknown, the launcher may know that all is well.
                 if member.rank.is_none() || ended.is_some() {
                     self.end_by.get_or_insert(Instant::now() + LAUNCHER_GRACE);
                 }
@@ -271,7 +281,7 @@ impl MpiLauncher {
                 self.bad.push((self.round, EndedProcess { rank, name: member.last_name(), ended }));
             }
         }
-        // If a launcher ended others in this same moment, that may be because one had ended too early.
+        // The launcher may have ended other ranks in this round because a rank had ended too early.
         if is_first && self.bad.iter().all(|(_, gone)| gone.may_be_launchers_work()) {
             well
         } else {
@@ -279,7 +289,7 @@ impl MpiLauncher {
         }
     }
 
-    /// Ends the launcher, which is there, and all below it.
+    /// Ends the launcher, which must not be reaped yet, and all its descendants.
     fn end_all(&self) {
         let mut to_end = self.members.iter().map(|member| member.pid).collect::<Vec<_>>();
         to_end.push(self.launcher);
@@ -287,7 +297,7 @@ impl MpiLauncher {
         end_group(self.launcher.as_raw_nonzero().get() as u32, Signal::KILL);
     }
 
-    /// Ends the members, and all below these processes.
+    /// Ends the watched processes, and all descendants of `to_visit`.
     fn end_below(&self, mut to_visit: Vec<Pid>) {
         let mut below = Vec::new();
         while let Some(parent) = to_visit.pop() {
@@ -303,15 +313,15 @@ impl MpiLauncher {
         }
     }
 
-    /// The launcher is reaped, and its group is killed: whoever ends from now on is not why. Ends what is left. Gives why the
-    /// launcher ended, if that was because of a process that it had started.
+    /// Ends the remaining processes. It is called when the launcher is reaped and its group is killed, so later
+    /// ends are not the cause. Returns the processes because of which the launcher ended, if any.
     pub fn finish(self, ended: ProcessEnd) -> Option<LostRanks> {
         self.end_below(self.members.iter().map(|member| member.pid).collect());
         self.lost(ended)
     }
 
     fn lost(&self, launcher: ProcessEnd) -> Option<LostRanks> {
-        // Before Linux 6.15 the end of one that its parent has reaped is unknown, and may have been a good one.
+        // Before Linux 6.15, the status of a reaped process is unknown, and may have been 0.
         let any_known = self.bad.iter().any(|(_, gone)| gone.ended.is_some());
         let mut bad = self.bad.iter().filter(|(_, gone)| gone.ended.is_some() == any_known).peekable();
         let first_round = bad.peek()?.0;
@@ -326,7 +336,8 @@ impl MpiLauncher {
             first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
-            // The launcher itself was killed, and those below it went with it; unless it wrote to one that was gone.
+            // The launcher itself was killed, and its processes ended with it; except if it wrote to a process
+            // that had ended.
             (ProcessEnd::Signal(signal), _)
                 if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) =>
             {
@@ -342,7 +353,7 @@ impl MpiLauncher {
                 if first.iter().any(same) {
                     first
                 } else if let Some(last) = all.into_iter().map(|(_, gone)| gone).find(same) {
-                    // As after MPI_Abort: whoever called it may end last.
+                    // As after MPI_Abort: the rank that called it may end last.
                     vec![last]
                 } else if status == STATUS_LAUNCHER_FAILED {
                     first
@@ -361,12 +372,12 @@ impl MpiLauncher {
     }
 }
 
-/// Whether a signal asks a process to end, as scripts do with their own, or a pipe that nobody reads.
+/// True if a signal asks a process to end, as scripts ask their own, or stands for a closed pipe.
 fn is_asking(signal: i32) -> bool {
     matches!(signal, 1 | 2 | 13 | 15)
 }
 
-/// Which rank a process is and of how many, as its launcher has told it.
+/// The rank of a process and the number of ranks, as its launcher has told it.
 fn rank_of(pid: Pid) -> (Option<u32>, Option<usize>) {
     let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
     let number = |names: &[&str]| {
@@ -378,14 +389,14 @@ fn rank_of(pid: Pid) -> (Option<u32>, Option<usize>) {
     (number(&RANK_VARIABLES), number(&SIZE_VARIABLES).map(|of| of as usize))
 }
 
-/// The ranks of MPI that a process has started here and that have not ended: which, and their processes.
+/// The MPI ranks that a process has started here and that have not ended, with their process numbers.
 pub fn ranks_below(launcher: u32) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     let mut to_visit: Vec<Pid> = i32::try_from(launcher).ok().and_then(Pid::from_raw).into_iter().collect();
     while let Some(parent) = to_visit.pop() {
         for pid in children_of(parent) {
             match rank_of(pid).0 {
-                // What a rank starts is its own matter.
+                // Descendants of a rank are not visited.
                 Some(rank) => found.push((rank, pid.as_raw_nonzero().get().unsigned_abs())),
                 None => to_visit.push(pid),
             }
@@ -506,12 +517,13 @@ mod tests {
         assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, ProcessEnd::Status(1)), Some(vec![2]));
     }
 
-    /// Ranks that have ended well, of a launcher that does not ask how they ended, when it is seen that all of these have
-    /// ended: how, and what each was told.
+    /// The ranks that have ended well, under a launcher that does not reap them, when all of these have ended.
+    /// `all` has the status of each rank, and its variables.
     fn well(test: &str, all: &[(&str, &str)]) -> Vec<u32> {
         let go = std::env::temp_dir().join(format!("ligament-ranks-{}-{test}", std::process::id()));
         let _ = std::fs::remove_file(&go);
-        // They end without it too, and keep nobody's output open: else whoever reads that would wait for ever where this fails.
+        // The processes also end without the launcher, and do not keep the test's output open: otherwise its
+        // reader would wait for ever if the test fails.
         let wait =
             format!("n=0; while [ ! -e {} -a $n -lt 12000 ]; do sleep 0.01; n=$((n+1)); done", go.display());
         let mut script: String =

@@ -1,23 +1,23 @@
-//! The script for bash that starts a program after its modules: it loads them, sets the environment, and becomes the
-//! program. Texts with variables that modules may set are filled in there, as MUSCLE 3's start script does it.
+//! The bash script that starts a program after its modules: it loads them, sets the environment, and executes
+//! the program. It also fills in variables that modules may set, as MUSCLE 3's start script does.
 
 use crate::command::{beside, quote, Command};
-use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Program, TextPiece};
+use ligament_model::{is_variable_name, pieces, variables, BaseEnv, TextPiece, Program};
 use ligament_wire::control::{ENV_IDENTITY, ENV_INSTANCE};
 use std::ffi::OsString;
 
 /// A word of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ShellWord {
-    /// It is known before the shell starts.
+    /// A word that is known before the shell starts.
     Known(OsString),
-    /// The executable, in which the shell fills in variables.
+    /// The executable, with variables that the shell fills in.
     Executable(String),
-    /// An argument in which it does.
+    /// An argument with variables that the shell fills in.
     Argument(String),
 }
 
-/// True if only the shell knows what a text says: it has variables that modules or a login script may set.
+/// True if only the shell can complete a text: it has variables that modules or a login script may set.
 pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
     // The program's own values are set again after the modules.
     let is_own = |name: &str| program.env.contains_key(name) && !program.env.contains_key(&format!("+{name}"));
@@ -25,10 +25,10 @@ pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
     !variables(text).into_iter().all(is_known)
 }
 
-/// How bash is asked to run the script.
+/// The options of bash that run the script in a login shell.
 const LOGIN_SCRIPT: [&str; 2] = ["-l", "-c"];
 
-/// Whether a command is such a script.
+/// True if a command runs such a script.
 pub(crate) fn starts(command: &Command) -> bool {
     command.arguments.starts_with(&LOGIN_SCRIPT.map(OsString::from))
 }
@@ -82,9 +82,9 @@ fn modules(program: &Program) -> String {
     script
 }
 
-/// A login shell and modules change these variables, so the program's own values come last.
+/// A login shell and modules change these variables, so the program's own values are set last.
 fn environment(program: &Program, script: &mut String) {
-    // A shell would run what is no name.
+    // A shell would execute a name that is none.
     let is_name = |name: &str| is_variable_name(name.strip_prefix('+').unwrap_or(name));
     for (name, value) in program.env.iter().filter(|(name, _)| is_name(name)) {
         let line = match name.strip_prefix('+') {
@@ -100,8 +100,8 @@ fn virtual_env(program: &Program, path: &str, script: &mut String) {
     script.push_str(&format!("VIRTUAL_ENV={}\n", in_quotes(path)));
     beside_file(program, "VIRTUAL_ENV", script);
     let missing = fail(
-        "\"ligament: cannot enter the virtual environment $VIRTUAL_ENV: it has no bin/python; make it, or correct \
-         \\\"virtual_env:\\\"\"",
+        "\"ligament: cannot enter the virtual environment $VIRTUAL_ENV: it has no bin/python; make it, or \
+        correct \\\"virtual_env:\\\"\"",
         1,
     );
     script.push_str(&format!("[ -e \"$VIRTUAL_ENV/bin/python\" ] || {missing}\n"));
@@ -111,12 +111,12 @@ fn virtual_env(program: &Program, path: &str, script: &mut String) {
 fn executable(program: &Program, text: &str, script: &mut String) {
     must_be_set("executable", text, script);
     script.push_str(&format!("ligament_executable={}\n", in_quotes(text)));
-    // A bare name is looked up by exec.
+    // exec looks up a bare name.
     script.push_str("case \"$ligament_executable\" in */*)\n");
     beside_file(program, "ligament_executable", script);
     let missing = fail(
-        "\"ligament: cannot start $ligament_executable: it is not there, or may not be executed; build it, or correct \
-         \\\"executable:\\\" or what sets its variables\"",
+        "\"ligament: cannot start $ligament_executable: it is not there, or may not be executed; build it, or \
+        correct \\\"executable:\\\" or what sets its variables\"",
         127,
     );
     script.push_str(&format!(
@@ -124,24 +124,24 @@ fn executable(program: &Program, text: &str, script: &mut String) {
     ));
 }
 
-/// The relative name of a file beside the file that defines the program becomes its full path.
+/// A relative name becomes the full path of the file beside the file that defines the program, if that exists.
 fn argument(program: &Program, text: &str, i: usize, script: &mut String) {
     let name = format!("ligament_word_{i}");
     let directory = quote(&beside(program, ".").to_string_lossy());
     script.push_str(&format!(
-        "{name}={}\ncase \"${name}\" in ''|-*|/*) ;; *) [ ! -f {directory}/\"${name}\" ] || {name}={directory}/\"${name}\";; \
-         esac\n",
+        "{name}={}\ncase \"${name}\" in ''|-*|/*) ;; *) [ ! -f {directory}/\"${name}\" ] || \
+        {name}={directory}/\"${name}\";; esac\n",
         in_quotes(text)
     ));
 }
 
-/// A relative path in a variable of the shell becomes one that leads to the same from anywhere.
+/// Makes the relative path in a shell variable absolute.
 fn beside_file(program: &Program, name: &str, script: &mut String) {
     let directory = quote(&beside(program, ".").to_string_lossy());
     script.push_str(&format!("case \"${name}\" in /*) ;; *) {name}={directory}/\"${name}\";; esac\n"));
 }
 
-/// A path whose variable is not set would lead anywhere.
+/// Checks that the variables of a path are set. Otherwise the path could lead anywhere.
 fn must_be_set(key: &str, text: &str, script: &mut String) {
     for name in variables(text) {
         let why =
@@ -150,16 +150,16 @@ fn must_be_set(key: &str, text: &str, script: &mut String) {
     }
 }
 
-/// A command that says why and ends the shell; the text is a word of the shell.
+/// A command that prints a reason and ends the shell; `why` is quoted for the shell already.
 fn fail(why: &str, status: u8) -> String {
     format!("{{ echo {why} >&2; exit {status}; }}")
 }
 
-/// A text as one word of the shell, in which variables are filled in.
+/// The text as one word of the shell, in which variables are filled in.
 fn in_quotes(text: &str) -> String {
     let one = |piece| match piece {
         TextPiece::Text(text) => quote(text),
-        // The shell has the token, which all users would see among the arguments of the program.
+        // The shell's environment has the token. All users would see it among the arguments of the program.
         TextPiece::Variable(name) if name != ENV_INSTANCE && ENV_IDENTITY.contains(&name) => String::new(),
         TextPiece::Variable(name) => format!("\"${{{name}}}\""),
     };
@@ -205,7 +205,7 @@ mod tests {
             program
         }
 
-        /// The standard output and the errors of a program that is started so.
+        /// The standard output and the errors of a program that is started by the script.
         fn run(&self, program: &Program, words: Vec<ShellWord>) -> (String, String) {
             let mut command = process::Command::new("bash");
             command

@@ -1,6 +1,6 @@
-//! The unsafe part: forking the guard; what a process does between its fork and its program (`ProcessSetup`), while it
-//! shares the guard's memory so that nothing is copied; and the few system calls that only the C library
-//! offers.
+//! The unsafe code of the crate: forking the guard; the steps of a process between its fork and its exec
+//! (`ProcessSetup`), during which it shares the guard's memory so that nothing is copied; and the few system
+//! calls that only the C library offers.
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
@@ -12,33 +12,33 @@ use std::mem::MaybeUninit;
 /// A set of signals.
 pub type Signals = libc::sigset_t;
 
-/// A process to be started, with everything it needs made ready beforehand: until it is its program it shares
-/// this process's memory and may allocate nothing.
+/// A process to be started, with everything that it needs. Until its exec, it shares this process's memory and
+/// may allocate nothing.
 pub struct ProcessSetup {
     /// A path with a `/` in it.
     pub program: CString,
-    /// The first is the program's name for itself.
+    /// The arguments. The first is the program's own name.
     pub arguments: Vec<CString>,
-    /// As `NAME=value`.
+    /// Variables in the form `NAME=value`.
     pub environment: Vec<CString>,
     pub directory: CString,
-    /// For its output and its errors. It reads from where this process reads.
+    /// The file for its output and its errors. Its input is that of this process.
     pub output: OwnedFd,
-    /// Its limit of open files, if that is not this process's.
+    /// The limit of open files, if it differs from this process's.
     pub open_files: Option<Rlimit>,
-    /// The cores that it may run on, if that is not all of this process's.
+    /// The cores that it may run on, if they are not all of this process's.
     pub cores: Option<CpuSet>,
     /// The signals that it has blocked.
     pub blocked: Signals,
 }
 
 impl ProcessSetup {
-    /// Starts the process in a group of its own; it dies with the thread that calls this. The thread waits
-    /// until the process is its program, but copies nothing of this process, however large that is, as a fork
-    /// would. All signals must be blocked here.
+    /// Starts the process in a group of its own; it dies with the calling thread. The thread waits until the
+    /// exec, but this process's memory is not copied, however large it is, as a fork would. All signals must be
+    /// blocked here.
     ///
     /// # Errors
-    /// What the system says; nothing is left behind then.
+    /// The system's message; no process is left then.
     pub fn start(&self) -> io::Result<Pid> {
         let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
             texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
@@ -50,19 +50,20 @@ impl ProcessSetup {
             parent: rustix::process::getpid(),
             error: 0,
         };
-        // For the calls in `be_born`, and for the arguments that execvpe copies where it finds a script without "#!".
+        // Enough for the calls in `be_born`, and for the arguments that execvpe copies if it finds a script
+        // without "#!".
         let words = 4096 + self.arguments.len();
         let mut stack = Vec::<u128>::with_capacity(words);
-        // SAFETY: with CLONE_VFORK this thread goes on only when the child, in memory shared with it, has become another
-        // program or is gone; so `unborn` and `stack` outlive what the child does with them. What that is stands in
-        // `be_born`. No handler of a signal can run in the child, since signals are blocked.
+        // SAFETY: with CLONE_VFORK this thread continues only when the child, in memory shared with it, has
+        // executed another program or has ended. So `unborn` and `stack` outlive their use by the child, which
+        // is that of `be_born`. No signal handler can run in the child, since signals are blocked.
         let pid = check(unsafe {
             let top = stack.as_mut_ptr().add(words).cast();
             let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
             libc::clone(be_born, top, flags, (&raw mut unborn).cast())
         })?;
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
-        // SAFETY: the field is valid; the child, which wrote it behind the compiler's back, is over.
+        // SAFETY: the field is valid. The child, which wrote it without the compiler's knowledge, has ended.
         match unsafe { std::ptr::read_volatile(&raw const unborn.error) } {
             0 => Ok(pid),
             error => {
@@ -78,19 +79,19 @@ struct ChildState<'a> {
     arguments: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
     parent: Pid,
-    /// Why it did not become its program; 0 if it did.
+    /// The error number of a failed step; 0 if there is none.
     error: i32,
 }
 
-/// The child, until it is its program: system calls only.
+/// The child until its exec: system calls only.
 extern "C" fn be_born(unborn: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `ProcessSetup::start` passes this and does not touch it meanwhile.
+    // SAFETY: `ProcessSetup::start` passes this pointer, and does not touch the value meanwhile.
     let unborn = unsafe { &mut *unborn.cast::<ChildState<'_>>() };
     let error = match settle(unborn.birth, unborn.parent) {
         Err(error) => error,
         Ok(()) => {
             let (program, arguments) = (unborn.birth.program.as_ptr(), unborn.arguments.as_ptr());
-            // SAFETY: texts and lists of texts that end as they must. It returns only if it fails.
+            // SAFETY: the texts and lists of texts are terminated. The call returns only if it fails.
             unsafe { libc::execvpe(program, arguments, unborn.environment.as_ptr()) };
             io::Error::last_os_error()
         }
@@ -111,30 +112,31 @@ fn settle(birth: &ProcessSetup, parent: Pid) -> io::Result<()> {
         rustix::process::setrlimit(Resource::Nofile, limit)?;
     }
     if let Some(cores) = &birth.cores {
-        // If they are gone meanwhile (a control group may take cores away), it runs on those that are left.
+        // If the cores are gone meanwhile (a control group may remove some), the process runs on the remaining
+        // ones.
         let _ = rustix::thread::sched_setaffinity(None, cores);
     }
-    // SAFETY: the child has descriptors, and ways to handle signals, of its own. Rust's runtime ignores SIGPIPE, which
+    // SAFETY: the child has its own descriptors and signal handlers. Rust's runtime ignores SIGPIPE, which
     // programs do not expect.
     unsafe {
         check(libc::dup2(birth.output.as_raw_fd(), libc::STDOUT_FILENO))?;
         check(libc::dup2(birth.output.as_raw_fd(), libc::STDERR_FILENO))?;
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // The guard ignores it.
+        // The guard ignores this signal.
         libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
         forget_handlers();
     }
     set_blocked(&birth.blocked)
 }
 
-/// Signals that the parent handles (a script that runs a model may do so) are reset to their defaults. The
-/// program would do that by itself, but until then a handler would run in the parent's memory.
+/// Resets signals that the parent handles (as a script that runs a model may do) to their defaults. The exec
+/// would do that, but until then a handler would run in the parent's memory.
 ///
 /// # Safety
-/// The process has handlers of its own: only they change.
+/// The process must have its own table of handlers: only that is changed.
 unsafe fn forget_handlers() {
     for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: all zeros is a sigaction; the kernel refuses numbers that are none, and they are left alone.
+        // SAFETY: all zeros is a valid sigaction. The kernel refuses numbers that are no signals.
         unsafe {
             let mut now: libc::sigaction = std::mem::zeroed();
             let known = libc::sigaction(signal, std::ptr::null(), &mut now) == 0;
@@ -146,7 +148,7 @@ unsafe fn forget_handlers() {
 }
 
 /// Makes a command run in a group of its own, so that a terminal's Ctrl-C does not reach it, and be asked to
-/// end when the thread that starts it ends.
+/// end when the starting thread ends.
 pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
     let parent = rustix::process::getpid();
@@ -158,29 +160,29 @@ pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
         }
         Ok(())
     };
-    // SAFETY: only calls of the system, which the child of a process with threads may make.
+    // SAFETY: only system calls, which the child of a process with threads may make.
     unsafe { command.process_group(0).pre_exec(settle) };
 }
 
 /// Gives unused memory back to the system, if the allocator can.
 pub fn give_back_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: takes a number, and may be called at any time.
+    // SAFETY: the function takes a number, and may be called at any time.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// Which side of a fork this is.
+/// The side of a fork on which the code runs.
 pub enum ForkSide {
     Parent(Pid),
     Child,
 }
 
-/// Forks. The child has this thread only; where the parent has others, it must keep to what a child of a process
-/// with threads may do, which with glibc includes allocating.
+/// Forks. The child has only this thread. If the parent has others, the child must keep to what is allowed in
+/// the child of a process with threads; with glibc that includes allocations.
 pub fn fork() -> io::Result<ForkSide> {
-    // SAFETY: the callers' child side neither returns into code of the parent nor needs its other threads.
+    // SAFETY: the callers' child side neither returns into the parent's code nor needs its other threads.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(ForkSide::Child),
@@ -194,23 +196,24 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Makes these descriptors, such as 1 and 2 for output, the same as `fd`.
+/// Makes these descriptors, such as 1 and 2 for output, duplicates of `fd`.
 pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
     for &number in numbers {
-        // SAFETY: what has these numbers, standard input and output, is owned by nobody who would close it.
+        // SAFETY: no value owns the descriptors with these numbers, standard input and output, and would close
+        // them.
         check(unsafe { libc::dup2(fd.as_raw_fd(), number) })?;
     }
     Ok(())
 }
 
-/// Moves a descriptor to number 3 and closes all above; 0 and 1 become /dev/null. 2 stays, for error messages.
+/// Moves a descriptor to number 3 and closes all above. 0 and 1 become /dev/null; 2 stays, for error messages.
 pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
     const KEPT_DESCRIPTOR: RawFd = 3;
     use std::os::fd::IntoRawFd;
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?.into_raw_fd();
     let from = fd.into_raw_fd();
     // SAFETY: called in a process that has just been forked and uses none of the descriptors that are closed or
-    // replaced here; what owned them belongs to its parent and is never dropped in it.
+    // replaced here. Their owners belong to the parent and are never dropped in this process.
     unsafe {
         for number in [0, 1] {
             check(libc::dup2(null, number))?;
@@ -223,7 +226,8 @@ pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
     }
 }
 
-/// How a process ended that its parent has waited for, as wait(2) has it, where the kernel can tell (Linux 6.15).
+/// The status of a process that its parent has reaped, in the encoding of wait(2), if the kernel can tell
+/// (Linux 6.15).
 pub fn exit_of_reaped(process: BorrowedFd<'_>) -> Option<i32> {
     /// `struct pidfd_info` of linux/pidfd.h, in its first version.
     #[repr(C)]
@@ -236,7 +240,7 @@ pub fn exit_of_reaped(process: BorrowedFd<'_>) -> Option<i32> {
     const PIDFD_INFO_EXIT: u64 = 1 << 3;
     const PIDFD_GET_INFO: libc::c_ulong = 0xc040_ff0b;
     let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, cgroup: 0, ids: [0; 11], exit: 0 };
-    // SAFETY: the number of the call says how long the structure is, 64 bytes, and no more is written.
+    // SAFETY: the number of the call contains the size of the structure, 64 bytes, and no more is written.
     check(unsafe { libc::ioctl(process.as_raw_fd(), PIDFD_GET_INFO as _, &raw mut info) }).ok()?;
     (info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit)
 }
@@ -248,16 +252,16 @@ fn check(returned: i32) -> io::Result<i32> {
     }
 }
 
-/// Has a file that grows beyond the limit of this process (`ulimit -f`) be an error for whoever writes it, and not the end of
-/// the process.
+/// Makes it an error for the writer, instead of the end of the process, if a file grows beyond this process's
+/// limit (`ulimit -f`).
 pub fn outlive_file_size() {
-    // SAFETY: only the way to handle this signal changes.
+    // SAFETY: only the handling of this signal changes.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 
-/// Blocks every signal that can be blocked; gives those that were blocked before.
+/// Blocks every signal that can be blocked. Returns those that were blocked before.
 pub fn block_all() -> io::Result<Signals> {
     let mut before = MaybeUninit::uninit();
     // SAFETY: both sets live on the stack; sigfillset and sigprocmask initialise what is read afterwards.
@@ -287,7 +291,7 @@ pub fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// A child that has ended and has not been reaped: it stays a zombie, so nobody else can get its number.
+/// A child that has ended and has not been reaped. It stays a zombie, so its number cannot be reused.
 pub fn ended_child() -> Option<u32> {
     // SAFETY: siginfo_t may be all zero, and waitid fills it; si_pid is what it sets.
     let pid = unsafe {
@@ -301,13 +305,13 @@ pub fn ended_child() -> Option<u32> {
     u32::try_from(pid).ok().filter(|&pid| pid != 0)
 }
 
-/// The name of the user of this number, as the system's lists of users have it.
+/// The name of the user with this number, from the system's user database.
 pub fn user_name(number: u32) -> Option<String> {
     let mut place = vec![0; 16 << 10];
-    // SAFETY: all zero is a `passwd` of null pointers and numbers.
+    // SAFETY: a `passwd` of null pointers and zeros is valid.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
     let mut found = std::ptr::null_mut();
-    // SAFETY: `place` has the length that is given, and all outlive the call.
+    // SAFETY: `place` has the given length, and all arguments outlive the call.
     let status = unsafe { libc::getpwuid_r(number, &mut entry, place.as_mut_ptr(), place.len(), &mut found) };
     if status != 0 || found.is_null() || entry.pw_name.is_null() {
         return None;

@@ -1,12 +1,12 @@
-//! Output of programs, made fit to show: without control sequences, with long lines cut. Files keep the
-//! original.
+//! Output of programs, made fit for a terminal: without control sequences, and with long lines cut. Files keep
+//! the original.
 
 use std::borrow::Cow;
 
-/// The longest line that is shown of what a program printed, characters.
+/// Maximum length of a shown line.
 pub const MAX_LINE_CHARS: usize = 400;
 
-/// Where in a control sequence a text is (ECMA-48).
+/// The position of a text relative to control sequences (ECMA-48).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SequencePart {
     Text,
@@ -14,33 +14,33 @@ enum SequencePart {
     Return,
     /// After ESC.
     Escape,
-    /// In a control sequence: ESC, `[`, parameters.
+    /// In a control sequence: after ESC, `[` and perhaps parameters.
     Sequence,
-    /// In a string of a title, a link or the like, which ends with BEL or ST.
+    /// In a string, such as a title or a link, which ends with BEL or ST.
     String,
     /// In such a string, after ESC.
     StringEscape,
 }
 
-/// Takes control sequences out of a text that comes in pieces.
+/// Removes control sequences from a text that arrives in pieces.
 #[derive(Debug)]
 pub struct TextCleaner {
     place: SequencePart,
     /// The replacement for a carriage return with no newline after it.
     alone: char,
-    /// The beginning of a character whose rest has not arrived.
+    /// The beginning of a character whose remaining bytes have not arrived.
     torn: Vec<u8>,
 }
 
 impl Default for TextCleaner {
-    /// Begins a new line where a program rewrites the same line.
+    /// Replaces a carriage return by a newline.
     fn default() -> TextCleaner {
         TextCleaner { place: SequencePart::Text, alone: '\n', torn: Vec::new() }
     }
 }
 
 impl TextCleaner {
-    /// The next piece. If it ends within a character, that waits for the next piece.
+    /// Cleans the next piece. If it ends within a character, that character is returned with the next piece.
     pub fn clean(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.torn);
         all.extend_from_slice(bytes);
@@ -59,7 +59,7 @@ impl TextCleaner {
     }
 
     fn take(&mut self, c: char, text: &mut String) {
-        // A sequence that is not ended must not swallow the lines after it.
+        // An incomplete sequence must not remove the lines after it.
         if c == '\n' {
             self.place = SequencePart::Text;
             return text.push('\n');
@@ -99,12 +99,12 @@ impl TextCleaner {
     }
 }
 
-/// Whether bytes that are no character may begin one.
+/// True if these bytes may be the beginning of a character.
 fn may_go_on(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
 }
 
-/// Whether a character changes the order in which others are displayed.
+/// True if a character changes the order in which others are displayed.
 fn is_bidirectional_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -137,8 +137,8 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// A text of ours for a terminal: names and paths in it may be anybody's, so characters that a terminal obeys, and those
-/// that nobody sees, are shown as `\\u001b`. Its lines and tabs stay.
+/// A message of Ligament, made safe for a terminal. Names and paths in it may come from anywhere, so control
+/// characters and invisible ones are shown as `\\u001b`. Lines and tabs stay.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c);
     if !text.contains(obeyed) {
@@ -146,9 +146,10 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match obeyed(c) {
-            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => shown.push(c),
+        if obeyed(c) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)))
+        } else {
+            shown.push(c)
         }
     }
     Cow::Owned(shown)
@@ -159,8 +160,8 @@ pub fn clean(text: &str) -> String {
     TextCleaner::default().clean(text.as_bytes())
 }
 
-/// The last lines of a program's output, made fit to show: at most `count`, none longer than `MAX_LINE_CHARS`. Of a
-/// line that was rewritten again and again, such as a progress bar, its last state.
+/// The last lines of a program's output, made fit to show: at most `count`, none longer than `MAX_LINE_CHARS`.
+/// Of a line that was rewritten many times, such as a progress bar, the last state is shown.
 pub fn last_lines(printed: &[u8], count: usize) -> Vec<String> {
     let mut cleaner = TextCleaner { alone: '\r', ..TextCleaner::default() };
     let mut text = cleaner.clean(printed);
@@ -210,7 +211,7 @@ mod tests {
         ];
         for (text, wanted) in cases {
             assert_eq!(clean(text), wanted);
-            // However it comes in pieces.
+            // The result does not depend on the pieces in which the text arrives.
             let mut cleaner = TextCleaner::default();
             let pieces: String = text.as_bytes().chunks(1).map(|piece| cleaner.clean(piece)).collect();
             assert_eq!(pieces, wanted);

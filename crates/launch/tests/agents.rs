@@ -1,5 +1,5 @@
-//! Starting agents by commands that only play ssh, srun and the like: what they are told, what becomes of their
-//! failures, and that nothing of them is left. Real ones are in `tests/launch`.
+//! Starts agents by commands that only play ssh, srun and the like: the arguments that they get, their
+//! failures, and that none of their processes remain. `tests/launch` tests real ones.
 
 use ligament_catalogue::Fault;
 use ligament_launch::agents::{launcher, AgentCommand, AgentProcesses, ExpectedDomain};
@@ -10,10 +10,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// A watchdog: nothing here takes long.
+/// A watchdog: no test here takes long.
 const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Records its arguments and its input beside itself, in files named by its process, then does what the file
+/// Records its arguments and its input beside itself, in files named after its process, then does what the file
 /// `play` says.
 const ACTOR_SCRIPT: &str = r#"#!/bin/sh
 here=${0%/*}
@@ -40,7 +40,8 @@ fn stage() -> &'static Path {
             ("mpirun", "case $1 in --version) echo 'mpirun (Open MPI) 4.1.4'; exit 0;; esac\nkill -9 $$\n"),
         ] {
             std::fs::write(stage.join(format!("{name}.play")), play).unwrap();
-            // Written by another process: a process forked meanwhile would keep the file open for writing.
+            // Written by another process: a process that is forked meanwhile would keep the file open for
+            // writing.
             let status = Command::new("sh")
                 .args(["-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", ACTOR_SCRIPT])
                 .arg(stage.join(name))

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct UtcTime(pub u64);
 
 impl UtcTime {
-    /// Now.
+    /// The present time.
     pub fn now() -> UtcTime {
         UtcTime(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
     }
@@ -27,17 +27,17 @@ impl UtcTime {
         [year, month, day, ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000]
     }
 
-    /// As RFC 3339 has it: `2026-11-21T03:04:05.123Z`.
+    /// The time in the form of RFC 3339: `2026-11-21T03:04:05.123Z`.
     pub fn rfc3339(self) -> String {
         let [y, mo, d, h, mi, s, ms] = self.fields();
         format!("{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{ms:03}Z")
     }
 
-    /// What `rfc3339` wrote.
+    /// Parses the output of `rfc3339`.
     pub fn of_rfc3339(text: &str) -> Option<UtcTime> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-        // As in `fields`, the other way round.
+        // The inverse of the computation in `fields`.
         let y = year.checked_sub(u64::from(month <= 2))?;
         let (era, yoe) = (y / 400, y % 400);
         let doy = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
@@ -46,7 +46,7 @@ impl UtcTime {
         Some(UtcTime(seconds * 1000 + number(20, 23)?))
     }
 
-    /// For the name of a directory: `20261121-030405`.
+    /// The time in the name of a directory: `20261121-030405`.
     pub fn compact(self) -> String {
         let [y, mo, d, h, mi, s, _] = self.fields();
         format!("{y:04}{mo:02}{d:02}-{h:02}{mi:02}{s:02}")

@@ -1,4 +1,4 @@
-//! What has passed the conduits of a run: the channels between instances, added up from port to port.
+//! Traffic of the conduits of a run: the counts of channels between instances, added up from port to port.
 
 use crate::names::Names;
 use crate::record::ConduitRecord;
@@ -18,17 +18,17 @@ pub(crate) fn without_indices(port: &str) -> String {
     port.chars().filter(outside).collect()
 }
 
-/// The conduits of a run. A model may have millions of channels, so they are sorted once.
+/// The conduits of a run. A model may have millions of channels, so they are assigned to conduits once.
 #[derive(Debug, Clone, Default)]
 pub struct Conduits {
-    /// For each channel its conduit.
+    /// For each channel, the index of its conduit.
     of: Vec<u32>,
-    /// As nothing has passed yet.
+    /// One empty record for each conduit.
     all: Vec<ConduitRecord>,
 }
 
 impl Conduits {
-    /// Of a run with so many channels.
+    /// The conduits of a run with this number of channels.
     pub fn new(channels: usize, names: &impl Names) -> Conduits {
         let mut found = Conduits::default();
         let mut numbers: HashMap<Option<[u32; 4]>, u32> = HashMap::new();
@@ -46,12 +46,12 @@ impl Conduits {
         found
     }
 
-    /// What has passed them, by what has passed each channel.
+    /// The records of all conduits, from the counts of all channels.
     pub fn records(&self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
         self.clone().into_records(seen)
     }
 
-    /// The same at the end of a run: a large one has many megabytes of them, once.
+    /// As `records`, for the end of a run. It reuses the empty records: a large run has many megabytes of them.
     pub fn into_records(self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
         let mut all = self.all;
         for (&of, view) in self.of.iter().zip(seen) {
@@ -61,7 +61,8 @@ impl Conduits {
             one.bytes += sent.bytes;
             one.received_messages += received.messages;
             one.received_bytes += received.bytes;
-            // The pages of two ends are read one after the other.
+            // The pages of the two ends are read one after the other, so the receiver's count may be the newer
+            // one.
             one.under_way += sent.messages.saturating_sub(received.messages);
             one.model_time = later(one.model_time, sent.time);
             one.received_time = later(one.received_time, received.time);
@@ -137,7 +138,7 @@ mod tests {
             (there.messages, there.bytes, there.received_messages, there.received_bytes),
             (7, 70, 6, 60)
         );
-        // One end was read before the other: that makes no message less than none.
+        // One end was read before the other; the number of messages under way does not become negative.
         assert_eq!((there.under_way, there.model_time, there.received_time), (2, Some(3.0), Some(4.0)));
         assert_eq!((records[1].messages, records[1].under_way, records[1].received_time), (1, 1, None));
     }

@@ -1,5 +1,5 @@
-//! The manager's logic of one run: what happens and what is seen goes in, what to write and what to ask of the agent
-//! comes out. It owns no file, no process and no clock, so that tests can drive it through anything.
+//! The manager's logic of one run: reports and observations go in; log lines and orders for the agent come out.
+//! It owns no file, no process and no clock, so that tests can drive it through any sequence of events.
 
 use crate::deadlock::{self, CarrierReport, Deadlock, DeadlockDetector};
 use crate::explain;
@@ -18,70 +18,77 @@ use ligament_wire::{DomainId, EndpointId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How often to look for instances that wait for each other.
+/// Interval between two checks for instances that wait for each other.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// How soon to look whether those that were asked have looked too.
+/// The same, while the answers of a round are awaited.
 const URGENT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// After so long (ns) the run ends if only instances are left that may fail, and work for nobody.
+/// Time until the run ends, if only instances are left that may fail and no instance needs their results.
 const OPTIONAL_END_GRACE_NS: u64 = 10_000_000_000;
-/// Of so many instances nobody wants to read what each does once.
+/// Runs with more instances log routine events of each instance at a lower level.
 const MIN_INSTANCES_OF_LARGE_RUN: usize = 40;
 
-/// The run's memory for messages, bytes.
+/// Memory for messages of the run, bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageMemory {
     pub used: u64,
     pub limit: u64,
 }
 
-/// The data that a look needs beside the instances.
+/// The data that a check needs in addition to the observations.
 pub struct RunContext<'a> {
     pub memory: MessageMemory,
-    /// Of the carriers of all domains, if there are several.
+    /// Reports on the carriers of all domains; empty if there is one domain.
     pub carriers: &'a [CarrierReport],
-    /// The messages that have passed each channel; asked for only if there is a deadlock.
+    /// Reads the counts of all channels. Called only if there is a deadlock.
     pub channels: &'a dyn Fn() -> Vec<ChannelView>,
     /// ns of CLOCK_MONOTONIC.
     pub now: u64,
 }
 
-/// What is to be done.
+/// An action for the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ManagerAction {
-    /// A line of the log, which whoever watches the run is told too if it is a warning or worse.
+    /// Logs a line. Clients that watch the run see it at once if it is a warning or worse.
     Announce { level: Level, who: String, text: String },
-    /// A line of the log alone: whoever watches is told at the end.
+    /// Logs a line. Clients that watch the run see it only at the end.
     Write { level: Level, who: String, text: String },
-    /// The agent is to do this.
+    /// Passes an order to the agent.
     Order(AgentOrder),
 }
 
 /// The manager of one run.
+///
+/// The host passes every report of the agent to [`Manager::report`] and makes a check after each
+/// [`Manager::next_check`]: it calls [`Manager::observe`] and passes the result to [`Manager::check`]. It
+/// carries out the returned actions in their order. [`Manager::spread_over`] is called before, if the run has
+/// several domains. At the end, [`Manager::conclude`] completes the record and returns the last line of the
+/// log.
 #[derive(Debug)]
 pub struct Manager<N> {
     names: N,
-    /// For each rank the endpoint that serves it.
+    /// For each rank, the endpoint that serves it.
     endpoints: Vec<EndpointId>,
     exits: Vec<Option<Exit>>,
     watch: DeadlockDetector,
-    /// For each rank whether the run goes on without it.
+    /// For each rank, whether the run goes on without it.
     may_fail: Vec<bool>,
     /// The sending and the receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
-    /// When it was first seen that only such ranks are left, and work for nobody: ns of CLOCK_MONOTONIC.
+    /// Time at which it was noticed that only instances are left that may fail and whose results nobody needs:
+    /// ns of CLOCK_MONOTONIC.
     optional_only_since: Option<u64>,
-    /// What endpoints have used that are done.
+    /// Resources that finished endpoints have used.
     used: BTreeMap<EndpointId, EndpointUsage>,
-    /// The ports that codes have declared and the model does not, as `RunRecord::declared_ports` has them.
+    /// Ports that codes declare and the model does not, as in `RunRecord::declared_ports`.
     declared: BTreeMap<String, PortsByOperator>,
-    /// The deadlock for which the run ends, if it does.
+    /// The deadlock for which the run ends.
     deadlock: Option<Deadlock>,
-    /// How the run ends, once it does.
+    /// The outcome of the run, once it ends.
     ending: Option<RunOutcome>,
 }
 
 impl<N: Names> Manager<N> {
-    /// Of a run that has not begun.
+    /// The manager of a run that has not begun.
     pub fn new(plan: &RunPlan, names: N) -> Manager<N> {
         let channels = &plan.channels;
         let channels = channels.iter().map(|one| ((one.from.rank, one.to.rank), one.budget));
@@ -102,12 +109,12 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// What the parts of the run are called.
+    /// The names of the run's parts.
     pub fn names(&self) -> &N {
         &self.names
     }
 
-    /// The level of what each instance does once.
+    /// The log level of events that every instance has once.
     fn routine_level(&self) -> Level {
         if self.exits.len() > MIN_INSTANCES_OF_LARGE_RUN {
             Level::Debug
@@ -116,7 +123,7 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// The agent reports what has happened.
+    /// Takes a report of the agent. Returns the log line for it, if there is one.
     pub fn report(&mut self, report: AgentReport) -> Option<ManagerAction> {
         Some(match report {
             AgentReport::Registered { rank, pid, language } => {
@@ -131,9 +138,9 @@ impl<N: Names> Manager<N> {
                     text: format!("registered ({language}, process {pid}{others})"),
                 }
             }
-            // Of those elsewhere the head's own agent is told.
+            // This report is for the head's own agent.
             AgentReport::Slots { .. } => return None,
-            // The host of the manager takes these to `steering`.
+            // The host of the manager passes these to `steering`.
             AgentReport::Steers { .. } | AgentReport::Steerable { .. } | AgentReport::Sends { .. } => {
                 return None
             }
@@ -152,7 +159,7 @@ impl<N: Names> Manager<N> {
                 for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == me) {
                     *own = Some(exit);
                 }
-                // Of a run that ends every instance is ended: only the first end can be news.
+                // When a run ends, every instance is ended, so only the first end is of interest.
                 let calm = exit.is_clean() || self.ending.is_some();
                 let level = if calm { self.routine_level() } else { Level::Error };
                 ManagerAction::Write { level, who: self.names.rank(rank), text: exit.to_string() }
@@ -179,7 +186,7 @@ impl<N: Names> Manager<N> {
         })
     }
 
-    /// All instances as their agent sees them, at `now` (ns of CLOCK_MONOTONIC).
+    /// Observations of all instances at `now` (ns of CLOCK_MONOTONIC), from the agent's views.
     pub fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
         let one = |(rank, view): (RankId, &InstanceView)| {
             let mut seen = Observation::of(self.names.rank(rank), self.names.component(rank), view, now);
@@ -191,7 +198,7 @@ impl<N: Names> Manager<N> {
         RankId::first(instances.len()).zip(instances).map(one).collect()
     }
 
-    /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
+    /// True if an instance was ended because the run ends, and the run does not end because of this instance.
     fn was_stopped(&self, rank: RankId) -> bool {
         match &self.ending {
             None | Some(RunOutcome::Done) => false,
@@ -200,7 +207,7 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// How long after a look the next one is due.
+    /// Time from a check to the next one.
     pub fn next_check(&self) -> Duration {
         if self.watch.is_urgent() {
             URGENT_CHECK_INTERVAL
@@ -209,12 +216,12 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// The run spreads over several domains, and this is the domain of each rank.
+    /// Announces that the run has several domains. `placement` has the domain of each rank.
     pub fn spread_over(&mut self, placement: &[DomainId]) {
         self.watch.spread_over(placement.to_vec());
     }
 
-    /// A look at all instances: whether some wait for each other for good, and what to do about it.
+    /// Checks all instances for a deadlock, and returns the actions that follow.
     pub fn check(&mut self, seen: &[Observation], around: &RunContext<'_>) -> Vec<ManagerAction> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
@@ -226,14 +233,16 @@ impl<N: Names> Manager<N> {
         remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, around)).collect()
     }
 
-    /// When only instances are left that may fail, and whoever they worked for is gone, they have as much time to end as those
-    /// of a run that is stopped: one that hangs shall not keep the run.
+    /// Ends the run without instances that may fail, once only such instances are left and no instance needs
+    /// their results. They get as much time to end as those of a stopped run. Otherwise one that hangs would
+    /// block the run.
     fn end_optional_instances(&mut self, seen: &[Observation], now: u64) -> Option<Vec<ManagerAction>> {
         if !self.only_optional_instances_left(seen) {
             self.optional_only_since = None;
             return None;
         }
-        // Looks come sooner while a deadlock is suspected, and later on a machine under load.
+        // Checks are more frequent while a deadlock is suspected, and less frequent on a busy machine, so time
+        // is measured instead of counting checks.
         let since = *self.optional_only_since.get_or_insert(now);
         if now.saturating_sub(since) < OPTIONAL_END_GRACE_NS {
             return None;
@@ -247,8 +256,8 @@ impl<N: Names> Manager<N> {
         ])
     }
 
-    /// Whether all that are left may fail and send to others, among them to one that may not fail, and has ended. One that
-    /// sends to nobody may have something to do by itself.
+    /// True if all remaining instances may fail and send to others, among them to one that may not fail and has
+    /// ended. An instance that sends to nobody may do useful work by itself.
     fn only_optional_instances_left(&self, seen: &[Observation]) -> bool {
         let is_left = |rank: RankId| seen.get(rank.index()).is_some_and(|one| !one.gone);
         let mut left = seen
@@ -262,7 +271,7 @@ impl<N: Names> Manager<N> {
         }
         let from_those = || self.ends.iter().filter(|(from, _)| is_left(*from));
         let senders: BTreeSet<RankId> = from_those().map(|(from, _)| *from).collect();
-        // One that has reported an error has nothing to do any more, though its process be there.
+        // An instance that has reported an error has nothing left to do, even if its process still exists.
         let has_failed = |rank: RankId| seen[rank.index()].state == InstanceState::Failed;
         let those = || RankId::first(seen.len()).filter(|&rank| is_left(rank));
         let all_send = those().all(|rank| senders.contains(&rank) || has_failed(rank));
@@ -280,8 +289,8 @@ impl<N: Names> Manager<N> {
                 let port = self.names.ends(channel).map(|((_, port), _)| port).unwrap_or_default();
                 let text = said!(
                     BUDGET_GROWS,
-                    "instances waited for each other because a conduit was full: the budget of {port} grows from {} \
-                     to {}",
+                    "instances waited for each other because a conduit was full: the budget of {port} grows \
+                    from {} to {}",
                     format_bytes(from as f64),
                     format_bytes(to as f64)
                 );
@@ -303,21 +312,22 @@ impl<N: Names> Manager<N> {
         self.deadlock.as_ref()
     }
 
-    /// The instances for the record.
+    /// Records of all instances.
     pub fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
         let exit = |i: usize| self.exits[i].map(|exit| exit.to_string());
         seen.iter().enumerate().map(|(i, seen)| InstanceRecord::of(seen, exit(i), &self.names)).collect()
     }
 
-    /// Writes into the record how the run stands.
+    /// Writes the present state of the run into its record.
     pub fn fill(&self, record: &mut RunRecord, seen: &[Observation]) {
         record.instances = self.records(seen);
         record.declared_ports.clone_from(&self.declared);
         record.deadlock = self.deadlock.iter().flat_map(|found| explain::records(found, &self.names)).collect();
     }
 
-    /// Writes into the record of a run that is done what is worth a second look, if all have told what they used: the
-    /// run's settings, of which it was `given` some by hand.
+    /// Writes remarks into the record of a successful run: messages that were not received, and settings that
+    /// were not used. Does nothing unless every endpoint has reported its usage. `settings` are those of the
+    /// run, and `given` names those that the user set for this run.
     pub fn remark(&self, record: &mut RunRecord, settings: &Settings, given: &[String]) {
         if record.state != RunState::Done || self.endpoints.iter().any(|one| !self.used.contains_key(one)) {
             return;
@@ -335,8 +345,8 @@ impl<N: Names> Manager<N> {
         record.unasked_settings = unasked(settings, given, &asked);
     }
 
-    /// Writes into the record how the run has ended, and why; gives the last line of the log. How an instance's
-    /// process ended may be known only now, so `outcome` may say more than what was reported.
+    /// Writes the outcome of the run into its record, and returns the last line of the log. `outcome` may say
+    /// more than an earlier report, because the end of a process may be known only now.
     pub fn conclude(
         &self,
         record: &mut RunRecord,

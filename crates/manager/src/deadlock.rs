@@ -1,21 +1,21 @@
-//! Finding out for certain that a run is deadlocked, from looks at its status pages; no I/O and no clock.
+//! Detection of deadlocks from observations of status pages; no I/O and no clock.
 //!
-//! One look proves little: the pages are read one after the other, and a message may lie in a ring, unnoticed. So
-//! those that seem to be stuck are asked to look once more, in a numbered round, and to note the round on their page
-//! if what they wait for has not come. If then every page shows the same wait as before the round and the round's
-//! number, all of them were in these waits during the whole round. Whoever waits sends nothing and reads nothing, so
-//! what each of them saw at its look was still true when the last of them had looked: nothing was under way, and
-//! nobody was left to send. A process that is slow, stopped or in a debugger does not answer, and nothing is
-//! concluded until it does. No time-out is involved.
+//! One observation proves little: pages are read one after the other, and a message may lie unnoticed in a
+//! ring. So the instances that seem stuck are asked, in a numbered round, to check their input once more, and
+//! to note the round on their page if nothing has come. If then every page shows the same wait as before the
+//! round, with the round's number, all of them were in these waits during the whole round. A waiting instance
+//! sends nothing and reads nothing. So the result of each instance's check was still true when the last of them
+//! checked: nothing was under way, and no instance was left to send. A process that is slow, stopped or in a
+//! debugger does not answer, and nothing is concluded until it does. No time-out is involved.
 //!
-//! A thread beside one that waits may drop views, and so give memory back, and end. Where views are held, it is seen first
-//! that no process that holds them has such a thread; only the round after that tells whether one has dropped them.
+//! A second thread of a waiting instance may drop views, which frees memory, and end. So if views are held, a
+//! deadlock is declared only after a round that began when no process with views had such a thread.
 //!
-//! Between domains messages and credit are also under way in carriers and on paths. So a knot through a conduit between
-//! domains is certain only after a second round. Each domain tells what its carrier does after it has asked its own in
-//! the round: when all carriers are quiet with the same counts after both, and as much has come as has gone, then nothing
-//! was under way anywhere at the moment at which the second round began. Whoever looked after that, and found nothing,
-//! will not find anything.
+//! Between domains, messages and credit are also under way in carriers and on paths. So a knot through a
+//! conduit between domains is certain only after a second round. In each round, a domain reports the state of
+//! its carrier after it has asked its own instances. Suppose that all carriers are quiet after both rounds,
+//! with the same counts, and that as much has arrived as was sent. Then nothing was under way anywhere when the
+//! second round began, and an instance that checked after that and found nothing will find nothing later.
 
 use crate::observation::{Observation, ObservedWait};
 use crate::waits::{knots, lasting_waits, stuck_waits, AwaitedResource, Knot, RankWait};
@@ -23,19 +23,20 @@ use ligament_agent::AwaitedEvent;
 use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
 
-/// So many looks after a remedy come soon.
+/// Number of checks at the shorter interval after an action.
 const URGENT_CHECK_COUNT: u32 = 10;
 
-/// What is to be done.
+/// An action that follows from a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DetectorAction {
-    /// Ask these to look once more, in this round.
+    /// Ask these ranks to check their input once more, in this round.
     Ask { round: u64, ranks: Vec<RankId> },
-    /// Give a channel a larger budget, bytes.
+    /// Enlarge the budget of a channel, bytes.
     Grow { channel: u32, from: u64, to: u64 },
     /// The run is deadlocked.
     Deadlock(Deadlock),
-    /// It is, unless a thread beside those that wait lets go of views and so gives memory back. Said once.
+    /// The run is deadlocked, unless another thread of a waiting instance drops views and so frees memory.
+    /// Reported once for each knot.
     Suspicion(Deadlock),
 }
 
@@ -43,25 +44,25 @@ pub enum DetectorAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deadlock {
     pub knot: Knot,
-    /// Others that wait, directly or not, for somebody in a knot and for nobody else.
+    /// Instances outside of knots that wait, directly or not, only for instances in a knot.
     pub behind: Vec<RankWait>,
-    /// Full conduits in it: channel, its budget, and the budget that the sender would need; bytes.
+    /// Full conduits in the knot: the channel, its budget, and the budget that the sender needs; bytes.
     pub full: Vec<(u32, u64, u64)>,
-    /// If somebody waits for memory: who holds views of messages, and bytes of these.
+    /// If an instance waits for memory: the ranks that hold views of messages, and their size in bytes.
     pub held: Vec<(RankId, u64)>,
 }
 
-/// What the carrier of a domain does, as its agent has told.
+/// The state of a domain's carrier, as its agent reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CarrierReport {
-    /// The last round in which the agent had asked its instances before it looked at the carrier.
+    /// The last round in which the agent had asked its instances before it read the carrier's state.
     pub round: u64,
-    /// Whether nothing is under way.
+    /// True if nothing is under way.
     pub quiet: bool,
-    /// Messages that went to other domains, and that came from there, ever.
+    /// Number of messages sent to other domains, and number received from them, since the run began.
     pub sent: u64,
     pub came: u64,
-    /// What was told to other domains of what was received there, and what they told; bytes, wrapping.
+    /// Credit sent to other domains, and credit received from them, since the run began; bytes, wrapping.
     pub told: u64,
     pub credited: u64,
 }
@@ -72,42 +73,47 @@ impl CarrierReport {
     }
 }
 
-/// That all carriers were quiet after a round.
+/// A round after which all carriers were quiet.
 #[derive(Debug)]
 struct QuietRound {
     round: u64,
-    /// What each carrier had counted.
+    /// The counts of each carrier.
     counts: Vec<[u64; 4]>,
-    /// In which wait each instance was; 0 for those that were not asked.
+    /// The wait (epoch) of each instance; 0 for those that were not asked.
     asked: Vec<u64>,
 }
 
-/// Watches one run.
+/// Detects deadlocks of one run.
+///
+/// The manager calls [`DeadlockDetector::check`] with fresh observations, soon again if
+/// [`DeadlockDetector::is_urgent`], and carries out the returned actions: it asks ranks, enlarges budgets, or
+/// ends the run. Their effects show in later observations.
 #[derive(Debug)]
 pub struct DeadlockDetector {
     /// The sending and the receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
     budgets: Vec<u64>,
-    /// The domain of each rank; none if there is one only.
+    /// The domain of each rank; empty if there is one domain.
     placement: Vec<DomainId>,
     quiet_round: Option<QuietRound>,
-    /// Budgets that were grown: the channel, and by how much in all.
+    /// The total growth of each enlarged budget, by channel.
     grown: HashMap<u32, u64>,
-    /// The epochs at the last look.
+    /// The epochs at the previous check.
     before: Vec<u64>,
     round: u64,
-    /// In which wait each was when the present round began; 0 for those that were not asked.
+    /// The wait (epoch) of each instance when the present round began; 0 for those that were not asked.
     asked: Vec<u64>,
-    /// Whether the present round began after it was seen that no other thread can drop views.
+    /// True if the present round began after an observation in which no other thread could drop views.
     alone: bool,
-    /// For how many more looks there may be news soon.
+    /// Number of further checks at the shorter interval.
     urgent_checks_left: u32,
-    /// The first of those in a knot that was suspected.
+    /// The first rank of the last suspected knot.
     suspected: Option<RankId>,
 }
 
 impl DeadlockDetector {
-    /// A run whose channels lead from rank to rank with these budgets, bytes.
+    /// A detector for a run. `channels` has the sending rank, the receiving rank and the budget in bytes of
+    /// each channel.
     pub fn new(channels: impl IntoIterator<Item = ((RankId, RankId), u64)>) -> DeadlockDetector {
         let (ends, budgets) = channels.into_iter().unzip();
         DeadlockDetector {
@@ -125,13 +131,13 @@ impl DeadlockDetector {
         }
     }
 
-    /// The run spreads over several domains, and this is the domain of each rank.
+    /// Announces that the run has several domains. `placement` has the domain of each rank.
     pub fn spread_over(&mut self, placement: Vec<DomainId>) {
         self.placement = placement;
     }
 
-    /// A look at all instances, and at the carriers of all domains, if there are several. `memory` is the limit in bytes
-    /// for every budget, and for what all of them grow by together.
+    /// Checks all instances, and the carriers of all domains if there are several. `memory` is the limit, in
+    /// bytes, of each budget and of the total growth of all budgets.
     pub fn check(
         &mut self,
         seen: &[Observation],
@@ -145,7 +151,7 @@ impl DeadlockDetector {
         remedies
     }
 
-    /// Whether the next look should come soon, because somebody was asked or given a larger budget.
+    /// True if the next check should follow soon, because ranks were asked or a budget was enlarged.
     pub fn is_urgent(&self) -> bool {
         self.urgent_checks_left > 0
     }
@@ -159,7 +165,8 @@ impl DeadlockDetector {
         ))
     }
 
-    /// Whether those that have looked once more in this round are stuck, and what follows from it.
+    /// Evaluates the present round: decides whether the instances that have checked again are stuck. `None` if
+    /// that is not certain.
     fn confirm_round(
         &mut self,
         seen: &[Observation],
@@ -197,12 +204,12 @@ impl DeadlockDetector {
                 }
             }
         }
-        // They will move; what they said about these waits is of no use any more.
+        // They will move, so their answers about these waits are obsolete.
         self.asked.clear();
         Some(remedies)
     }
 
-    /// Whether nobody outside of the instance's own domain can end this wait.
+    /// True if only instances of the same domain can end this wait.
     fn is_within_a_domain(&self, rank: usize, waits: &ObservedWait) -> bool {
         let domain = |rank: RankId| self.placement.get(rank.index());
         let own = domain(RankId::at(rank));
@@ -217,14 +224,14 @@ impl DeadlockDetector {
         }
     }
 
-    /// What was noted when all carriers were quiet after an earlier round, if they still are, and were all the while.
+    /// The earlier round after which all carriers were quiet, if they have been quiet ever since.
     fn quiet_since(&self, carriers: &[CarrierReport]) -> Option<&QuietRound> {
         let calm = self.quiet_round.as_ref().filter(|calm| calm.round < self.round)?;
         let same = calm.counts.iter().copied().eq(carriers.iter().map(CarrierReport::counts));
         (same && self.are_quiet(carriers)).then_some(calm)
     }
 
-    /// Whether after the present round every carrier was quiet, and as much had come as had gone.
+    /// True if every carrier was quiet after the present round, and as much had arrived as was sent.
     fn are_quiet(&self, carriers: &[CarrierReport]) -> bool {
         let total = |of: fn(&CarrierReport) -> u64| carriers.iter().map(of).fold(0, u64::wrapping_add);
         carriers.iter().all(|carrier| carrier.quiet && carrier.round >= self.round)
@@ -232,7 +239,7 @@ impl DeadlockDetector {
             && total(|carrier| carrier.told) == total(|carrier| carrier.credited)
     }
 
-    /// All carriers are quiet; if they are so after another round, nothing is under way.
+    /// All carriers are quiet. If they are still quiet after another round, nothing is under way.
     fn ask_again(&mut self, carriers: &[CarrierReport]) -> Option<Vec<DetectorAction>> {
         if !self.are_quiet(carriers) {
             return None;
@@ -242,7 +249,7 @@ impl DeadlockDetector {
         Some(vec![self.ask_the_same()])
     }
 
-    /// Begins another round among those that were asked.
+    /// Begins another round with the same ranks.
     fn ask_the_same(&mut self) -> DetectorAction {
         self.round += 1;
         let asked = RankId::first(self.asked.len()).zip(&self.asked).filter(|(_, &wait)| wait != 0);
@@ -295,9 +302,9 @@ impl DeadlockDetector {
         Some(DetectorAction::Grow { channel, from, to })
     }
 
-    /// Begins a round if some seem to be stuck that were not asked yet in the waits in which they are.
+    /// Begins a round if instances seem stuck that were not asked in their present waits.
     fn begin_round(&mut self, seen: &[Observation]) -> Vec<DetectorAction> {
-        // Who has moved since the last look is not worth asking.
+        // An instance that has moved since the previous check need not be asked.
         let rests = |i: usize| self.before.get(i) == Some(&seen[i].epoch);
         let ranks: Vec<RankId> = self.stuck(seen, rests, false).iter().map(|wait| wait.rank).collect();
         let was_asked = |one: &RankId| self.asked.get(one.index()) == Some(&seen[one.index()].epoch);
@@ -314,7 +321,7 @@ impl DeadlockDetector {
     }
 }
 
-/// Whether somebody waits for memory, and somebody holds views of messages.
+/// True if an instance waits for memory while another holds views of messages.
 fn rests_on_views(stuck: &[RankWait], seen: &[Observation]) -> bool {
     stuck.iter().any(|wait| wait.resource == AwaitedResource::Memory)
         && seen.iter().any(|one| one.waits.as_ref().is_some_and(|waits| waits.holds))

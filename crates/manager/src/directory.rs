@@ -1,4 +1,4 @@
-//! The run directory: everything that a run does is in it. Its layout is described in
+//! The run directory, which holds all files of a run. Its layout is described in
 //! `docs/reference/run-directory.md`.
 
 use crate::clock::UtcTime;
@@ -10,55 +10,56 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where runs are made unless the user says otherwise, beside the place from which the command is called.
+/// The directory of runs, below the working directory of the command, unless the user chooses another.
 const RUNS_DIRECTORY: &str = "runs";
 const LATEST_LINK: &str = "latest";
-/// In a run directory that was made for a run which has not begun.
+/// Marks a run directory that was made for a run which has not begun.
 const PREPARED_FILE: &str = ".prepared";
-/// Below a run directory, the directories of instances.
+/// The directories of instances, below the run directory.
 const INSTANCES_DIRECTORY: &str = "instances";
-/// How many names are given of what is in the way.
+/// Number of names that are listed of files in the way.
 const MAX_NAMED_FILES: usize = 3;
-/// In a run directory: the job that the run was submitted as.
+/// The submitted job of the run, in the run directory.
 pub const JOB_FILE: &str = "job.json";
-/// Room that is set aside for a run's record, bytes: for the run, and for each instance.
+/// Disk space that is reserved for a run's record: for the run, and for each instance.
 const RECORD_RESERVE_BYTES: u64 = 16 << 10;
 const INSTANCE_RESERVE_BYTES: u64 = 1 << 10;
-/// Where the processes of light programs have their directories.
+/// The directories of light programs' processes.
 const LIGHT_DIRECTORY: &str = "light";
-/// In them: the names of the instances, one a line.
+/// In each of them: the names of its instances, one per line.
 const INSTANCE_NAMES_FILE: &str = "instances";
 
-/// Where the process with this directory works.
+/// The working directory of the process with this home.
 pub fn workdir_in(home: &Path) -> PathBuf {
     home.join("workdir")
 }
 
-/// What it prints.
+/// The file with the output of the process with this home.
 pub fn output_in(home: &Path) -> PathBuf {
     home.join("output.log")
 }
 
-/// What one of several processes with this directory prints, which are the ranks of an instance.
+/// The file with the output of one rank, if the ranks of an instance are processes with this home.
 pub fn output_of_rank(home: &Path, place: u32) -> PathBuf {
     home.join(format!("output.{place}.log"))
 }
 
-/// A run's directory.
+/// The directory of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory {
     path: PathBuf,
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run: `wanted`, which must be empty or not be there, or have been prepared for this;
-    /// or a new one of the model's name and the time under `runs`.
+    /// Makes the directory of a new run. `wanted` must be empty, or missing, or prepared for this run. Without
+    /// it, a new directory below `runs` is named after the model and the time.
     ///
     /// # Errors
-    /// It holds something, or what the system says; with the path.
+    /// The directory is in use, or the system refuses; with the path.
     pub fn create(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<RunDirectory, Fault> {
         let (run, prepared) = RunDirectory::claim(wanted, model, now)?;
-        // Of two runs that find the same empty directory, one gets it. One that was prepared may hold this already.
+        // Of two runs that find the same empty directory, only one can make this. A prepared directory may have
+        // it already.
         match fs::create_dir(run.path.join(INSTANCES_DIRECTORY)) {
             Ok(()) => Ok(run),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && prepared => Ok(run),
@@ -67,8 +68,8 @@ impl RunDirectory {
         }
     }
 
-    /// As `create`, for a run that another process begins: that one finds the directory made for it, with what is put
-    /// there meanwhile.
+    /// As `create`, for a run that another process begins. That process finds the directory prepared, with the
+    /// files that are put there meanwhile.
     ///
     /// # Errors
     /// As `create`.
@@ -78,19 +79,20 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// A run that was to have this directory has not begun, and has written nothing of its own: the next one may have it.
-    /// `is_new` if nobody has chosen it, so that it goes if it is empty.
+    /// Gives the directory back: its run has not begun and has written no files of its own, so the next run may
+    /// use it. If `is_new`, nobody has chosen the directory, and it is removed if it is empty.
     pub fn withdraw(&self, is_new: bool) {
         let _ = fs::remove_dir(self.path.join(INSTANCES_DIRECTORY));
         if fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some()) {
-            // It was prepared, and has what came with that.
+            // The directory was prepared, and keeps the files that came with that.
             let _ = self.write(PREPARED_FILE, "");
         } else if is_new {
             let _ = fs::remove_dir(&self.path);
         }
     }
 
-    /// Makes sure that the directory is there and nobody else's. Also says whether it was prepared for a run.
+    /// Makes sure that the directory exists and belongs to this run. Also returns whether it was prepared for
+    /// this run.
     fn claim(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<(RunDirectory, bool), Fault> {
         let path = match wanted {
             Some(path) => {
@@ -106,10 +108,10 @@ impl RunDirectory {
         if run.record().symlink_metadata().is_ok() {
             return Err(run.in_use());
         }
-        // What a run writes first is nobody's: such a directory was not prepared by us.
+        // A run writes these files first, so a directory that has them is not one that was merely prepared.
         let taken =
             ["model.ymmsl", "settings.yaml"].iter().any(|name| run.path.join(name).symlink_metadata().is_ok());
-        // Only one can remove it, and it is the one that the directory was prepared for.
+        // Only one process can remove the file: the one that the directory was prepared for.
         if !taken && fs::remove_file(run.path.join(PREPARED_FILE)).is_ok() {
             return Ok((run, true));
         }
@@ -126,8 +128,8 @@ impl RunDirectory {
         names.truncate(MAX_NAMED_FILES);
         Err(fault!(
             DIRECTORY_NOT_EMPTY,
-            "the run directory {} holds what is no run's ({}{more}), and a run would write its own files over it; choose \
-             a directory that is new or empty",
+            "the run directory {} holds what is no run's ({}{more}), and a run would write its own files over \
+            it; choose a directory that is new or empty",
             run.path.display(),
             names.join(", "),
         ))
@@ -141,17 +143,17 @@ impl RunDirectory {
         )
     }
 
-    /// A run that exists.
+    /// The directory of an existing run.
     pub fn open(path: impl Into<PathBuf>) -> RunDirectory {
         RunDirectory { path: path.into() }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its last part, which is the run's name.
+    /// The last part of the path, which is the run's name.
     pub fn name(&self) -> String {
         self.path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
     }
@@ -161,7 +163,7 @@ impl RunDirectory {
         self.path.join("run.json")
     }
 
-    /// The token by which clients show that they may talk to the run.
+    /// The file with the token by which clients identify themselves.
     pub fn token(&self) -> PathBuf {
         self.path.join("token")
     }
@@ -176,17 +178,17 @@ impl RunDirectory {
         self.path.join("journal.jsonl")
     }
 
-    /// How the run stands, while somebody watches.
+    /// The file with the state of the run, while a viewer watches.
     pub fn status(&self) -> PathBuf {
         self.path.join("status.json")
     }
 
-    /// The file that somebody writes to who watches the run.
+    /// The file that a viewer touches while it watches the run.
     pub fn watched(&self) -> PathBuf {
         self.path.join(".watched")
     }
 
-    /// What a run prints that has no terminal, or none any more.
+    /// The file with the output of a run that has no terminal.
     pub fn printed(&self) -> PathBuf {
         self.path.join("terminal.log")
     }
@@ -206,7 +208,7 @@ impl RunDirectory {
         self.path.join(LIGHT_DIRECTORY).join(program)
     }
 
-    /// The directory of the process that runs an instance, or a rank of one: the instance's own, or that of its light
+    /// The directory of the process that runs an instance, or a rank of one: its own, or that of its light
     /// program.
     pub fn home(&self, instance: &str) -> PathBuf {
         let own = self.instance(rank_parts(instance).0);
@@ -221,12 +223,13 @@ impl RunDirectory {
         programs.map(|entry| entry.path()).find(runs_it).unwrap_or(own)
     }
 
-    /// Where an instance runs.
+    /// The working directory of an instance.
     pub fn workdir(&self, instance: &str) -> PathBuf {
         workdir_in(&self.home(instance))
     }
 
-    /// What an instance prints, or a rank of one. Of ranks that one command starts, all print to one file.
+    /// The file with the output of an instance, or of a rank of one. Ranks that one command starts share a
+    /// file.
     pub fn output(&self, instance: &str) -> PathBuf {
         let home = self.home(instance);
         match rank_parts(instance).1.filter(|_| !output_in(&home).exists()) {
@@ -235,21 +238,20 @@ impl RunDirectory {
         }
     }
 
-    /// Makes the directories of an instance that has a process of its own; its home comes back.
+    /// Makes the directories of an instance with a process of its own. Returns its home.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn make_instance(&self, name: &str) -> Result<PathBuf, Fault> {
         let home = self.instance(name);
         make(&workdir_in(&home))?;
         Ok(home)
     }
 
-    /// Makes the directories of the process of a light program, and notes which instances it runs; its home comes
-    /// back.
+    /// Makes the directories of a light program's process, and notes its instances. Returns its home.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn make_light(&self, program: &str, instances: &[&str]) -> Result<PathBuf, Fault> {
         let home = self.light(program);
         make(&workdir_in(&home))?;
@@ -258,18 +260,18 @@ impl RunDirectory {
         Ok(home)
     }
 
-    /// Writes a file in one step.
+    /// Writes a file atomically.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn write(&self, name: &str, text: &str) -> Result<(), Fault> {
         write_whole(&self.path.join(name), text.as_bytes(), 0o666)
     }
 
-    /// Lets the user's group read what is there.
+    /// Lets the user's group read the directory.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn share_with_group(&self) -> Result<(), Fault> {
         for path in [&self.path, &self.path.join("instances")] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o750)).map_err(|error| {
@@ -279,7 +281,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Removes what the begin of a run has written, and the directory, if nothing else is in it.
+    /// Removes the files that a beginning run has written, and then the directory if it is empty.
     pub fn remove_begun(&self) {
         for path in ["model.ymmsl", "settings.yaml"].map(|name| self.path.join(name)).iter().chain([
             &self.log(),
@@ -292,8 +294,8 @@ impl RunDirectory {
         let _ = fs::remove_dir(&self.path);
     }
 
-    /// Sets room aside for the record of a run of so many instances, so that it can be written at the run's end though
-    /// the disk is full then. That there is no room now is no reason not to run.
+    /// Reserves disk space for the record of a run with this number of instances, so that it can be written
+    /// even if the disk is full at the end. The run goes on if there is no space now.
     pub fn reserve(&self, instances: usize) {
         let bytes = RECORD_RESERVE_BYTES + INSTANCE_RESERVE_BYTES * instances as u64;
         let set_aside = || -> io::Result<()> {
@@ -310,7 +312,7 @@ impl RunDirectory {
         }
     }
 
-    /// What was set aside is not needed any more.
+    /// Releases the reserved disk space.
     pub fn give_reserve_back(&self) {
         let _ = fs::remove_file(self.reserved());
     }
@@ -319,10 +321,10 @@ impl RunDirectory {
         self.path.join(".reserved")
     }
 
-    /// Writes the record of the run in one step; where the disk is full, into the room that was set aside for it.
+    /// Writes the record of the run atomically, or into the reserved space if the disk is full.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn write_record(&self, text: &str) -> Result<(), Fault> {
         let is_first = !self.record().exists();
         let written = self.write_or_rescue(text);
@@ -347,19 +349,19 @@ impl RunDirectory {
         })
     }
 
-    /// The file that ends a run that still waits for its domains, and that nobody can ask yet.
+    /// The file that ends a run which still waits for its domains, when no agent can be asked yet.
     pub fn stop(&self) -> PathBuf {
         self.path.join(".stop")
     }
 
-    /// Removes what there is for those who watch a run, and the token: the run is over.
+    /// Removes the token, and the files for viewers of the run: the run is over.
     pub fn dismiss_clients(&self) {
         for path in [self.token(), self.watched(), self.status(), self.stop()] {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Removes what process `pid` was about to write when it ended.
+    /// Removes files that process `pid` had not finished writing when it ended.
     pub fn remove_unfinished(&self, pid: u32) {
         let ending = unfinished(pid);
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
@@ -369,15 +371,15 @@ impl RunDirectory {
         }
     }
 
-    /// Writes the token, for its owner's eyes only.
+    /// Writes the token, readable only by its owner.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn write_token(&self, token: &str) -> Result<(), Fault> {
         write_whole(&self.token(), token.as_bytes(), 0o600)
     }
 
-    /// The last lines that an instance printed, as they are shown.
+    /// The last lines of an instance's output, made fit to show.
     pub fn last_lines(&self, instance: &str, count: usize) -> Vec<String> {
         const MAX_TAIL_BYTES: u64 = 64 << 10;
         let read = || -> io::Result<Vec<u8>> {
@@ -392,8 +394,8 @@ impl RunDirectory {
         terminal_text::last_lines(&read().unwrap_or_default(), count)
     }
 
-    /// Points `latest` at this run, which is there now; that it cannot is no reason not to run. What somebody else has
-    /// called `latest` stays.
+    /// Points the link `latest` at this run. A failure does not matter for the run. If `latest` is a file of
+    /// the user's own, it stays.
     pub fn link_latest(&self) {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return;
@@ -409,7 +411,8 @@ impl RunDirectory {
     }
 }
 
-/// Whether this is a link that a run has made: to a run beside it, or under `runs` to one that has been removed.
+/// True if this is a link that a run has made: it leads to a run beside it, or under `runs` to one that has
+/// been removed.
 fn is_our_link(latest: &Path) -> bool {
     let (Ok(target), Some(parent)) = (fs::read_link(latest), latest.parent()) else { return false };
     let mut parts = target.components();
@@ -434,14 +437,15 @@ fn cannot_be_made(path: &Path, error: &io::Error) -> Fault {
     fault!(RUN_DIRECTORY_UNWRITABLE, "the directory {} cannot be made: {error}", path.display())
 }
 
-/// Makes directories for their owner's eyes only.
+/// A builder of directories that only their owner can enter.
 fn own() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// A directory for its owner's eyes only, and those above it that are missing. One that is there stays as it is.
+/// Makes a directory that only its owner can enter, with the missing ones above it. An existing directory stays
+/// as it is.
 fn make_own(path: &Path) -> Result<(), Fault> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         make(parent)?;
@@ -454,7 +458,7 @@ fn make_own(path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// A directory that did not exist before: two runs within one second get different ones.
+/// Makes a new directory. Two runs within one second get different ones.
 fn new_under(runs: &Path, model: &str, now: UtcTime) -> Result<PathBuf, Fault> {
     make(runs)?;
     let stem = format!("{model}-{}", now.compact());
@@ -470,21 +474,21 @@ fn new_under(runs: &Path, model: &str, now: UtcTime) -> Result<PathBuf, Fault> {
     unreachable!("one of all numbers is free")
 }
 
-/// The end of the name of a file that this process has not finished writing.
+/// The suffix of a file that this process has not finished writing.
 fn unfinished(pid: u32) -> String {
     format!(".new-{pid}")
 }
 
-/// Writes a file so that others see the old or the new one, and nothing between.
+/// Writes a file atomically: others see the old or the new one.
 ///
 /// # Errors
-/// What the system says, with the path.
+/// The system's message, with the path.
 pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(unfinished(std::process::id()));
     let new = path.with_file_name(name);
     let write = || -> io::Result<()> {
-        // A new one: a link of this name is not followed.
+        // The file must be a new one, so that a link of this name is not followed.
         let _ = fs::remove_file(&new);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
         file.write_all(bytes)?;
@@ -496,7 +500,7 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     })
 }
 
-/// What lies in a directory of runs, by name.
+/// All runs in a directory of runs, by name.
 pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
@@ -509,7 +513,7 @@ pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
         .collect()
 }
 
-/// The names of a run's instances, those of light programs included.
+/// The names of a run's instances, including those of light programs.
 pub fn instances_of(run: &RunDirectory) -> Vec<String> {
     let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
     let own = entries(run.path.join("instances")).map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -518,7 +522,7 @@ pub fn instances_of(run: &RunDirectory) -> Vec<String> {
         names.lines().map(str::to_owned).collect::<Vec<_>>()
     });
     let mut names: Vec<String> = own.chain(light).collect();
-    // By their numbers, as people count: micro[2] before micro[10].
+    // In the order of their indices: micro[2] before micro[10].
     names.sort_by_cached_key(|name| {
         let stem = name.split('[').next().unwrap_or_default().to_owned();
         let numbers = name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok());
@@ -527,7 +531,7 @@ pub fn instances_of(run: &RunDirectory) -> Vec<String> {
     names
 }
 
-/// What to say of an instance that a run does not have: which was meant, or which it has.
+/// The error for an instance that a run does not have, with the nearest name, or the names that exist.
 pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
     const MAX_NAMED_INSTANCES: usize = 8;
     let names = instances_of(run);
@@ -546,7 +550,8 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
             ),
             None if names.is_empty() => fault!(
                 RUN_HAS_NO_INSTANCE,
-                "{} has no instance yet, so no \"{wanted}\": they are there when all machines of the run have joined",
+                "{} has no instance yet, so no \"{wanted}\": they are there when all machines of the run have \
+                joined",
                 run.name()
             ),
             None => {
@@ -573,15 +578,15 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
     }
 }
 
-/// Finds a run by what a user calls it: a path, a name under `runs`, or `latest`.
+/// Finds a run by the user's name for it: a path, a name under `runs`, or `latest`.
 ///
 /// # Errors
-/// There is none, with what was looked for and what there is.
+/// There is none; with the places that were searched and the runs that exist.
 pub fn find_run(wanted: &str) -> Result<RunDirectory, Fault> {
     let places = [PathBuf::from(wanted), Path::new(RUNS_DIRECTORY).join(wanted)];
     let places: &[PathBuf] = if wanted == LATEST_LINK { &places[1..] } else { &places };
     for place in places {
-        // One that was submitted may wait in its queue, and has no record yet.
+        // A submitted run may wait in its queue, without a record.
         if place.join("run.json").exists() || place.join(JOB_FILE).exists() {
             let path = place
                 .canonicalize()
@@ -699,7 +704,7 @@ mod tests {
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("run"), "the next one has not begun");
         next.write_record("{}").unwrap();
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("next"));
-        // Of runs that were removed the link stays, and is replaced where only runs are.
+        // The link to a removed run stays. It is replaced only in a directory of runs.
         let runs = place.join("runs");
         let run = RunDirectory::create(Some(&runs.join("b")), "m", UtcTime(0)).unwrap();
         symlink("a", runs.join("latest")).unwrap();
@@ -717,7 +722,7 @@ mod tests {
         assert_eq!([mode(&wanted), mode(&path)], [0o700; 2]);
         run.share_with_group().unwrap();
         assert_eq!(mode(&wanted), 0o750);
-        // One that the user has made is as they have made it.
+        // A directory that the user has made keeps its permissions.
         let made = above.join("made");
         fs::create_dir(&made).unwrap();
         fs::set_permissions(&made, fs::Permissions::from_mode(0o755)).unwrap();

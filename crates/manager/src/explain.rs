@@ -1,4 +1,5 @@
-//! A deadlock in words: who waits for which port of whom, since when, and what to do.
+//! The description of a deadlock: which instance waits for which port of which other instance, since when, and
+//! advice.
 
 use crate::core::MessageMemory;
 use crate::deadlock::Deadlock;
@@ -11,12 +12,12 @@ use ligament_catalogue::{fault, said, Fault};
 use ligament_model::{Filter, FilterEnd};
 use ligament_wire::RankId;
 
-/// Waits that are named; the others are in the record.
+/// Limit of the waits that are named. All of them are in the record.
 const MAX_NAMED_WAITS: usize = 8;
-/// Ports of one wait that are named.
+/// Limit of the ports of one wait that are named.
 const MAX_NAMED_PORTS: usize = 4;
 
-/// Each way of a wait: own port, and port at the other end.
+/// For each edge of a wait, the instance's own port and the port at the other end.
 fn ports(wait: &RankWait, names: &impl Names) -> Vec<(String, String)> {
     let one = |channel: u32| {
         let ((_, from), (_, to)) = names.ends(channel)?;
@@ -47,18 +48,18 @@ fn sentence(wait: &RankWait, names: &impl Names) -> String {
     }
 }
 
-/// What is said when only another thread of an instance could still help.
+/// The warning for a deadlock that only another thread of an instance could still resolve.
 pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     said!(
         WAITING_FOR_MEMORY,
-        "these wait for each other: {}. Unless another thread of one of them drops views, nothing will happen any \
-         more; {}",
+        "these wait for each other: {}. Unless another thread of one of them drops views, nothing will happen \
+        any more; {}",
         describe_deadlock(deadlock, names),
         advice(deadlock, memory, names)
     )
 }
 
-/// The reason with which the run ends. `channels` is what has passed each channel.
+/// The reason for which the run ends. `channels` has the counts of each channel.
 pub(crate) fn reason(
     deadlock: &Deadlock,
     memory: MessageMemory,
@@ -77,22 +78,22 @@ pub(crate) fn reason(
     let held: Vec<String> = held.into_iter().map(|held| held.text).collect();
     fault!(
         DEADLOCK,
-        "deadlock: {}. Filters hold messages back: {}. Take the filter \"{filter}\" out of the conduit {conduit}, or \
-         shorten it, or let the sender go on without an answer to each message",
+        "deadlock: {}. Filters hold messages back: {}. Take the filter \"{filter}\" out of the conduit \
+        {conduit}, or shorten it, or let the sender go on without an answer to each message",
         describe_deadlock(deadlock, names),
         held.join("; ")
     )
 }
 
-/// A filter that holds back messages for which somebody waits.
+/// A filter that holds back messages for which an instance waits.
 struct WithholdingFilter {
-    /// As the model has it, `chunk: 10`.
+    /// The filter in the form of the model, `chunk: 10`.
     filter: String,
     conduit: String,
     text: String,
 }
 
-/// The filters that hold back messages for which somebody in a deadlock waits.
+/// The filters that hold back messages for which an instance in the deadlock waits.
 fn held_back(deadlock: &Deadlock, channels: &[ChannelView], names: &impl Names) -> Vec<WithholdingFilter> {
     let lack = deadlock.knot.waits.iter().filter(|wait| wait.resource == AwaitedResource::Message);
     let waited = lack.flat_map(|wait| wait.edges.iter().filter_map(|way| way.channel));
@@ -111,7 +112,8 @@ fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option
     let ((_, from), (_, to)) = names.ends(channel)?;
     let conduit = format!("{from} -> {to}");
     let written = filter.written();
-    // Of what is held at the sender nobody counts messages; at the receiver, those that have come to it.
+    // Messages that a filter holds at the sender are not counted. At the receiver, those that have arrived
+    // there are.
     if place < Filter::at_sender(filters) {
         let text = format!("\"{written}\" ({}) on {conduit}", FilterEnd::Sender.name());
         return Some(WithholdingFilter { filter: written, conduit, text });
@@ -160,8 +162,8 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     let members = &deadlock.knot.waits;
     if members.iter().any(|wait| wait.resource == AwaitedResource::Memory) {
         return format!(
-            "messages take {} of the {} that they may: raise \"memory:\" under \"ligament:\" in the model, free views \
-             earlier, or receive in the order in which is sent",
+            "messages take {} of the {} that they may: raise \"memory:\" under \"ligament:\" in the model, \
+            free views earlier, or receive in the order in which is sent",
             format_bytes(memory.used as f64),
             format_bytes(memory.limit as f64)
         );
@@ -169,9 +171,9 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     if let Some(&(channel, budget, needs)) = deadlock.full.iter().min_by_key(|&&(_, _, needs)| needs) {
         let port = names.ends(channel).map(|(from, _)| from.1).unwrap_or_default();
         return format!(
-            "what is sent at {port} would need a budget of {}, which has {} and cannot be given more: the memory for \
-             messages is {}. Receive in the order in which is sent, or raise \"memory:\" under \"ligament:\" in the \
-             model",
+            "what is sent at {port} would need a budget of {}, which has {} and cannot be given more: the \
+            memory for messages is {}. Receive in the order in which is sent, or raise \"memory:\" under \
+            \"ligament:\" in the model",
             format_bytes(needs as f64),
             format_bytes(budget as f64),
             format_bytes(memory.limit as f64)
@@ -180,7 +182,7 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     if let [only] = &members[..] {
         return format!("{} has to send before it receives from itself", names.rank(only.rank));
     }
-    // Whoever sends what another one waits for, and at which of its own ports it waits itself.
+    // The instance that should send a message for which another waits, and its own port at which it waits.
     let first = members.iter().find_map(|wait| {
         let [(_, port)] = &ports(wait, names)[..] else { return None };
         let sender = wait.edges.first()?.on;
@@ -191,14 +193,15 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     });
     match first {
         Some((who, port, at)) => format!(
-            "one of them has to send before it receives: for example {who} at {port}, before it waits at {at}. If the \
-             first messages went well, one loop goes on for longer than the other, or waits for more than is sent"
+            "one of them has to send before it receives: for example {who} at {port}, before it waits at \
+            {at}. If the first messages went well, one loop goes on for longer than the other, or waits for \
+            more than is sent"
         ),
         None => "one of them has to send before it receives".to_owned(),
     }
 }
 
-/// The waits for the record: those in the knot first.
+/// The waits for the record, those in the knot first.
 pub(crate) fn records(deadlock: &Deadlock, names: &impl Names) -> Vec<WaitRecord> {
     let record = |wait: &RankWait| {
         let (at, mut waits_for): (Vec<String>, Vec<String>) = ports(wait, names).into_iter().unzip();

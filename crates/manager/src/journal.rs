@@ -1,5 +1,5 @@
-//! The run's journal: everything that its manager learnt and decided, and that it was told from outside, one JSON object
-//! a line. Its form is described in `docs/reference/journal.md`.
+//! The run's journal: everything that its manager has learnt and decided, and every request from outside; one
+//! JSON object per line. The format is described in `docs/reference/journal.md`.
 
 use crate::clock::UtcTime;
 use crate::line_file::LineFile;
@@ -12,20 +12,20 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The version of the journal's form.
+/// The version of the journal's format.
 pub const JOURNAL_VERSION: u32 = 1;
-/// How large a journal may get, bytes; then it is put aside and begins anew. So no more than twice this is kept.
+/// Maximum size of a journal. It is then renamed, and a new one begins, so at most twice this is kept.
 const MAX_JOURNAL_BYTES: u64 = 16 << 20;
-/// In this much of its end its last entry is looked for, bytes.
+/// Size of the part at the journal's end in which its last entry is searched.
 const MAX_TAIL_BYTES: u64 = 64 << 10;
-/// Names that are given when an entry is put into words.
+/// Limit of the names that an entry's description lists.
 const MAX_NAMED_ITEMS: usize = 4;
 
-/// What happened.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum JournalEvent {
-    /// The run begins: the first entry of every journal, also of one that begins anew.
+    /// The run begins. This is the first entry of every journal, also of one that replaces a full one.
     Begun {
         version: u32,
         ligament: String,
@@ -38,11 +38,11 @@ pub enum JournalEvent {
         directory: String,
         started: String,
     },
-    /// The agents of so many other domains are waited for, here.
+    /// The run waits at these addresses for the agents of this number of other domains.
     Awaits { domains: usize, addresses: Vec<String> },
-    /// One has come.
+    /// A domain has joined.
     Joined { domain: u32, name: String, host: String, cores: u32, pid: u32 },
-    /// These instances are to run in this domain.
+    /// These instances will run in this domain.
     Placed { domain: u32, name: String, instances: Vec<String> },
     /// Instances can register, and clients can ask.
     Up,
@@ -50,37 +50,37 @@ pub enum JournalEvent {
     Started { instance: String, pid: u32 },
     /// An instance takes part.
     Registered { instance: String, pid: u32, language: String },
-    /// The process of an instance has ended: how, in words.
+    /// The process of an instance has ended; `exit` describes how.
     Ended { instance: String, exit: String, clean: bool },
-    /// A conduit may hold so many bytes from now on; `port` is its sending end.
+    /// The budget of a conduit grows to this number of bytes; `port` is its sending end.
     BudgetGrown { port: String, bytes: u64 },
-    /// Instances wait for each other for good.
+    /// The run is deadlocked.
     Deadlock { reason: String },
-    /// The log got a warning, or worse; `who` is an instance, `run` or `agent`.
+    /// The log has a warning, or worse; `who` is an instance, `run` or `agent`.
     Warning { who: String, text: String },
-    /// Somebody wants something: `stop` and `join` by a client, or a signal, such as `SIGINT`.
+    /// A request from outside: `stop` or `join` of a client, or a signal, such as `SIGINT`.
     Order {
         order: String,
         #[serde(skip_serializing_if = "Option::is_none", default)]
         instance: Option<String>,
     },
-    /// Something is to happen at a model time: it was asked for, agreed on, refused, or is in force.
+    /// A change at a model time was asked for, agreed on, refused, or is in force.
     Steering(SteeringRecord),
-    /// The terminal went away, and the run goes on.
+    /// The terminal has gone, and the run goes on.
     TerminalGone,
-    /// The run is to end: so, and why if it has failed.
+    /// The run begins to end, with this state, and the reason if it has failed.
     Ending { state: RunState, reason: Option<String> },
-    /// The run is over and its record is written; how long it took, s.
+    /// The run is over and its record is written. `duration` is in seconds.
     Over { state: RunState, reason: Option<String>, duration: f64 },
-    /// The manager is gone, and its guard says so.
+    /// The manager is gone, as its guard reports.
     ManagerLost { reason: String },
-    /// Something that a later version knows.
+    /// An event of a later version.
     #[serde(other)]
     Unknown,
 }
 
 impl JournalEvent {
-    /// It as a sentence, without a full stop.
+    /// A description of the event, as a sentence without its full stop.
     pub fn describe(&self) -> String {
         match self {
             JournalEvent::Begun { model, instances, host, .. } => {
@@ -131,16 +131,16 @@ impl JournalEvent {
 /// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// When, RFC 3339, UTC.
+    /// Time, RFC 3339, UTC.
     pub at: String,
-    /// And since the run began, s, whatever becomes of the clock.
+    /// Time since the run began, s. Changes of the clock do not affect it.
     pub after: f64,
     #[serde(flatten)]
     pub event: JournalEvent,
 }
 
 impl JournalEntry {
-    /// The entry in a line, if it is one, and whole.
+    /// Parses a line. `None` if it is no complete entry.
     pub fn of_line(line: &str) -> Option<JournalEntry> {
         serde_json::from_str(line).ok()
     }
@@ -157,7 +157,7 @@ impl Journal {
     /// Opens the journal of a run that began at this moment.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn open(path: &Path, began: Instant) -> Result<Journal, Fault> {
         Journal::with_limit(path, began, MAX_JOURNAL_BYTES)
     }
@@ -185,13 +185,13 @@ impl Journal {
         serde_json::to_string(&entry).unwrap_or_default() + "\n"
     }
 
-    /// Where the journal before the present one is.
+    /// The path of the previous, renamed journal.
     pub fn earlier(path: &Path) -> PathBuf {
         LineFile::earlier(path)
     }
 
-    /// The last entries of a journal, the oldest first, as far as they stand in its last pages. What is not whole is
-    /// left out.
+    /// The last entries of a journal, the oldest first: those in its last pages. Incomplete entries are left
+    /// out.
     pub fn last(path: &Path) -> Vec<JournalEntry> {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(path)?;

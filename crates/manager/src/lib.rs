@@ -1,5 +1,6 @@
-//! The manager: one per run. What is known of each instance, who waits for whom, the run's directory, its log, its
-//! journal, record and summary. It starts nothing and talks to nobody: it is told what happens. `core` is its logic.
+//! The manager: one per run. It knows the state of each instance and finds deadlocks; it owns the run's
+//! directory, log, journal, record and summary. It starts no processes and opens no connections: its host
+//! reports all events. `core` is its logic.
 
 mod clock;
 mod conduits;

@@ -1,26 +1,28 @@
-//! A file to which whole lines are added, each by one write, so that whoever reads it meanwhile, or after a kill of who
-//! writes it, has at most its last line by half. When it is too large it is put aside, and begins anew.
+//! A file to which whole lines are appended, each by one write. So a reader, also one after a kill of the
+//! writer, finds at most the last line incomplete. When the file is too large, it is renamed and a new one
+//! begins.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// The file.
+/// A file of lines.
 #[derive(Debug)]
 pub(crate) struct LineFile {
     file: File,
     path: PathBuf,
     written: u64,
-    /// When it is larger than this, bytes, it begins anew.
+    /// Size, in bytes, from which on a new file begins.
     limit: u64,
-    /// A line with which it begins, then too.
+    /// The first line of every new file.
     head: Option<String>,
-    /// Whether its last line is not whole.
+    /// True if the last line is incomplete.
     torn: bool,
 }
 
 impl LineFile {
-    /// Opens the file, or makes it. A line that somebody before could not finish is ended, so that it spoils no other.
+    /// Opens the file, or makes it. An incomplete last line of an earlier writer is ended, so that it spoils no
+    /// other.
     pub fn open(path: &Path, limit: u64) -> io::Result<LineFile> {
         let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
         let written = file.metadata()?.len();
@@ -33,20 +35,21 @@ impl LineFile {
         Ok(LineFile { file, path: path.to_path_buf(), written, limit, head: None, torn })
     }
 
-    /// Where the file before the present one is: `manager.log.1` for `manager.log`.
+    /// The path of the previous, renamed file: `manager.log.1` for `manager.log`.
     pub fn earlier(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(".1");
         name.into()
     }
 
-    /// Adds the line with which it begins, now and whenever it begins anew.
+    /// Adds this line now, and at the beginning of every new file.
     pub fn begin_with(&mut self, line: String) {
         self.write(&line);
         self.head = Some(line);
     }
 
-    /// Adds a line, which ends with a newline. A full disk must not end a run: what cannot be written is lost.
+    /// Adds a line, which ends with a newline. A full disk must not end a run, so a line that cannot be written
+    /// is lost.
     pub fn add(&mut self, line: &str) {
         if self.written > self.limit && std::fs::rename(&self.path, LineFile::earlier(&self.path)).is_ok() {
             if let Ok(file) = OpenOptions::new().create(true).append(true).read(true).open(&self.path) {

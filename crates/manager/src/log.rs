@@ -1,4 +1,4 @@
-//! The run's log: one line for each thing that happened, with time, level, instance and text.
+//! The run's log: one line per event, with time, level, instance and text.
 
 use crate::clock::UtcTime;
 use crate::line_file::LineFile;
@@ -6,7 +6,7 @@ use ligament_catalogue::{fault, Fault};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// How bad it is.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
@@ -18,7 +18,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// From the number that an instance sends; unknown ones are errors.
+    /// The level for the number that an instance sends. Unknown numbers are errors.
     pub fn from_number(number: u8) -> Level {
         match number {
             0 => Level::Debug,
@@ -29,7 +29,7 @@ impl Level {
         }
     }
 
-    /// The word in the log.
+    /// The word for the level in the log.
     pub fn name(self) -> &'static str {
         match self {
             Level::Debug => "DEBUG",
@@ -41,10 +41,10 @@ impl Level {
     }
 }
 
-/// How large a log may get if nobody says, bytes.
+/// Maximum size of a log, unless the model sets another.
 pub const DEFAULT_LOG_BYTES: u64 = 64 << 20;
 
-/// The log, and whether it is shown as well.
+/// The log, which may be shown on the terminal too.
 #[derive(Debug)]
 pub struct RunLog {
     lines: LineFile,
@@ -52,11 +52,11 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Begins a log that takes `limit` bytes; then it is put aside, as `earlier` names it, and begins anew. Lines from
-    /// the level `shown_from` on also go to standard error.
+    /// Begins a log of up to `limit` bytes. Then it is renamed to the path of `earlier`, and a new one begins.
+    /// Lines from level `shown_from` on also go to standard error.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn create(path: &Path, limit: u64, shown_from: Option<Level>) -> Result<RunLog, Fault> {
         let lines = LineFile::open(path, limit);
         let lines = lines
@@ -64,17 +64,17 @@ impl RunLog {
         Ok(RunLog { lines, shown_from })
     }
 
-    /// Where the log before the present one is: `manager.log.1` for `manager.log`.
+    /// The path of the previous, renamed log: `manager.log.1` for `manager.log`.
     pub fn earlier(path: &Path) -> PathBuf {
         LineFile::earlier(path)
     }
 
-    /// Shows lines from this level on, and none without one.
+    /// Shows lines from this level on; `None`: none.
     pub fn show_from(&mut self, level: Option<Level>) {
         self.shown_from = level;
     }
 
-    /// Adds a line; `who` is an instance, or `run`. Lines of a text after the first are indented.
+    /// Adds a line. `who` is an instance, or `run`. Further lines of a text are indented.
     pub fn add(&mut self, level: Level, who: &str, text: &str) {
         let line = self.keep(level, who, text);
         if self.shown_from.is_some_and(|from| level >= from) {
@@ -82,7 +82,7 @@ impl RunLog {
         }
     }
 
-    /// Adds a line to the file alone, and gives it back.
+    /// Adds a line to the file only, and returns it.
     pub fn keep(&mut self, level: Level, who: &str, text: &str) -> String {
         let text = text.trim_end().replace('\n', "\n    ");
         let line = format!("{} {:<8} {who}: {text}\n", UtcTime::now().rfc3339(), level.name());

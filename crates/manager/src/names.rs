@@ -1,23 +1,23 @@
-//! What the parts of a run are called, wherever the manager speaks of them.
+//! The names of a run's parts, for all texts of the manager.
 
-use ligament_model::{Endpoint, Filter, ResolvedInstance, ResolvedModel};
+use ligament_model::{Endpoint, Filter, ResolvedModel, ResolvedInstance};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
-/// What instances, their ranks and the ends of channels are called.
+/// Names of instances, ranks, and ends of channels.
 pub trait Names {
     /// The instance that a rank belongs to.
     fn instance(&self, rank: RankId) -> String;
-    /// A rank: its instance, where that has no others.
+    /// A rank; its instance if the instance has no other ranks.
     fn rank(&self, rank: RankId) -> String;
-    /// The number of the component that it is a copy of.
+    /// The number of the rank's component.
     fn component(&self, rank: RankId) -> u32;
-    /// The sending and the receiving end of a channel: number of the rank, and the port as people write it.
+    /// The sending and the receiving end of a channel: the rank, and the port as people write it.
     fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))>;
     /// The filters under `ligament:` that the messages of a channel pass through.
     fn filters(&self, _channel: u32) -> &[Filter] {
         &[]
     }
-    /// The conduit that a channel is part of: component and number of the port, of both ends.
+    /// The conduit of a channel: component and port number of its sending end, then of its receiving end.
     fn conduit(&self, channel: u32) -> Option<[u32; 4]>;
 }
 
@@ -47,7 +47,7 @@ impl<N: Names + ?Sized> Names for &N {
     }
 }
 
-/// What the parts of a model as it is run are called.
+/// The names of the parts of a resolved model.
 #[derive(Debug)]
 pub struct ModelNames<'a> {
     model: &'a ResolvedModel,

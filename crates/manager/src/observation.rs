@@ -1,11 +1,11 @@
-//! What is known of an instance at one moment: what its agent sees, as the manager takes it.
+//! The manager's observation of an instance at one moment, made from the agent's view.
 
-use ligament_agent::{AwaitedEvent, EndpointActivity, InstancePhase, InstanceView, ProcessInspection};
+use ligament_agent::{AwaitedEvent, InstancePhase, InstanceView, ProcessInspection, EndpointActivity};
 
-/// Where an instance stands.
+/// The state of an instance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InstanceState {
-    /// Nobody has started it yet.
+    /// Its process has not been started.
     NotStarted,
     /// Its process runs, and it has not registered.
     Starting,
@@ -13,7 +13,7 @@ pub enum InstanceState {
     Computing,
     /// It waits for a message.
     WaitingToReceive,
-    /// It waits until its receiver has read some of what is under way.
+    /// It waits until its receiver has read some of the messages under way.
     WaitingToSend,
     /// It waits until a change is agreed on, or at a halt.
     Held,
@@ -28,7 +28,7 @@ pub enum InstanceState {
 }
 
 impl InstanceState {
-    /// One word or two for it.
+    /// The name of the state, of one or two words.
     pub fn name(&self) -> &'static str {
         match self {
             InstanceState::NotStarted => "not started",
@@ -49,17 +49,17 @@ impl InstanceState {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedWait {
     pub what: AwaitedEvent,
-    /// For how long already, s.
+    /// Duration so far, s.
     pub seconds: f64,
-    /// Whether it ends by itself.
+    /// True if the wait has a time-out.
     pub timed: bool,
-    /// Whether its code holds views of others' memory.
+    /// True if the code holds views of others' memory.
     pub holds: bool,
-    /// Whether it does, and another thread of its process may drop them meanwhile.
+    /// True if it does, and another thread of its process may drop them meanwhile.
     pub may_release: bool,
 }
 
-/// What an instance has counted so far. Times in s.
+/// Counters of an instance. Times in s.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct InstanceCounters {
     pub sent_messages: u64,
@@ -68,27 +68,27 @@ pub struct InstanceCounters {
     pub received_bytes: u64,
     /// Passes of the reuse loop.
     pub iterations: u64,
-    /// Bytes of others' memory that its views hold.
+    /// Bytes of others' memory that the instance's views hold.
     pub pinned_bytes: u64,
-    /// From its registration to its end or until now.
+    /// Time from its registration to its end, or until now.
     pub total: f64,
     pub waiting: f64,
     pub transferring: f64,
 }
 
 impl InstanceCounters {
-    /// What is left for computing, s.
+    /// The remaining time, in which it computed, s.
     pub fn computing(&self) -> f64 {
         (self.total - self.waiting - self.transferring).max(0.0)
     }
 }
 
-/// Which rank of an MPI program has not come where others are.
+/// The rank of an MPI program that has not reached the call in which the other ranks wait.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedRankLag {
-    /// In words.
+    /// A description.
     pub what: String,
-    /// For how long already, s.
+    /// Duration so far, s.
     pub seconds: f64,
 }
 
@@ -96,21 +96,21 @@ pub struct ObservedRankLag {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     pub name: String,
-    /// Which component of the model it is a copy of.
+    /// The number of its component.
     pub component: u32,
     pub pid: Option<u32>,
-    /// Whether its process has ended.
+    /// True if its process has ended.
     pub gone: bool,
     pub state: InstanceState,
-    /// What it waits for, while it does.
+    /// Its present wait.
     pub waits: Option<ObservedWait>,
-    /// Changes whenever a wait begins or ends.
+    /// A counter that changes whenever a wait begins or ends.
     pub epoch: u64,
-    /// The last round in which it has looked once more for what it waits for, and found nothing.
+    /// The last round in which it has checked its input again and found nothing.
     pub looked: u64,
-    /// Whether its process is stopped, by a signal or a debugger, if somebody has looked.
+    /// True if its process is stopped, by a signal or a debugger. False without an inspection.
     pub stopped: bool,
-    /// Of an MPI program, which rank has not come where others are, if somebody has looked.
+    /// Of an MPI program, the rank that lags behind. `None` without an inspection.
     pub ranks: Option<ObservedRankLag>,
     /// The model time that it has reached, s.
     pub model_time: Option<f64>,
@@ -122,16 +122,12 @@ impl InstanceState {
         match (phase, state) {
             (InstancePhase::Waiting, _) => InstanceState::NotStarted,
             (InstancePhase::Started, _) => InstanceState::Starting,
-            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => {
-                InstanceState::Done
-            }
+            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => InstanceState::Done,
             (InstancePhase::Finished, _) => InstanceState::Done,
             (InstancePhase::Gone(_), _) => InstanceState::Failed,
             (InstancePhase::Running, None | Some(EndpointActivity::Starting)) => InstanceState::Starting,
             (InstancePhase::Running, Some(EndpointActivity::Computing)) => InstanceState::Computing,
-            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => {
-                InstanceState::WaitingToReceive
-            }
+            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => InstanceState::WaitingToReceive,
             (InstancePhase::Running, Some(EndpointActivity::WaitingToSend)) => InstanceState::WaitingToSend,
             (InstancePhase::Running, Some(EndpointActivity::Held)) => InstanceState::Held,
             (InstancePhase::Running, Some(EndpointActivity::Transferring)) => InstanceState::Transferring,
@@ -142,7 +138,7 @@ impl InstanceState {
 }
 
 impl Observation {
-    /// Adds what was found by a look at its processes, at `now` as in `of`.
+    /// Adds the result of an inspection of its processes, at `now` as in `of`.
     pub fn add(&mut self, looked: ProcessInspection, now: u64) {
         self.stopped = !self.gone && looked.stopped;
         self.ranks = looked.ranks.filter(|_| !self.gone).map(|ranks| ObservedRankLag {
@@ -151,9 +147,9 @@ impl Observation {
         });
     }
 
-    /// What its agent sees of the instance `name`, a copy of `component`, at `now` (ns of CLOCK_MONOTONIC). Whether a
-    /// process is stopped or has several threads the kernel would have to tell: it is taken for one that runs, and
-    /// that may.
+    /// The observation of instance `name`, of component `component`, at `now` (ns of CLOCK_MONOTONIC). Only an
+    /// inspection shows whether a process is stopped or has several threads; without one, it is taken for a
+    /// running process with several threads.
     pub fn of(name: String, component: u32, view: &InstanceView, now: u64) -> Observation {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let standing = InstanceState::of(view.phase, view.status.as_ref().map(|status| status.state));
@@ -175,7 +171,7 @@ impl Observation {
             return seen;
         };
         let end = if status.ended > 0 { status.ended } else { now };
-        // A wait in which its process ended was a wait until then, though nobody waits any more.
+        // A wait in which its process ended lasted until that end, and is over.
         let waiting_now = status.waits.as_ref().map_or(0, |waits| end.saturating_sub(waits.since));
         let waits = matches!(
             seen.state,
@@ -247,7 +243,7 @@ mod tests {
     fn a_wait_in_which_a_process_ended_counts_as_a_wait_until_then() {
         let seen = waiting_since_five(InstancePhase::Gone(Exit::Signal(9)), 8);
         assert_eq!((seen.counters.total, seen.counters.waiting, seen.counters.computing()), (7.0, 5.0, 2.0));
-        // Nobody waits there any more.
+        // The wait is over.
         assert_eq!((seen.state, seen.waits), (InstanceState::Failed, None));
     }
 

@@ -1,7 +1,7 @@
-//! What instances print, kept within a limit. They write to the end of their own files, and nobody stands between; so
-//! what is too much is taken out of the middle: its place on the disk is given back while they go on writing. The first
-//! quarter of the limit and at least the last half of it stay. `tests/kernel/append_survives_hole.c` proves that this
-//! loses nothing else.
+//! The output of instances, kept within a limit. Instances append to their own files, and no process stands
+//! between. So the surplus is removed from the middle of a file: its disk space is freed while the instance
+//! goes on writing. The first quarter of the limit and at least the last half of it stay.
+//! `tests/kernel/append_survives_hole.c` proves that nothing else is lost.
 
 use crate::directory::{output_in, output_of_rank};
 use ligament_agent::{PlannedInstance, RunPlan};
@@ -13,13 +13,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// How much is kept of an instance's output if nobody says, bytes.
+/// Size that is kept of an instance's output, unless the model sets another.
 pub const DEFAULT_OUTPUT_BYTES: u64 = 256 << 20;
-/// What is taken out begins and ends at a multiple of this, bytes: whole blocks on every file system.
+/// Alignment of the freed part: whole blocks of every file system.
 const HOLE_ALIGNMENT_BYTES: u64 = 64 << 10;
-/// The least that can be kept, bytes.
+/// Minimum of the size that can be kept.
 const MIN_OUTPUT_BYTES: u64 = 4 * HOLE_ALIGNMENT_BYTES;
-/// How many files are looked at in one go.
+/// Limit of the files that one check looks at.
 const MAX_FILES_PER_CHECK: usize = 64;
 
 /// The output files of a run's instances.
@@ -27,12 +27,12 @@ const MAX_FILES_PER_CHECK: usize = 64;
 pub struct OutputFiles {
     limit: u64,
     files: Vec<OutputFile>,
-    /// Where the next look begins.
+    /// The index of the file at which the next check begins.
     next: usize,
 }
 
-/// What each rank of a plan prints to, by the directories of its instances: all ranks that one command starts print to the
-/// file of the first. Nothing for those that have no directory here.
+/// The output file of each rank of a plan; `home` has the directories of instances. Ranks that one command
+/// starts share the file of the first. Instances without a directory here have no file.
 pub fn outputs_of(plan: &RunPlan, home: impl Fn(InstanceId) -> Option<PathBuf>) -> Vec<PathBuf> {
     let ranks = plan.ranks();
     let output = |rank| {
@@ -51,14 +51,14 @@ pub fn outputs_of(plan: &RunPlan, home: impl Fn(InstanceId) -> Option<PathBuf>) 
 #[derive(Debug)]
 struct OutputFile {
     path: PathBuf,
-    /// Up to where everything after the first part was taken out; 0 if nothing was.
+    /// End of the freed part; 0 if nothing has been freed.
     until: u64,
-    /// The file system cannot do it.
+    /// True if the file system cannot free parts of files.
     refused: bool,
 }
 
 impl OutputFiles {
-    /// Files of which so many bytes are kept each, and never less than 256 KiB.
+    /// Files of which `limit` bytes are kept each, but at least 256 KiB.
     pub fn new(limit: u64, files: impl IntoIterator<Item = PathBuf>) -> OutputFiles {
         let output = |path| OutputFile { path, until: 0, refused: false };
         OutputFiles {
@@ -68,8 +68,8 @@ impl OutputFiles {
         }
     }
 
-    /// Looks at some of the files, the next time at others, and takes out what is too much. Gives what people should
-    /// know: which file, and what came of it.
+    /// Checks some of the files, and others the next time, and frees the surplus. Returns messages for the log:
+    /// the index of a file, and the result.
     pub fn look(&mut self) -> Vec<(usize, Result<String, Fault>)> {
         let count = self.files.len().min(MAX_FILES_PER_CHECK);
         let mut said = Vec::new();
@@ -81,11 +81,11 @@ impl OutputFiles {
         said
     }
 
-    /// Puts together what is left of each file, once nobody writes to it any more.
+    /// Joins the remaining parts of each file, after the last writer has ended.
     pub fn close(&mut self) {
         for file in &mut self.files {
             let _ = file.look(self.limit);
-            // Where there is no room for that, the gap stays, and takes none.
+            // If there is no disk space for that, the gap stays, and takes no space.
             if file.until > 0 && file.close(first_part(self.limit)).is_err() {
                 let _ = std::fs::remove_file(beside(&file.path));
             }
@@ -93,17 +93,20 @@ impl OutputFiles {
     }
 }
 
-/// How much of the beginning stays, with the note at its end.
+/// Size of the part at the beginning that stays, including the note at its end.
 fn first_part(limit: u64) -> u64 {
     limit / 4 / HOLE_ALIGNMENT_BYTES * HOLE_ALIGNMENT_BYTES
 }
 
-/// Says, within a file, what is missing there.
+/// The note, within a file, on the number of missing bytes.
 fn note(bytes: u64) -> String {
-    format!("\n[ligament: {bytes:>15} bytes are left out here; \"output\" under \"ligament:\" says how many are kept]\n")
+    format!(
+        "\n[ligament: {bytes:>15} bytes are left out here; \"output\" under \"ligament:\" says how many \
+        are kept]\n"
+    )
 }
 
-/// Where the file is put together.
+/// The path at which a file is joined.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
@@ -115,7 +118,7 @@ impl OutputFile {
         let first = first_part(limit);
         let size = std::fs::metadata(&self.path).ok()?.len();
         if size < self.until {
-            // It was emptied ("> /dev/stdout" in a script does that) and begins anew, without a gap.
+            // The file was emptied (for example by "> /dev/stdout" in a script), and begins anew without a gap.
             self.until = 0;
         }
         if self.refused || size - self.until.max(first).min(size) + first <= limit {
@@ -129,8 +132,8 @@ impl OutputFile {
                 new.then(|| {
                     let (limit, first) = (crate::format_bytes(limit as f64), crate::format_bytes(first as f64));
                     Ok(format!(
-                        "has printed more than {limit}; of its output only the first {first} and the last part are \
-                         kept (\"output\" under \"ligament:\")"
+                        "has printed more than {limit}; of its output only the first {first} and the last \
+                        part are kept (\"output\" under \"ligament:\")"
                     ))
                 })
             }
@@ -147,7 +150,7 @@ impl OutputFile {
         }
     }
 
-    /// Gives back the place of what lies between two offsets; the file's length and what is added to its end stay.
+    /// Frees the disk space between two offsets. The length of the file, and what is appended meanwhile, stay.
     fn take_out(&self, first: u64, until: u64) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
         fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, first, until - first)?;
@@ -155,7 +158,7 @@ impl OutputFile {
         file.write_all_at(note(until - first + length).as_bytes(), first - length)
     }
 
-    /// Closes the gap. Whoever has the file open keeps the old one, with all that is in it.
+    /// Closes the gap. Processes that have the file open keep the old one, with all its content.
     fn close(&mut self, first: u64) -> io::Result<()> {
         let mut from = File::open(&self.path)?;
         let mut to = File::create(beside(&self.path))?;
@@ -168,19 +171,19 @@ impl OutputFile {
     }
 }
 
-/// Reads what stands in a file from its present place on, without what was taken out of it.
+/// Reads a file from its present position on, without the freed part.
 ///
 /// # Errors
-/// What the system says.
+/// The system's message.
 pub fn read_output(file: &mut File, to: &mut impl io::Write) -> io::Result<()> {
     use rustix::fs::{seek, SeekFrom as Whence};
     loop {
         let here = file.stream_position()?;
         let from = match seek(&*file, Whence::Data(here)) {
             Ok(from) => from,
-            // Nothing but a hole, or nothing at all, follows.
+            // Only a hole follows, or nothing.
             Err(rustix::io::Errno::NXIO) => return Ok(()),
-            // A file system without holes.
+            // The file system has no holes.
             Err(_) => here,
         };
         let until = seek(&*file, Whence::Hole(from)).unwrap_or(u64::MAX);
@@ -211,7 +214,7 @@ mod tests {
             Printer { path, file, lines: 0 }
         }
 
-        /// Prints so many bytes, in lines of 16.
+        /// Prints this number of bytes, in lines of 16.
         fn print(&mut self, bytes: u64) {
             let lines = self.lines..self.lines + bytes / 16;
             self.lines = lines.end;
@@ -236,7 +239,8 @@ mod tests {
         }
     }
 
-    /// The lines of a text are the first ones, a note, and the last ones; says how many bytes the note says are missing.
+    /// Checks that the text has first lines, a note, and last lines. Returns the number of missing bytes in the
+    /// note.
     fn judge(text: &str, last: u64) -> u64 {
         let (head, rest) = text.split_once("\n[ligament:").expect("there is a note");
         let (note, tail) = rest.split_once("]\n").unwrap();

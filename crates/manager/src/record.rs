@@ -1,4 +1,4 @@
-//! `run.json`: what a run is and how it went, for programs.
+//! `run.json`: the record of a run and its outcome, for programs.
 
 use crate::names::Names;
 use crate::observation::Observation;
@@ -10,7 +10,7 @@ use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
@@ -23,7 +23,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// The word for it.
+    /// The word for the state.
     pub fn name(self) -> &'static str {
         match self {
             RunState::Running => "running",
@@ -55,32 +55,32 @@ pub struct RunRecord {
     pub ligament: String,
     /// The run's name.
     pub run: String,
-    /// The model's.
+    /// The name of the model.
     pub model: String,
-    /// The files that it was read from.
+    /// The files from which the model was read.
     pub model_files: Vec<String>,
     pub state: RunState,
-    /// Why it failed, if it did.
+    /// The reason of a failure.
     pub reason: Option<String>,
-    /// By which the reason is explained.
+    /// The error code that explains the reason.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
-    /// The instance that failed first, if one did.
+    /// The instance that failed first.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed: Option<String>,
-    /// The program that it ran, with its arguments, as a shell takes them.
+    /// The program of that instance, with its arguments, in the syntax of a shell.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed_command: Option<String>,
     /// The process of manager and agent.
     pub pid: u32,
-    /// The agent's socket, as `LIGAMENT_AGENT` has it.
+    /// The agent's socket, in the form of `LIGAMENT_AGENT`.
     pub agent: Option<String>,
     /// The machine's name.
     pub host: String,
-    /// Cores of it that the run may use; 0 in the record of an older version.
+    /// Number of its cores that the run may use; 0 in the record of an older version.
     #[serde(default)]
     pub cores: u32,
-    /// The unit of model times, if the model says it.
+    /// The unit of model times, if the model declares it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time_unit: Option<String>,
     /// RFC 3339, UTC.
@@ -88,73 +88,74 @@ pub struct RunRecord {
     pub ended: Option<String>,
     /// s
     pub duration: Option<f64>,
-    /// Who waited for whom when the run was found to be deadlocked; empty if it was not.
+    /// The waits of a deadlock; empty if there was none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub deadlock: Vec<WaitRecord>,
-    /// The domains of the run, by number, the head first; empty if there is one only.
+    /// The domains of the run by number, the head's first; empty if there is one only.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub domains: Vec<DomainRecord>,
-    /// What can be steered.
+    /// The settings that can be steered.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steerable: Vec<SteerableRecord>,
-    /// What was steered, in the order in which it was asked for.
+    /// The changes that were asked for, in the order of the requests.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steering: Vec<SteeringRecord>,
-    /// The model time from which on the run stands still, if it does.
+    /// The halt at which the run stands still, or will.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub halt: Option<HaltRecord>,
     pub instances: Vec<InstanceRecord>,
-    /// What has passed each conduit.
+    /// The traffic of each conduit.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub conduits: Vec<ConduitRecord>,
-    /// Of a run that is done, messages that were sent and that nobody received.
+    /// Of a successful run, messages that were sent and not received.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unreceived: Vec<UnreceivedRecord>,
-    /// Of a run that is done, settings that nobody asked for.
+    /// Of a successful run, settings that no instance asked for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unasked_settings: Vec<UnusedSettingRecord>,
-    /// Of components whose ports the model does not declare, those that their code does, as a model file has them.
+    /// For components whose ports the model does not declare, the ports that their code declares, in the form
+    /// of a model file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub declared_ports: BTreeMap<String, PortsByOperator>,
-    /// The warnings of the log, each once, the first that there were.
+    /// The warnings of the log, each text once; the first ones only.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<WarningRecord>,
-    /// How many more there were.
+    /// Number of further warnings.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub more_warnings: u64,
 }
 
-/// A record of more instances and conduits than this is written without line breaks and indentation: nobody reads it by
+/// A record with more instances and conduits is written without line breaks and indentation. Nobody reads it by
 /// eye, and they would be more than half of it.
 const MAX_INDENTED_ENTRIES: usize = 10_000;
 
-/// Room for the text of an instance or a conduit in a record. What is not needed is never touched.
+/// Reserved size of the text of an instance or a conduit. Memory that is not needed is never touched.
 const ENTRY_CAPACITY_BYTES: usize = 512;
 
 impl RunRecord {
-    /// As `run.json` has it.
+    /// The record as `run.json` has it.
     pub fn text(&self) -> String {
         let (instances, conduits) = (self.instances.len(), self.conduits.len());
-        // A text that grows as it is written is there twice, each time that it moves.
+        // A text that grows while it is written is copied, and is in memory twice, at each reallocation.
         let mut text = Vec::with_capacity(ENTRY_CAPACITY_BYTES * (instances + conduits));
         let written = if instances + conduits > MAX_INDENTED_ENTRIES {
             serde_json::to_writer(&mut text, self)
         } else {
             serde_json::to_writer_pretty(&mut text, self)
         };
-        // Only maps whose keys are no texts could fail, and no text is other than UTF-8.
+        // Serialisation fails only for maps with keys other than texts, and every text is UTF-8.
         let mut text = written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Notes why it failed, if it did.
+    /// Notes the reason of a failure.
     pub fn blame(&mut self, why: Option<&Fault>) {
         self.reason = why.map(Fault::to_string);
         self.code = why.map(|why| why.code().to_string());
     }
 
-    /// Why it failed. A record of an earlier version has no code but the one that its text may name.
+    /// The reason of a failure. A record of an earlier version may have the code only within the text.
     pub fn why(&self) -> Option<Fault> {
         let reason = self.reason.as_deref()?;
         let code = self.code.as_deref().and_then(Code::named).or_else(|| hinted(reason));
@@ -166,61 +167,58 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Something that was to happen at a model time.
+/// A change at a model time, and its progress.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteeringRecord {
-    /// Its number.
+    /// The number of the change.
     pub change: u64,
     pub who: String,
-    /// When it was asked for, RFC 3339, UTC.
+    /// Time of the request, RFC 3339, UTC.
     pub asked: String,
     /// `set`, `pause`, `step`, `until` or `stop`.
     pub what: String,
-    /// What changes.
+    /// The settings that change.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settings: Vec<SettingAssignment>,
-    /// From which model time on: what was asked for, or what all have agreed on.
+    /// The model time from which on it holds: as requested, or as all ranks have agreed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model_time: Option<f64>,
-    /// The unit of that, if the model says it.
+    /// The unit of the model time, if the model declares it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time_unit: Option<String>,
-    /// Whether it is in force from the first pass on that begins then, and not from the first step.
+    /// True if it holds from the next pass of the reuse loop on, instead of the next step.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub restart: bool,
     /// `asked`, `agreed`, `in force` or `refused`.
     pub state: String,
-    /// Why it was refused.
+    /// The reason of a refusal.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
 
 impl SteeringRecord {
-    /// It is being agreed on.
+    /// The ranks are being asked.
     pub const STATE_ASKED: &'static str = "asked";
-    /// All whom it concerns will make it.
+    /// All ranks concerned will make the change.
     pub const STATE_AGREED: &'static str = "agreed";
-    /// All whom it concerns have made it.
+    /// All ranks concerned have made the change.
     pub const STATE_IN_FORCE: &'static str = "in force";
-    /// It does not happen.
+    /// The change was refused and does not happen.
     pub const STATE_REFUSED: &'static str = "refused";
 
-    /// Whether it happens, or has happened.
+    /// True if the change happens, or has happened.
     pub fn is_agreed(&self) -> bool {
         self.state == SteeringRecord::STATE_AGREED || self.state == SteeringRecord::STATE_IN_FORCE
     }
 
-    /// It as a sentence, without a full stop.
+    /// A description, as a sentence without its full stop.
     pub fn describe(&self) -> String {
         let one = |one: &SettingAssignment| match &one.from {
             Some(from) => format!("{} from {from} to {}", one.name, one.to),
             None => format!("{} to {}", one.name, one.to),
         };
         let settings: Vec<String> = self.settings.iter().map(one).collect();
-        let what = match settings.is_empty() {
-            true => self.what.clone(),
-            false => list_some(&settings, 4),
-        };
+        let what = if settings.is_empty() { self.what.clone() } else { list_some(&settings, 4) };
         let first = if self.restart { "pass" } else { "step" };
         let when = match self.model_time {
             Some(at) => format!("from the first {first} at {} on", in_unit(at, self.time_unit.as_deref())),
@@ -238,24 +236,24 @@ impl SteeringRecord {
     }
 }
 
-/// From where on a run stands still.
+/// The halt of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HaltRecord {
     pub change: u64,
     /// The model time, s.
     pub at: f64,
-    /// Whether the run ends when all stand still.
+    /// True if the run ends when all instances have halted.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub stops: bool,
-    /// Who stands there.
+    /// The instances that have halted.
     pub held: Vec<String>,
-    /// Who has never called `steer(t)`, and so is not held.
+    /// The instances that have never called `steer(t)`, and so do not halt.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unsteered: Vec<String>,
 }
 
 impl HaltRecord {
-    /// What is to be said of those who are not held; none if there are none.
+    /// The remark about instances that do not halt; `None` if there are none.
     pub fn not_held(unsteered: &[String]) -> Option<String> {
         let names = list_some(unsteered, 8);
         match unsteered.len() {
@@ -270,27 +268,27 @@ impl HaltRecord {
     }
 }
 
-/// A conduit, from port to port without indices, and what has passed all of its channels.
+/// A conduit, from port to port without indices, and the traffic of all of its channels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConduitRecord {
     pub from: String,
     pub to: String,
-    /// Ways from one instance, or slot, to another.
+    /// Number of channels.
     pub channels: u64,
-    /// What was sent; bytes are those of the messages' bodies.
+    /// Messages sent, and the size of their bodies in bytes.
     pub messages: u64,
     pub bytes: u64,
     /// The latest timestamp that was sent, s.
     pub model_time: Option<f64>,
-    /// What was received, and the latest timestamp of that.
+    /// Messages received, their size, and their latest timestamp.
     pub received_messages: u64,
     pub received_bytes: u64,
     pub received_time: Option<f64>,
-    /// Messages that were sent and not received yet.
+    /// Messages that were sent and are not received yet.
     pub under_way: u64,
 }
 
-/// A conduit, from port to port without indices, and how many of its messages nobody received.
+/// A conduit, from port to port without indices, and the number of its messages that were not received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreceivedRecord {
     pub from: String,
@@ -298,10 +296,10 @@ pub struct UnreceivedRecord {
     pub messages: u64,
 }
 
-/// `o_i: [call]`: the names of ports by those of their operators.
+/// Names of ports by the names of their operators, such as `o_i: [call]`.
 pub type PortsByOperator = BTreeMap<String, Vec<String>>;
 
-/// Sorts ports, by name and operator, by their operators.
+/// Groups ports by their operators; `ports` has the name and the operator of each.
 pub(crate) fn by_operator(ports: Vec<(String, String)>) -> PortsByOperator {
     let mut all = PortsByOperator::new();
     for (name, operator) in ports {
@@ -310,14 +308,14 @@ pub(crate) fn by_operator(ports: Vec<(String, String)>) -> PortsByOperator {
     all
 }
 
-/// A setting that nobody asked for.
+/// A setting that no instance asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnusedSettingRecord {
     pub name: String,
-    /// What was perhaps meant: somebody asked for it.
+    /// The name that was perhaps meant: an instance asked for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub meant: Option<String>,
-    /// Whether it was set for this run, not in the model.
+    /// True if the setting was given for this run, instead of in the model.
     pub given: bool,
 }
 
@@ -327,15 +325,15 @@ pub struct WarningRecord {
     /// An instance, `run` or `agent`.
     pub who: String,
     pub text: String,
-    /// How often it was said.
+    /// Number of times that it was logged.
     pub times: u64,
 }
 
 impl RunRecord {
-    /// Of how many different warnings the record keeps the text.
+    /// Limit of the different warnings whose text the record keeps.
     const MAX_WARNINGS: usize = 100;
 
-    /// The log got a warning.
+    /// Adds a warning of the log.
     pub fn warn(&mut self, who: &str, text: &str) {
         let room = self.warnings.len() < RunRecord::MAX_WARNINGS;
         match self.warnings.iter_mut().find(|one| one.who == who && one.text == text) {
@@ -352,15 +350,15 @@ impl RunRecord {
 /// A domain of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainRecord {
-    /// What people call it.
+    /// The domain's name, for people.
     pub name: String,
     /// The machine's name.
     pub host: String,
-    /// Cores that its instances may use.
+    /// Number of cores that its instances may use.
     pub cores: u32,
     /// The process of its agent.
     pub pid: u32,
-    /// Where its instances had their files, if the run directory was not to be seen from there.
+    /// The directory of its instances' files, if the run directory was not visible there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scratch: Option<String>,
 }
@@ -369,15 +367,15 @@ pub struct DomainRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaitRecord {
     pub instance: String,
-    /// `message`, `room` (for what is to be sent) or `memory`.
+    /// The awaited resource: `message`, `room` (to send) or `memory`.
     pub lack: String,
-    /// The instance's own ports that it waits at, such as `micro.init`.
+    /// The instance's own ports, such as `micro.init`.
     pub at: Vec<String>,
-    /// The ports at the other ends, in the same order; for memory, whoever could give some back.
+    /// The ports at the other ends, in the same order; for memory, the instances that could free some.
     pub waits_for: Vec<String>,
-    /// The instances that those belong to, each once.
+    /// The instances of those ports, each once.
     pub waits_on: Vec<String>,
-    /// For how long, s.
+    /// Duration so far, s.
     pub waits_since: f64,
 }
 
@@ -386,19 +384,19 @@ pub struct WaitRecord {
 pub struct InstanceRecord {
     pub name: String,
     pub state: String,
-    /// The number of its domain, if the run has several, and the name of that.
+    /// The number and the name of its domain, if the run has several.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub domain: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub on: Option<String>,
     pub pid: Option<u32>,
-    /// The cores that are its own, such as `0-3`; none if it shares all of them with others.
+    /// Its own cores, such as `0-3`; `None` if it shares all of them with others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cores: Option<String>,
-    /// How its process ended, in words.
+    /// A description of its process's end.
     pub exit: Option<String>,
     pub model_time: Option<f64>,
-    /// The model time at which it will be done, if its settings say that; of a run that is under way.
+    /// The model time at which it will be done, if its settings say that; only while the run goes on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model_end: Option<f64>,
     pub iterations: u64,
@@ -410,29 +408,29 @@ pub struct InstanceRecord {
     pub sent_bytes: u64,
     pub received_messages: u64,
     pub received_bytes: u64,
-    /// For which port it waits, such as `micro.final`, or for what else.
+    /// The port for which it waits, such as `micro.final`, or another cause of the wait.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waits_for: Option<String>,
-    /// For how long, s.
+    /// Duration of the wait so far, s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waits_since: Option<f64>,
-    /// The instances that could end the wait, if not anybody could.
+    /// The instances that could end the wait; empty if any could.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub waits_on: Vec<String>,
-    /// Whether the wait ends by itself.
+    /// True if the wait has a time-out.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub waits_with_timeout: bool,
-    /// Whether its process is stopped, by a signal or a debugger.
+    /// True if its process is stopped, by a signal or a debugger.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub stopped: bool,
-    /// Of an MPI program, which rank has not come where others are, in words, and for how long, s.
+    /// Of an MPI program, a description of the rank that lags behind, and for how long, s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranks: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranks_since: Option<f64>,
 }
 
-/// A few of many.
+/// A list of at most `most` names, and the number of others.
 pub fn list_some(names: &[String], most: usize) -> String {
     match names.len().saturating_sub(most) {
         0 => names.join(", "),
@@ -440,7 +438,7 @@ pub fn list_some(names: &[String], most: usize) -> String {
     }
 }
 
-/// What a wait is for, in words, and the instances that could end it.
+/// A description of a wait, and the instances that could end it.
 fn awaited(what: &AwaitedEvent, names: &impl Names) -> (String, Vec<String>) {
     const MAX_NAMED_PORTS: usize = 4;
     match what {
@@ -469,7 +467,7 @@ fn awaited(what: &AwaitedEvent, names: &impl Names) -> (String, Vec<String>) {
 }
 
 impl InstanceRecord {
-    /// From what is known of it.
+    /// The record of an observed instance.
     pub fn of(seen: &Observation, exit: Option<String>, names: &impl Names) -> InstanceRecord {
         let counters = &seen.counters;
         let waits = seen.waits.as_ref();

@@ -1,30 +1,30 @@
-//! What is worth a second look at the end of a run that went well: messages that nobody received, and settings that
-//! nobody asked for.
+//! Remarks at the end of a successful run: messages that were not received, and settings that no instance asked
+//! for.
 
 use crate::conduits::without_indices;
 use crate::names::Names;
 use crate::record::{UnreceivedRecord, UnusedSettingRecord};
-use ligament_model::{nearest, DeclaredScales, Reference, Settings};
+use ligament_model::{nearest, Reference, DeclaredScales, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is written for whoever has looked through all settings.
+/// The name that an endpoint reports if it has read all settings.
 const ALL_SETTINGS: &str = "*";
 
-/// What an endpoint that is done has used.
+/// Resources that a finished endpoint has used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EndpointUsage {
     pub asked: BTreeSet<String>,
-    /// Channels, and how many messages went there, or came from there.
+    /// Channels, with the number of messages sent, or received.
     pub sent: Vec<(u32, u64)>,
     pub received: Vec<(u32, u64)>,
 }
 
-/// A setting's name without what says whom it is for: so many parts.
+/// The name of a setting without its first `parts` parts, which name a component or an instance.
 fn without(setting: &Reference, parts: usize) -> Option<String> {
     Some(Reference::from_parts(setting.parts().get(parts..)?.to_vec())?.to_string())
 }
 
-/// Conduits with messages that were sent and never received, as far as both ends have told.
+/// Conduits with messages that were sent and not received, as far as both ends have reported.
 pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<UnreceivedRecord> {
     let received: BTreeMap<u32, u64> = used.iter().flat_map(|one| one.received.iter().copied()).collect();
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -39,8 +39,8 @@ pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<Unr
     found.into_iter().map(|((from, to), messages)| UnreceivedRecord { from, to, messages }).collect()
 }
 
-/// The settings that no instance could have got by what it asked for. `asked` has, for each instance by its name, what was
-/// asked for in its process; `given` are the settings that whoever started the run set by hand.
+/// The settings that no instance received for a name that it asked for. `asked` has, for each instance, the
+/// names that its process asked for; `given` names the settings that the user set for this run.
 pub(crate) fn unasked(
     settings: &Settings,
     given: &[String],
@@ -52,7 +52,7 @@ pub(crate) fn unasked(
     };
     let mut found = Vec::new();
     for (setting, _) in settings.iter() {
-        // How many of its parts say whom it is for: none, those of a component, those of one instance.
+        // The number of parts that name the owner: none, those of a component, or those of an instance.
         let mut wanted = false;
         let mut own = 0;
         for parts in 0..setting.len() {
@@ -67,7 +67,7 @@ pub(crate) fn unasked(
             }
         }
         let Some(name) = without(setting, own) else { continue };
-        // Of no instance of this run, or MUSCLE's own, or there for whoever wants it.
+        // The setting belongs to no instance of this run, or to MUSCLE 3 itself, or need not be read.
         let is_other = (own == 0 && setting.len() > 1) || name.starts_with("muscle_") || is_scale(&name);
         if wanted || is_other {
             continue;
@@ -85,7 +85,7 @@ pub(crate) fn unasked(
     found
 }
 
-/// Whether a component's setting is one that its scales in the model have become.
+/// True if a setting of a component is made from its scales in the model.
 fn is_scale(name: &str) -> bool {
     let scale = name.split_once('.').filter(|(section, _)| *section == DeclaredScales::SETTINGS);
     scale.is_some_and(|(_, key)| DeclaredScales::KEYS.contains(&key))

@@ -1,44 +1,45 @@
-//! Who waits for whom, and who waits in vain. A wait is for any of several others, so the graph of waits is reduced as
-//! Holt (1972) does: whoever does not wait may still do something; whoever waits for one of those may hear from it;
-//! what is left when nothing more can be struck out is stuck for good. Its innermost parts, those that wait for
-//! nobody outside, are knots (Chandy, Misra & Haas, 1983): each holds itself, and the rest only waits behind it.
+//! The graph of waits, and the waits that can never end. A wait is for any of several ranks, so the graph is
+//! reduced as Holt (1972) does: a rank that does not wait may still act, and a rank that waits for it may be
+//! freed by it. The ranks that cannot be freed in this way are stuck for good. Their innermost groups, which
+//! wait for no rank outside, are knots (Chandy, Misra & Haas, 1983). Each knot holds itself, and the other
+//! stuck ranks only wait behind it.
 
 use crate::observation::{Observation, ObservedWait};
 use ligament_agent::AwaitedEvent;
 use ligament_wire::RankId;
 
-/// One of the ways in which a wait may end.
+/// An edge of the graph of waits: one of the ways in which a wait may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitEdge {
-    /// For the message on this channel, or for room on it; none: for memory.
+    /// The channel on which a message, or room, is awaited; `None` for memory.
     pub channel: Option<u32>,
-    /// From this one.
+    /// The rank that can end the wait.
     pub on: RankId,
 }
 
-/// What a wait is for.
+/// The resource for which a rank waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedResource {
     Message,
-    /// Room on its one channel; a budget of so many bytes would do as well.
+    /// Room on the one channel of the wait. A budget of `needs` bytes would also end the wait.
     Room {
         needs: u64,
     },
     Memory,
 }
 
-/// A rank waits, until any one of its ways opens.
+/// A wait of a rank. Any one of its edges may end it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankWait {
     pub rank: RankId,
     pub resource: AwaitedResource,
     pub edges: Vec<WaitEdge>,
-    /// For how long, s.
+    /// Duration so far, s.
     pub seconds: f64,
 }
 
 impl RankWait {
-    /// The channel on which there is no room, and the budget that would do.
+    /// The channel of a wait for room, and the budget that would end the wait.
     pub fn full(&self) -> Option<(u32, u64)> {
         match (self.resource, self.edges.first()) {
             (AwaitedResource::Room { needs }, Some(way)) => Some((way.channel?, needs)),
@@ -47,15 +48,15 @@ impl RankWait {
     }
 }
 
-/// Instances that wait for each other and for nobody else, in the order in which one waits for the next.
+/// Ranks that wait for each other and for no other rank. Each is followed by one that it waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knot {
     pub waits: Vec<RankWait>,
 }
 
-/// What can keep an instance waiting for good, if it waits in such a way: without a time-out, and not only for
-/// slots, which a waiting receiver takes too. `ends` gives a channel's sending and receiving rank. Memory may
-/// come from anybody in `alive`.
+/// The wait that may block a rank for good: one without a time-out, and not only for ring entries, which a
+/// waiting receiver takes too. `ends` has a channel's sending and receiving rank. Any rank in `alive` may free
+/// memory.
 fn lasting_wait(
     rank: RankId,
     waiting: &ObservedWait,
@@ -87,8 +88,8 @@ fn lasting_wait(
     Some(RankWait { rank, resource: lack, edges: ways, seconds: waiting.seconds })
 }
 
-/// The lasting waits of those of whom `counts` says that they wait. As long as a thread beside one that waits may let
-/// go of memory, a wait for memory is not among them; `views_count` says whether to look at that.
+/// The lasting waits of all ranks that `counts` selects. If `views_count`, waits for memory are left out as
+/// long as another thread of a waiting instance may free memory.
 pub fn lasting_waits(
     seen: &[Observation],
     ends: impl Fn(u32) -> Option<(RankId, RankId)>,
@@ -105,15 +106,14 @@ pub fn lasting_waits(
     waiting.filter_map(|(i, one)| lasting_wait(RankId::at(i), one.waits.as_ref()?, &ends, &alive)).collect()
 }
 
-/// Those of the waits that nothing can end any more, if whoever is not among them may still do anything. An instance
-/// has one wait at most.
+/// The waits that nothing can end any more, if all other ranks may still act. A rank has at most one wait.
 pub fn stuck_waits(waits: Vec<RankWait>) -> Vec<RankWait> {
     let Some(last) = waits.iter().flat_map(|w| w.edges.iter().map(|way| way.on).chain([w.rank])).max() else {
         return Vec::new();
     };
     let n = last.index() + 1;
     let mut waits_at = vec![usize::MAX; n];
-    // For each instance the waits that it could end.
+    // For each rank, the waits that it could end.
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (w, wait) in waits.iter().enumerate() {
         waits_at[wait.rank.index()] = w;
@@ -134,7 +134,7 @@ pub fn stuck_waits(waits: Vec<RankWait>) -> Vec<RankWait> {
     waits.into_iter().filter(|_| !freed.next().unwrap_or(true)).collect()
 }
 
-/// The knots among waits that are all stuck: the sets from which no way leads out.
+/// The knots among waits that are all stuck: the sets that no edge leaves.
 pub fn knots(stuck: &[RankWait]) -> Vec<Knot> {
     let Some(last) = stuck.iter().map(|wait| wait.rank).max() else {
         return Vec::new();
@@ -160,7 +160,7 @@ pub fn knots(stuck: &[RankWait]) -> Vec<Knot> {
     found
 }
 
-/// The strongly connected components of a graph (Tarjan, 1972), without recursion: a ring may be long.
+/// The strongly connected components of a graph (Tarjan, 1972), without recursion, because a cycle may be long.
 fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec<usize>> {
     const UNVISITED: usize = usize::MAX;
     let (mut index, mut low, mut on_stack) = (vec![UNVISITED; n], vec![0; n], vec![false; n]);
@@ -169,7 +169,7 @@ fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec
         if index[root] != UNVISITED {
             continue;
         }
-        // Who is being looked at, and which of its ways comes next.
+        // The node that is visited, and the index of its next edge.
         let mut path = vec![(root, 0)];
         while let Some(top) = path.last_mut() {
             let (at, way) = *top;
@@ -203,7 +203,8 @@ fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec
     found
 }
 
-/// The members from the first on, each followed by one that it waits for as long as there is a new one.
+/// The members, beginning with the first; each is followed by one that it waits for, as long as that is a new
+/// one.
 fn in_order(members: &[usize], next: impl Fn(usize, usize) -> Option<usize>) -> Vec<usize> {
     let mut left: std::collections::BTreeSet<usize> = members.iter().copied().collect();
     let mut order = Vec::with_capacity(members.len());

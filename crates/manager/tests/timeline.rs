@@ -1,5 +1,5 @@
-//! A timeline from what instances gain to what is read back: sums are exact whatever was merged, instances that end
-//! without a word are there to their end, and damaged files give errors that name the line.
+//! The timeline from updates of instances to what is read back: sums are exact whatever was merged, instances
+//! that end without a report are shown to their end, and damaged files give errors that name the line.
 
 use ligament_manager::timeline::{
     long_waits, Activity, ActivityKey, LaneTotals, LaneUpdate, RecordedInterval, RunTimeline, TimelineHeader,
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const A: RankId = RankId::new(0);
 const B: RankId = RankId::new(1);
 
-/// Two instances that ask each other: channel 0 leads from `a.out` to `b.in`, channel 1 back.
+/// The names of two instances that ask each other: channel 0 leads from `a.out` to `b.in`, channel 1 back.
 struct PairNames;
 
 impl Names for PairNames {
@@ -112,7 +112,7 @@ impl Waiter {
         LaneTotals { sums, time: Some(self.waits as f64) }
     }
 
-    /// Computes, then waits; `lost`: nobody sees the record.
+    /// Computes, then waits; with `lost`, the record of the wait is lost.
     fn wait(&mut self, compute: u64, length: u64, lost: &mut Option<u64>) {
         let begin = self.now + compute;
         self.now = begin + length;
@@ -170,7 +170,7 @@ fn an_instance_that_is_killed_while_it_waits_waits_to_its_end() {
     let mut last = a.take();
     last.waits = Some((MESSAGE, a.now + 500));
     recording.add(A, &last, a.now + 10_500, &over(), &PairNames);
-    // Nothing that comes later changes it.
+    // Later updates do not change it.
     a.wait(0, 1_000_000, &mut None);
     recording.add(A, &a.take(), a.now, &UpdateReason::OnDemand, &PairNames);
     recording.write().unwrap();
@@ -216,7 +216,7 @@ fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
     }
     a.wait(1000, 50_000, &mut None);
     recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
-    // One that ends in vain counts for none, all of it.
+    // A wait that ends without a message is not counted.
     let mut last = a.take();
     last.sums.push((any, 3000, 1));
     recording.add(A, &last, a.now, &over(), &PairNames);
@@ -344,7 +344,8 @@ proptest! {
                 }
             }
             a.wait(compute, length, &mut lost);
-            // What was lost last is known only by the sums, and the reader looks while the instance computes.
+            // The intervals that were lost last are known only from the sums, and the reader looks while the
+            // instance computes.
             let moment = if what == 9 { UpdateReason::OnDemand } else { UpdateReason::Tick };
             if what >= 8 && lost.is_none() {
                 recording.add(A, &a.take(), a.now, &moment, &PairNames);

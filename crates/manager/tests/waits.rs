@@ -1,5 +1,5 @@
-//! Who waits in vain, compared with the definition tried on every set of instances; and the rules for what counts as
-//! a wait.
+//! Waits that never end, compared with the definition, for every set of instances; and the rules for lasting
+//! waits.
 
 use ligament_agent::AwaitedEvent;
 use ligament_manager::{
@@ -9,8 +9,8 @@ use ligament_manager::{
 use ligament_wire::{EndpointId, RankId};
 use proptest::prelude::*;
 
-/// By the definition: a set is doomed if each of its members waits and none has a way that leads out of it. Returns
-/// the union of all doomed sets, and those that hold no smaller one, as bit masks.
+/// The stuck ranks by definition: a set is doomed if each of its members waits and none has an edge that leaves
+/// it. Returns the union of all doomed sets, and the minimal ones, as bit masks.
 fn by_definition(n: usize, waits: &[RankWait]) -> (u32, Vec<u32>) {
     let mut ways = vec![None; n];
     for wait in waits {
@@ -111,7 +111,7 @@ fn seen(what: AwaitedEvent) -> Observation {
     }
 }
 
-/// Two instances, a channel each way: 0 from the first, 1 from the second.
+/// Two instances with a channel each way: 0 from the first, 1 from the second.
 fn ends(channel: u32) -> Option<(RankId, RankId)> {
     let [first, second] = [0, 1].map(RankId::new);
     [(first, second), (second, first)].get(channel as usize).copied()
@@ -135,17 +135,14 @@ fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
 
 #[test]
 fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
-    assert_eq!(
-        stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true),
-        0
-    );
+    assert_eq!(stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true), 0);
     assert_eq!(stuck_of(&[seen(AwaitedEvent::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
 }
 
 #[test]
 fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
     let mut three = [seen(AwaitedEvent::Memory), seen(message(0)), seen(message(0))];
-    // The third waits at a channel that does not end there: nothing is known of it.
+    // The third waits at a channel that does not end there, so nothing is concluded.
     assert_eq!(stuck_of(&three, true), 0);
     three[2].gone = true;
     assert_eq!(stuck_of(&three, true), 2);
@@ -154,11 +151,11 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
     assert_eq!(stuck_of(&three, false), 2);
 }
 
-/// A watch over the two, one of whom waits for memory and the other holds views, in the first round; and what was seen.
+/// A detector in its first round, for two instances of which one waits for memory and the other holds views;
+/// and the observations.
 fn short_of_memory() -> (DeadlockDetector, [Observation; 2]) {
     let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
-    let (mut watch, mut both) =
-        (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
+    let (mut watch, mut both) = (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
     both[1].waits.as_mut().unwrap().holds = true;
     assert_eq!(watch.check(&both, 1, &[]), []);
     let ranks = [0, 1].map(RankId::new).to_vec();
@@ -172,7 +169,7 @@ fn a_thread_that_has_dropped_views_and_ended_may_have_ended_the_wait_for_memory(
     let (mut watch, mut both) = short_of_memory();
     both[1].waits.as_mut().unwrap().may_release = true;
     assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Suspicion(_)]));
-    // The thread is gone. Whether it has dropped them, only another look tells: it has.
+    // The thread has ended. Only another round shows whether it has dropped its views: it has.
     both[1].waits.as_mut().unwrap().may_release = false;
     assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Ask { round: 2, .. }]));
     (both[0].waits, both[0].epoch) = (None, 2);

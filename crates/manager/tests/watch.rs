@@ -1,5 +1,5 @@
-//! The watch for deadlocks against a world of processes whose truth is known: they send, receive, compute, stop and
-//! notice things late, and their pages are read one after the other while they go on.
+//! The detector of deadlocks against simulated processes whose true state is known. They send, receive,
+//! compute, stop and notice events late, and their pages are read one after the other while they go on.
 
 use ligament_agent::AwaitedEvent;
 use ligament_manager::{
@@ -8,7 +8,7 @@ use ligament_manager::{
 use ligament_wire::RankId;
 use proptest::prelude::*;
 
-/// Chance, the same for the same seed (splitmix64, Steele, Lea & Flood 2014).
+/// Random numbers from a seed (splitmix64, Steele, Lea & Flood 2014).
 struct Dice(u64);
 
 impl Dice {
@@ -25,18 +25,18 @@ impl Dice {
     }
 }
 
-/// What a process does next.
+/// A step of a process's program.
 #[derive(Debug, Clone)]
 enum Step {
     Compute(u8),
     Send(usize),
-    /// A message on any of these; whether the wait ends by itself.
+    /// Receives a message on any of these channels; the flag says whether the wait has a time-out.
     Receive(Vec<usize>, bool),
 }
 
 #[derive(Debug, Clone)]
 struct Script {
-    /// Sender, receiver and budget (messages) of each channel.
+    /// Sending process, receiving process, and budget (messages) of each channel.
     channels: Vec<(usize, usize, u64)>,
     programs: Vec<Vec<Step>>,
 }
@@ -49,7 +49,7 @@ struct Process {
     epoch: u64,
     looked: u64,
     asked: Option<u64>,
-    /// Turns for which it is stopped.
+    /// Number of turns for which it is stopped.
     stopped: u32,
     moves: u64,
 }
@@ -82,13 +82,13 @@ impl World {
         World { channels: channels.collect(), processes: processes.collect() }
     }
 
-    /// Whether the wait of process `i` for this step is over.
+    /// True if process `i` can make this step without waiting.
     fn ready(&self, step: &Step) -> bool {
         match step {
             Step::Compute(_) => true,
             Step::Send(c) => {
                 let channel = &self.channels[*c];
-                // What is sent to one that has ended is dropped.
+                // Messages to a process that has ended are dropped.
                 channel.sent - channel.received < channel.budget || self.is_done(channel.to)
             }
             Step::Receive(any, _) => any.iter().any(|&c| self.has_something(c)),
@@ -104,7 +104,7 @@ impl World {
         channel.sent > channel.received || channel.ended
     }
 
-    /// Whether nothing can ever happen to it any more of itself.
+    /// True if nothing can happen to the process any more.
     fn rests(&self, i: usize) -> bool {
         match self.processes[i].program.get(self.processes[i].at) {
             None => true,
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// One turn of a process.
+    /// Gives a process one turn.
     fn turn(&mut self, i: usize, dice: &mut Dice) {
         if self.processes[i].stopped > 0 {
             self.processes[i].stopped -= 1;
@@ -173,7 +173,7 @@ impl World {
         }
     }
 
-    /// What its page shows.
+    /// The observation of its page.
     fn page(&self, i: usize) -> Observation {
         let process = &self.processes[i];
         let step = process.program.get(process.at);
@@ -207,7 +207,7 @@ impl World {
         }
     }
 
-    /// Reads all pages, in some order, while the processes go on.
+    /// Reads all pages, in random order, while the processes go on.
     fn look(&mut self, dice: &mut Dice, turns: usize) -> Vec<Observation> {
         let n = self.processes.len();
         let mut pages: Vec<Option<Observation>> = vec![None; n];
@@ -238,17 +238,17 @@ impl World {
     }
 }
 
-/// Memory for budgets to grow into, messages.
+/// Limit for the growth of budgets, messages.
 const MEMORY_LIMIT: u64 = 6;
 
-/// Watches a run of the script to its end, with this chance. Returns the knot that was found.
+/// Runs the script to its end, with this seed, under the detector. Returns the knot that was found.
 fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCaseError> {
     let mut dice = Dice(seed);
     let mut world = World::new(script);
     let n = script.programs.len();
     let ends = script.channels.iter().map(|&(from, to, budget)| ((RankId::at(from), RankId::at(to)), budget));
     let mut watch = DeadlockDetector::new(ends);
-    // Looks after the last time that anything could happen.
+    // Counts of checks, and of checks since the last time that anything could happen.
     let (mut quiet, mut looks) = (0, 0);
     while quiet < 60 {
         looks += 1;
@@ -277,7 +277,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
             let one = dice.below(n);
             world.processes[one].stopped = dice.below(200) as u32;
         }
-        // Whoever is not stopped gets a turn now and then.
+        // Every process that is not stopped gets a turn from time to time.
         for i in 0..n {
             world.turn(i, &mut dice);
         }

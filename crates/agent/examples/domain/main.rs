@@ -1,11 +1,11 @@
-//! One domain of the tests in `tests/domains.rs`: an agent with a carrier, whose paths go over loopback. The instances are
-//! this same program, called with `part`.
+//! One domain of the tests in `tests/domains.rs`: an agent with a carrier, whose paths go over loopback. The
+//! instances run this same program, with the argument `part`.
 
 mod parts;
 
 use ligament_agent::{
-    AgentOrder, AgentReport, Carrier, CarrierReport, DrainReason, Guard, Host, OtherDomains, RunOutcome,
-    RunPlan, RunView, StartedProcess, TimelineDelta,
+    AgentOrder, AgentReport, Carrier, DrainReason, Guard, CarrierReport, Host, OtherDomains, RunOutcome, RunPlan,
+    RunView, StartedProcess, TimelineDelta,
 };
 use ligament_carrier::Event;
 use ligament_catalogue::{fault, Fault};
@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// Waits for a file that somebody else writes.
+/// Waits for a file that another process writes.
 fn await_file(path: &Path) -> String {
     loop {
         if let Ok(text) = std::fs::read_to_string(path) {
@@ -47,8 +47,9 @@ fn write_whole(path: &Path, text: &str) {
     std::fs::rename(partial, path).unwrap();
 }
 
-/// `directory` has the model, the placement (the domain of each instance), and the invitation. Each domain writes where it
-/// listens to `address-N`; where it is reached stands in `reach-N`.
+/// Runs domain `me`. `directory` has the model, the placement (the domain of each instance), and the
+/// invitation. Each domain writes the address where it listens to `address-N`, and reads from `reach-N` where
+/// others are reachable.
 fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     let mut guard = Guard::start(|loss| eprintln!("{}", loss.describe())).unwrap();
     let domain_of: Vec<DomainId> = std::fs::read_to_string(directory.join("placement"))
@@ -87,7 +88,7 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
 
     let word = if outcome == RunOutcome::Done { "done".to_owned() } else { format!("failed {outcome:?}") };
     others.iter().for_each(|&other| carrier.control(other, word.clone().into_bytes()));
-    // Those elsewhere may still send to those that were here.
+    // Instances of other domains may still send to those that were here.
     while outcome == RunOutcome::Done && !stage.waiting_for.is_empty() {
         let heard = heard.blocking_recv().unwrap();
         assert!(!matches!(heard, CarrierReport::Failed(_)), "{heard:?}");
@@ -104,11 +105,11 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     outcome
 }
 
-/// What is around the agent: it starts instances, and hears what other domains say.
+/// The host of the agent: it starts instances, and takes messages of other domains.
 struct TestHost {
     directory: PathBuf,
     names: Vec<String>,
-    /// Domains that have not said that they are done.
+    /// Domains that have not reported their end.
     waiting_for: BTreeSet<DomainId>,
 }
 

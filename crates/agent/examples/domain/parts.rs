@@ -1,12 +1,12 @@
-//! The instances of the tests in `tests/domains.rs`, by the names of their components.
+//! The instances of the tests in `tests/domains.rs`: one function for each component, by its name.
 
 use ligament_instance::{
-    Array, ArrayMut, ArrayOrder, DType, Error, ErrorKind, Flags, Instance, Operator, Outgoing, Ports,
-    SettingType, SettingValue, Settings, Value, ValueRef, Wait,
+    Array, ArrayMut, DType, Error, Flags, Instance, ErrorKind, Operator, ArrayOrder, Outgoing, Ports, SettingType,
+    SettingValue, Settings, Value, ValueRef, Wait,
 };
 use ligament_wire::Element;
 
-/// Plays the part that the environment names.
+/// Runs the component that the environment names.
 pub fn play() {
     let name = std::env::var("LIGAMENT_INSTANCE").unwrap();
     let role = name.split('[').next().unwrap();
@@ -54,7 +54,7 @@ fn start(operators: &[(Operator, &str)]) -> Result<Instance, Error> {
     Ok(instance)
 }
 
-/// To the end of the run, where there is nothing to start again.
+/// Continues to the end of the run, for a component that is not started again.
 fn finish(mut instance: Instance) -> Result<(), Error> {
     assert!(!instance.reuse_instance()?);
     Ok(())
@@ -68,7 +68,7 @@ fn array<T: Element>(data: &[T], shape: &[usize], order: ArrayOrder) -> Value {
     Value::Array(Array::from_slice(data, shape, order).unwrap())
 }
 
-/// One of every type, and of every way in which a body can lie.
+/// One value of every type, and of every layout of a body.
 fn all_values() -> Vec<Value> {
     let settings = vec![("grid.dx".to_owned(), ligament_wire::SettingValue::FloatList(vec![0.5, 0.25]))];
     let mut all = vec![
@@ -91,10 +91,7 @@ fn all_values() -> Vec<Value> {
     ];
     all.extend([1, 200, 240, 250, 256, 260, 70_000, 3 << 20].map(|len| Value::String("x".repeat(len))));
     let fields = |len| {
-        vec![
-            ("u".into(), array(&numbers(len, 1), &[len], ArrayOrder::RowMajor)),
-            ("t".into(), Value::Float(1.0)),
-        ]
+        vec![("u".into(), array(&numbers(len, 1), &[len], ArrayOrder::RowMajor)), ("t".into(), Value::Float(1.0))]
     };
     all.extend([1, 10, 100, 100_000].map(|len| Value::Map(fields(len))));
     all
@@ -124,7 +121,7 @@ fn checker() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Exchanges with each of several, again and again.
+/// Exchanges messages with each of several instances, again and again.
 fn fan() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "out[]"), (Operator::S, "in[]")])?;
     let slots = instance.get_port_length("out")? as u32;
@@ -141,7 +138,7 @@ fn fan() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Is started for each of fan's messages.
+/// Is started by each of `fan`'s messages.
 fn leaf() -> Result<(), Error> {
     let mut instance = Instance::new(Some(&ports(&[(Operator::FInit, "init"), (Operator::OF, "final")])))?;
     let me = instance.index()[0] as i64;
@@ -159,7 +156,7 @@ fn flood() -> Result<(), Error> {
     for i in 0..setting(&instance, "messages")? {
         match i % 3 {
             0 => instance.send("out", &Outgoing::at(i as f64, &Value::Int(i)), None)?,
-            // After some of them these lie in slabs, and refer to the one before.
+            // After some messages these lie in slabs, and refer to the one before.
             _ => {
                 let data = numbers(8, i as u64);
                 let array = ligament_instance::ArrayRef::from_slice(&data, &[8], ArrayOrder::RowMajor);
@@ -212,7 +209,7 @@ fn whale() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Receives them as views, and into memory of its own.
+/// Receives large arrays as views, and into memory of its own.
 fn harbour() -> Result<(), Error> {
     let mut instance = start(&[(Operator::S, "in")])?;
     let count = setting(&instance, "elements")? as usize;
@@ -264,7 +261,7 @@ fn ping() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Answers, and when it is over says so to whoever waits for that.
+/// Answers, and tells a waiting instance when it is done.
 fn pong() -> Result<(), Error> {
     let mut instance = start(&[(Operator::S, "in"), (Operator::OI, "out"), (Operator::OI, "go")])?;
     for i in 0..setting(&instance, "steps")? {
@@ -288,7 +285,7 @@ fn lesson_settings(lesson: i64) -> Settings {
     settings
 }
 
-/// Starts a pupil with other settings each time.
+/// Starts a pupil with different settings each time.
 fn teacher() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "settings"), (Operator::OI, "lesson")])?;
     for i in 0..20 {
@@ -311,7 +308,7 @@ fn pupil() -> Result<(), Error> {
     Ok(())
 }
 
-/// Sees under which settings each message was made.
+/// Checks the settings under which each message was made.
 fn collector() -> Result<(), Error> {
     let flags = Flags { dont_apply_overlay: true };
     let mut instance = Instance::with_options(Some(&ports(&[(Operator::S, "in")])), flags, "rust")?;

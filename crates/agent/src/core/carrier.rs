@@ -1,5 +1,6 @@
-//! The carrier: the endpoint that stands for all instances of other domains. It is in the agent's own process, so it is
-//! never started, signalled or awaited; else it registers and asks for memory as all do.
+//! The carrier: the endpoint that stands for all instances of other domains. It runs in the agent's own
+//! process, so it is never started, signalled or awaited. Otherwise it registers and asks for memory like every
+//! endpoint.
 
 use super::{AgentCore, CarrierPhase};
 use crate::action::{Action, AgentReport};
@@ -11,25 +12,26 @@ use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::sync::Arc;
 
 impl AgentCore {
-    /// Whether this is the carrier's endpoint.
+    /// True if this is the carrier's endpoint.
     pub(super) fn is_carrier(&self, endpoint: EndpointId) -> bool {
         self.wiring.carrier() == Some(endpoint)
     }
 
-    /// The name under which the carrier registers, and its token; none if all instances are here.
+    /// The name under which the carrier registers, and its token. `None` if all instances are here.
     pub fn carrier(&self) -> Option<(&str, &str)> {
         let carrier = self.wiring.carrier()?;
         let name = &self.wiring.instance(&self.plan, carrier.leader()).name;
         Some((name, &self.endpoints[carrier.index()].token))
     }
 
-    /// Why an instance of another domain cannot take part here.
+    /// The reason why an instance of another domain cannot take part here; `None` for an instance of this
+    /// domain.
     pub(super) fn is_elsewhere(&self, instance: InstanceId) -> Option<Fault> {
         let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance.index()];
         elsewhere.then(|| fault!(INSTANCE_ELSEWHERE, "\"{name}\" takes part in another domain of this run"))
     }
 
-    /// What others have to know of the ports of an endpoint's instances that are joined to other domains.
+    /// Reports which ports have slots, for each instance of an endpoint that is connected to other domains.
     pub(super) fn tell_slots(&self, endpoint: EndpointId, out: &mut Vec<Action>) {
         let is_elsewhere = |rank: RankId| self.wiring.instance(&self.plan, rank).elsewhere;
         for &rank in self.wiring.members(endpoint) {
@@ -43,7 +45,7 @@ impl AgentCore {
         }
     }
 
-    /// On which ports the ranks of an endpoint send, for the head of a run that spreads over several domains.
+    /// Reports the sending ports of an endpoint's ranks, for the head of a run over several domains.
     pub(super) fn tell_senders(&self, endpoint: EndpointId, out: &mut Vec<Action>) {
         if !self.held {
             return;
@@ -55,8 +57,8 @@ impl AgentCore {
         }
     }
 
-    /// A rank has registered elsewhere, with these ports. Whether they fit those of its peers only the head can
-    /// see: it is told of all.
+    /// A rank has registered in another domain; for each of its ports, whether it has slots. Only the head can
+    /// check that they fit those of its peers, because every agent reports to it.
     pub(super) fn slots_elsewhere(&mut self, rank: RankId, slots: Arc<[bool]>) -> Vec<Action> {
         let mut out = Vec::new();
         let registered = |peer: RankId| self.slotted[peer.index()].as_deref();
@@ -69,7 +71,7 @@ impl AgentCore {
         out
     }
 
-    /// The carrier has brought to others all that was sent here.
+    /// Reports that the carrier has delivered everything that was sent here.
     pub fn detached(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         self.carrier_phase = CarrierPhase::Idle;
@@ -94,7 +96,7 @@ mod tests {
     const HEAD: DomainId = DomainId::HEAD;
     const OTHER: DomainId = DomainId::new(1);
 
-    /// The domain of macro; micro is in another.
+    /// The domain of `macro`; `micro` is in another.
     fn spread() -> AgentCore {
         core_of(plan().in_domain(&[HEAD, OTHER], HEAD))
     }
@@ -114,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_carrier_has_the_conduits_to_all_instances_elsewhere_and_is_neither_watched_nor_reported() {
-        // Of three instances two are elsewhere, and joined to each other too.
+        // Two of three instances are in another domain, and connected to each other too.
         let mut three = plan();
         three.instances.push(PlannedInstance { name: "third".into(), ..three.instances[1].clone() });
         let mut back = three.channels[1];
@@ -225,7 +227,7 @@ mod tests {
         assert!(refusal(&taps(&mut core, 7, "micro")).contains("another"));
         assert_eq!(core.closed(7), [Action::UntapElsewhere { link: 7 }]);
         assert_eq!(core.closed(7), []);
-        // No more than there may be, wherever they are; one that is over there makes room.
+        // The limit counts taps of all domains. One that ends in another domain makes room.
         for link in 100..164 {
             assert!(matches!(taps(&mut core, link, "micro")[..], [Action::TapElsewhere { .. }]), "{link}");
         }
@@ -258,7 +260,10 @@ mod tests {
             panic!("{made:?}")
         };
         let told = |actions: &[Action]| {
-            actions.iter().any(|one| matches!(one, Action::Tell { notice: Notice::Untap { tap: over }, .. } if *over == tap.tap))
+            actions.iter().any(|one| match one {
+                Action::Tell { notice: Notice::Untap { tap: over }, .. } => *over == tap.tap,
+                _ => false,
+            })
         };
         assert!(told(&core.untap(TapViewer::Head(9))));
         assert!(!told(&core.untap(TapViewer::Head(9))));

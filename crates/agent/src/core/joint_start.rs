@@ -1,6 +1,7 @@
-//! Instances all of whose ranks one command starts, such as `mpirun`: the first rank's endpoint stands for that command's
-//! process, and the others are brought by it. All processes find the same environment there, so the token in it is the
-//! beginning of one: each process adds its rank, which its launcher tells it (`instance/src/identity.rs`).
+//! Instances whose ranks are all started by one command, such as `mpirun`. The endpoint of the first rank
+//! stands for that command's process; the command starts the others. All processes inherit the same
+//! environment, so the token in it is only a prefix: each process appends its rank, which the launcher tells it
+//! (`instance/src/identity.rs`).
 
 use super::{how_it_ended, AgentCore};
 use crate::action::{Action, AgentReport, InstancePhase};
@@ -14,18 +15,18 @@ pub(super) fn token(secret: &str, place: u32) -> String {
 }
 
 impl AgentCore {
-    /// Whether its instance's ranks are all started by one command, in this domain.
+    /// True if one command in this domain starts all ranks of the endpoint's instance.
     pub(super) fn ranks_start_together(&self, me: EndpointId) -> bool {
         let instance = self.wiring.instance(&self.plan, me.leader());
         instance.together && !instance.elsewhere
     }
 
-    /// Whether another rank's command brings it.
+    /// True if the command of another rank starts this endpoint.
     pub(super) fn is_started_by_sibling(&self, me: EndpointId) -> bool {
         self.ranks_start_together(me) && self.wiring.ranks().place(me.leader()) > 0
     }
 
-    /// Those that an endpoint's command brings beside itself.
+    /// The other endpoints that this endpoint's command starts.
     pub(super) fn siblings_started_by(&self, me: EndpointId) -> impl Iterator<Item = EndpointId> {
         let brings = self.ranks_start_together(me)
             && !self.is_started_by_sibling(me)
@@ -34,7 +35,7 @@ impl AgentCore {
         ranks.skip(1).filter(move |_| brings).map(EndpointId::led_by).collect::<Vec<_>>().into_iter()
     }
 
-    /// The token that a process is given: of ranks that start together only what they have in common.
+    /// The token in the environment of a process. Ranks that start together share a prefix of their tokens.
     pub(super) fn token_for(&self, me: EndpointId) -> String {
         let token = &self.endpoints[me.index()].token;
         let common =
@@ -42,14 +43,14 @@ impl AgentCore {
         token[..common].to_owned()
     }
 
-    /// Another rank of the instance whose first rank this is, if it has so many.
+    /// The endpoint of another rank of the instance that this endpoint leads; `None` if it has fewer ranks.
     pub(super) fn sibling_rank(&self, me: EndpointId, rank: u32) -> Option<EndpointId> {
         let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
         ranks.into_iter().nth(rank as usize).map(EndpointId::led_by)
     }
 
-    /// Ends the run because of a rank that has ended as if all were well, and never registered. Of one that has registered the
-    /// agent sees the end itself.
+    /// Ends the run because a rank ended with status 0 and never registered. The end of a rank that has
+    /// registered is noticed without this.
     pub(super) fn fail_for_who_left(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let is_awaited = |one: &EndpointId| {
@@ -64,8 +65,9 @@ impl AgentCore {
         out
     }
 
-    /// Which rank is to be named after the command that started all has ended, and what became of that rank. `missing` have
-    /// never come: the launcher may have ended them, so whoever is known to have ended first goes before.
+    /// Decides which rank a failure names after the command that started all ranks has ended, and how that rank
+    /// ended. Ranks in `missing` have never registered; the launcher may have ended them, so a rank that is
+    /// known to have ended first takes precedence.
     pub(super) fn first_failed_rank(
         &mut self,
         me: EndpointId,
@@ -87,7 +89,7 @@ impl AgentCore {
         }
         if let Some((ranks, why)) = lost {
             let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.sibling_rank(me, rank)).collect();
-            // Of several that ended at the same moment, as far as the guard could see.
+            // Several ranks ended at the same moment, as far as the guard could see.
             let one = fell.filter(|one| lost.contains(one)).or(lost.first().copied());
             let Some(one) = one else { return (me, exit, why) };
             let what = how_it_ended(phase(&one), exit);
@@ -107,8 +109,9 @@ impl AgentCore {
         (me, exit, what)
     }
 
-    /// A rank's process is gone. True if that was before it was done and the command that started it is still there, whose end
-    /// will show why: another rank may have ended first that has never registered.
+    /// Reports that a rank's process has ended. Returns true if the rank was not done and the command that
+    /// started it still runs. The command's end will then show the cause: another rank, which has never
+    /// registered, may have ended first.
     pub fn rank_process_ended(&mut self, me: EndpointId) -> bool {
         let own = &self.endpoints[me.index()];
         if !self.ranks_start_together(me)
@@ -124,7 +127,7 @@ impl AgentCore {
         first.started_by_agent && !matches!(first.phase, InstancePhase::Gone(_))
     }
 
-    /// The process that speaks for a rank has ended, and not the command that started it.
+    /// Reports that the process that registered for a rank has ended while the command that started it runs.
     pub fn speaker_gone(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let own = &self.endpoints[me.index()];
@@ -136,7 +139,7 @@ impl AgentCore {
         out
     }
 
-    /// The command that brings others has ended: those that have not come will not. Gives them.
+    /// Gives up ranks that have not registered, because the command that starts them has ended. Returns them.
     pub(super) fn give_up_missing(
         &mut self,
         me: EndpointId,
@@ -156,7 +159,8 @@ impl AgentCore {
         missing
     }
 
-    /// What is known of a rank's end whose launcher took the exit status; none where it was started alone, or never came.
+    /// Describes the end of a rank whose exit status only its launcher has seen. `None` if the rank was started
+    /// alone or never registered.
     pub(super) fn describe_rank_end(&self, me: EndpointId, before: InstancePhase, exit: Exit) -> Option<Fault> {
         if !self.ranks_start_together(me) || matches!(before, InstancePhase::Waiting | InstancePhase::Started) {
             return None;
@@ -164,13 +168,17 @@ impl AgentCore {
         Some(match (before, exit) {
             (_, Exit::Unknown) => fault!(
                 EXIT_EARLY,
-                "ended before it was done: it crashed, was killed, aborted, or went on to its end too soon; its output has \
-                 what its launcher says"
+                "ended before it was done: it crashed, was killed, aborted, or went on to its end too soon; \
+                its output has what its launcher says"
             ),
             (InstancePhase::Finished, exit) => {
                 fault!(EXIT_EARLY, "was done, but the command that started its ranks then ended with {exit}")
             }
-            (_, exit) => fault!(EXIT_EARLY, "was not done when the command that started its ranks ended with {exit}"),
+            (_, exit) => fault!(
+                EXIT_EARLY,
+                "was not done when the command that started its ranks ended with \
+                {exit}"
+            ),
         })
     }
 }

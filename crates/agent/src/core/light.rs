@@ -1,5 +1,4 @@
-//! Endpoints that serve many instances, those of a light program: which they are, what their process is told, and for
-//! whom it speaks.
+//! Endpoints that serve many instances: the instances of a light program share one process and one endpoint.
 
 use super::AgentCore;
 use crate::action::{Action, AgentReport};
@@ -14,12 +13,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl AgentCore {
-    /// Which of its ranks an endpoint speaks of.
+    /// The rank that a request of an endpoint is about.
     pub(super) fn resolve_rank(&self, me: EndpointId, of: Option<RankId>) -> RankId {
         of.filter(|&one| self.wiring.serves(me, one)).unwrap_or(me.leader())
     }
 
-    /// What to add where the process of a light program ends.
+    /// A note for the end of a light program's process: which other instances it ran.
     pub(super) fn together_with(&self, me: EndpointId) -> String {
         match self.wiring.members(me).len() {
             1 => String::new(),
@@ -28,7 +27,7 @@ impl AgentCore {
         }
     }
 
-    /// Why an instance cannot take part by itself.
+    /// The reason why an instance of a light program cannot take part by itself.
     pub(super) fn runs_with_others(&self, rank: RankId) -> Fault {
         let names = |rank: RankId| &self.wiring.instance(&self.plan, rank).name;
         fault!(
@@ -39,14 +38,14 @@ impl AgentCore {
         )
     }
 
-    /// What becomes of the ports of an endpoint's instances.
+    /// Agrees on the ports of all instances of an endpoint, as their code declares them and the model has them.
     pub(super) fn agree_on_ports(
         &self,
         endpoint: EndpointId,
         declared: Option<&[PortDeclaration]>,
     ) -> Result<AgreedPorts, Fault> {
         let mut agreed = AgreedPorts::default();
-        // Instances of one component have one list of ports.
+        // Instances of one component share one list of ports.
         let mut known: HashMap<*const PlannedPort, u32> = HashMap::new();
         for &member in self.wiring.members(endpoint) {
             let planned = self.wiring.instance(&self.plan, member);
@@ -59,7 +58,7 @@ impl AgentCore {
                         |port: &&PortInfo| Operator::from_name(&port.operator).is_some_and(Operator::sends);
                     agreed.senders.push(ports.iter().filter(sends).map(|port| port.name.clone()).collect());
                     agreed.ports.push(ports);
-                    // Once for all instances of a component.
+                    // One remark stands for all instances of a component.
                     if planned.name.split('[').skip(1).all(|index| index == "0]") {
                         let told = ports::other_operators(planned, declared);
                         agreed.remarks.extend(told.into_iter().map(|text| (member, text)));
@@ -72,16 +71,19 @@ impl AgentCore {
         let here = |member: RankId| Some(&agreed.slotted[agreed.list_of(self.wiring.place(member))][..]);
         for &member in self.wiring.members(endpoint) {
             let slotted = here(member).unwrap_or_default();
-            let registered = |peer: RankId| match self.wiring.endpoint_of(peer) == endpoint {
-                true => here(peer),
-                false => self.slotted[peer.index()].as_deref(),
+            let registered = |peer: RankId| {
+                if self.wiring.endpoint_of(peer) == endpoint {
+                    here(peer)
+                } else {
+                    self.slotted[peer.index()].as_deref()
+                }
             };
             ports::agree_with_peers(&self.plan, &self.wiring, member, slotted, registered)?;
         }
         Ok(agreed)
     }
 
-    /// What the record of the run keeps of ports that the model does not declare, once for each list of ports.
+    /// Reports the operators of ports that the model does not declare, once for each list of ports.
     pub(super) fn tell_operators(&self, endpoint: EndpointId, agreed: &AgreedPorts, out: &mut Vec<Action>) {
         if self.is_carrier(endpoint) {
             return;
@@ -97,7 +99,7 @@ impl AgentCore {
         }
     }
 
-    /// What a process is told that runs many instances.
+    /// The part of a welcome that is for a process with many instances.
     pub(super) fn of_light(&self, endpoint: EndpointId, agreed: AgreedPorts) -> Light {
         let member = |(&number, ports): (&RankId, u32)| {
             let PlannedInstance { name, log_level, .. } = self.wiring.instance(&self.plan, number);
@@ -111,7 +113,7 @@ impl AgentCore {
     }
 }
 
-/// The operators that only the code declares, of ports that conduits join, by name.
+/// The operators, by port name, that only the code declares, of ports with conduits.
 fn only_declared(planned: &[PlannedPort], agreed: &[PortInfo]) -> Vec<(String, String)> {
     let open = |(known, _): &(&PlannedPort, &PortInfo)| known.operator == Operator::None && !known.implicit;
     let both = planned.iter().zip(agreed).filter(open);
@@ -120,23 +122,23 @@ fn only_declared(planned: &[PlannedPort], agreed: &[PortInfo]) -> Vec<(String, S
         .collect()
 }
 
-/// The ports that the instances of an endpoint have, as their code and the model agree on them.
+/// The ports of an endpoint's instances, as code and model agree on them.
 #[derive(Default)]
 pub(super) struct AgreedPorts {
-    /// Each list of ports once.
+    /// Each different list of ports once.
     pub ports: Vec<Vec<PortInfo>>,
-    /// For each of these which of its ports have slots.
+    /// For each list, whether each of its ports has slots.
     pub slotted: Vec<Arc<[bool]>>,
-    /// For each of these the names of those on which is sent.
+    /// For each list, the names of its sending ports.
     pub senders: Vec<Arc<[String]>>,
-    /// What is to be told of them, and of which rank.
+    /// Remarks for the log, and the rank that each is about.
     pub remarks: Vec<(RankId, String)>,
-    /// For each instance, in the order of the endpoint's, which list is its.
+    /// For each instance, in the endpoint's order, the index of its list.
     pub lists: Vec<u32>,
 }
 
 impl AgreedPorts {
-    /// Which list of ports the instance at this place has.
+    /// The index of the list of ports that the instance at this place has.
     pub fn list_of(&self, place: u32) -> usize {
         self.lists[place as usize] as usize
     }

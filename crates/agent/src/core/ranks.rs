@@ -1,5 +1,5 @@
-//! An instance with two ranks, `flow:0` and `flow:1`, each an endpoint of its own; and `micro`, which has none.
-//! Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
+//! An instance `flow` with two ranks, `flow:0` and `flow:1`, each an endpoint of its own, and an instance
+//! `micro` with one. Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
 
 use super::tests::{core_of, hello, join, link, plan, refusal, started, CALLER};
 use super::*;
@@ -123,7 +123,7 @@ fn an_instance_is_over_when_all_of_its_ranks_have_ended_and_only_then() {
     let mut core = all();
     core.request(link(FIRST), Request::NewSlab { bytes: 1000 });
     let actions = ends(&mut core, FIRST);
-    // Rank 1 may still read what rank 0 has sent; and it is `micro` that sends to rank 0.
+    // Rank 1 may still read messages of rank 0; and the sender to rank 0 is `micro`.
     let ended = Notice::PeerEnded { endpoint: FIRST };
     let told = Action::Tell { link: link(MICRO), endpoint: MICRO, notice: ended, memory: vec![] };
     assert!(actions.contains(&told), "{actions:?}");
@@ -165,7 +165,7 @@ fn ranks_in_another_domain_are_the_carriers() {
     assert_eq!(core.wiring().own_endpoints().collect::<Vec<_>>(), [MICRO]);
 }
 
-/// The same, where one command starts both ranks of `flow`.
+/// The same, with one command that starts both ranks of `flow`.
 fn together() -> AgentCore {
     let mut plan = with_ranks();
     plan.instances[0].together = true;
@@ -247,7 +247,7 @@ fn the_first_rank_ends_with_its_own_process_and_its_instance_with_the_command() 
     assert_eq!(failure.rank, Some(FIRST.leader()));
 }
 
-/// Who is named, and what is said of them.
+/// The endpoint that a failure names, and the failure's text.
 fn named(core: &AgentCore) -> (EndpointId, String) {
     let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     (EndpointId::led_by(failure.rank.unwrap()), failure.what.text().to_owned())
@@ -264,9 +264,10 @@ fn a_rank_that_ends_well_before_it_registers_ends_the_run() {
         core.rank_ended_cleanly(FIRST, 7);
         assert_eq!(core.end_if_rank_ended_cleanly(FIRST), [], "who is done may end, and there is no rank 7");
         core.rank_ended_cleanly(FIRST, 1);
-        match launcher_ends {
-            true => core.exited(FIRST, Exit::Signal(9)),
-            false => core.end_if_rank_ended_cleanly(FIRST),
+        if launcher_ends {
+            core.exited(FIRST, Exit::Signal(9))
+        } else {
+            core.end_if_rank_ended_cleanly(FIRST)
         };
         let (who, what) = named(&core);
         assert_eq!(who, SECOND);
@@ -289,7 +290,7 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     assert_eq!(who, SECOND);
     assert!(what.contains("SIGSEGV") && what.ends_with("before it had registered"), "{what}");
 
-    // The launcher ended rank 0, which was seen first, because of rank 1.
+    // The end of rank 0 was seen first, but the launcher ended it because of rank 1.
     let mut core = together();
     join(&mut core, FIRST);
     assert!(core.rank_process_ended(FIRST), "its launcher will tell more");

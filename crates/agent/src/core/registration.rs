@@ -1,4 +1,4 @@
-//! Who may take part: instances that register, clients that ask. Everybody else is refused, with the reason.
+//! Registration: admits instances and clients, and refuses all others with a reason.
 
 use super::light::AgreedPorts;
 use super::taps::TapRequest;
@@ -9,10 +9,10 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
 use ligament_wire::{EndpointId, InstanceId};
 
-/// The level of what is worth a look, as `LogLevel` of the instance has it.
+/// The level of a warning, in the numbers of the instance's `LogLevel`.
 const LEVEL_WARNING: u8 = 2;
 
-/// Compares without telling by its duration how much is right.
+/// Compares two tokens in a time that does not depend on how much of them is equal.
 fn equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
 }
@@ -30,11 +30,11 @@ impl AgentCore {
                 match self.admit(protocol, &instance, &token, ports.as_deref(), light, caller) {
                     Ok((me, ports)) => return self.welcome(link, caller, me, ports, language, out),
                     Err((who, why)) => {
-                        // A port that does not fit ends the run: the code will not come back.
+                        // An instance whose ports do not fit ends the run: its code will not try again.
                         if let Some(me) = who {
                             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
                             let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: None };
-                            // The guard's word that it runs may still be on its way.
+                            // The guard may not have reported yet that the process runs.
                             let own = &mut self.endpoints[me.index()];
                             if own.started_by_agent && own.phase == InstancePhase::Waiting {
                                 own.phase = InstancePhase::Started;
@@ -102,13 +102,13 @@ impl AgentCore {
         self.named.get(name).copied()
     }
 
-    /// The endpoint as which an instance that is started by hand takes part next: the first that nobody is yet.
+    /// The endpoint that the next process started by hand for this instance gets: the first that is free.
     pub fn joins_as(&self, instance: InstanceId) -> Option<EndpointId> {
         let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
         endpoints.find(|one| self.endpoints[one.index()].phase == InstancePhase::Waiting)
     }
 
-    /// Why nobody can take part by hand as this instance, if so.
+    /// The reason why no process can join by hand as this instance; `None` if one can.
     fn cannot_join(&self, instance: InstanceId) -> Option<Fault> {
         let name = &self.plan.instances[instance.index()].name;
         let leader = self.wiring.ranks().leader(instance);
@@ -125,14 +125,14 @@ impl AgentCore {
         }
     }
 
-    /// Which of the endpoints that serve an instance has this token.
+    /// The endpoint, among those that serve an instance, to which this token belongs.
     fn endpoint_with(&self, instance: InstanceId, token: &str) -> Option<EndpointId> {
         let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
         endpoints.find(|one| equal_in_constant_time(token, &self.endpoints[one.index()].token))
     }
 
-    /// Whether the caller is who it says it is: of an instance's ranks the token says which. The error has the
-    /// endpoint's number if it is, but its ports do not fit.
+    /// Checks the identity of a caller; its token tells which of an instance's ranks it is. The error has the
+    /// endpoint's number if the identity is right but the ports do not fit.
     #[allow(clippy::type_complexity)]
     fn admit(
         &self,
@@ -162,11 +162,18 @@ impl AgentCore {
         let own = &self.endpoints[me.index()];
         match own.phase {
             InstancePhase::Waiting | InstancePhase::Started => {}
-            InstancePhase::Gone(_) => return Err(no(fault!(ALREADY_REGISTERED, "\"{name}\" has ended already"))),
+            InstancePhase::Gone(_) => {
+                return Err(no(fault!(
+                    ALREADY_REGISTERED,
+                    "\"{name}\" has ended \
+                already"
+                )))
+            }
             InstancePhase::Running | InstancePhase::Finished => {
                 return Err(no(fault!(
                     ALREADY_REGISTERED,
-                    "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
+                    "\"{name}\" has registered already, as process {}; a program must make one Instance and \
+                    no more",
                     own.pid.unwrap_or(caller.pid)
                 )))
             }
@@ -181,8 +188,8 @@ impl AgentCore {
         if self.wiring.is_light(&self.plan, me) && !light {
             return Err(unfit(fault!(
                 NOT_LIGHT,
-                "the model says that its program is light, so one process runs all of its instances, and this one runs \
-                 \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
+                "the model says that its program is light, so one process runs all of its instances, and this \
+                one runs \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
             )));
         }
         let agreed = self.agree_on_ports(me, ports).map_err(unfit)?;
@@ -206,9 +213,10 @@ impl AgentCore {
             self.senders[member.index()] = Some(agreed.senders[list].clone());
         }
         self.tell_operators(me, &agreed, out);
-        let (ports, light) = match self.wiring.is_light(&self.plan, me) {
-            true => (Vec::new(), Some(self.of_light(me, agreed))),
-            false => (agreed.ports.into_iter().next().unwrap_or_default(), None),
+        let (ports, light) = if self.wiring.is_light(&self.plan, me) {
+            (Vec::new(), Some(self.of_light(me, agreed)))
+        } else {
+            (agreed.ports.into_iter().next().unwrap_or_default(), None)
         };
         let instance = self.wiring.instance(&self.plan, me.leader());
         let welcome = Welcome {
@@ -245,8 +253,9 @@ impl AgentCore {
         if is_carrier {
             return;
         }
-        // A script may stand between us and the program: what we started is what we watch. Of ranks that one command
-        // starts that is no rank.
+        // The process that the agent started may be a script that starts the program. It is watched in any
+        // case, so a second watch is needed only if another process registers. If one command starts all ranks,
+        // that command is no rank.
         if !own.started_by_agent || is_brought {
             own.pid = Some(caller.pid);
             out.push(Action::Watch { endpoint: me, pid: caller.pid });
@@ -268,7 +277,7 @@ fn check_protocol(protocol: u32) -> Result<(), Fault> {
     }
     Err(fault!(
         OTHER_VERSION,
-        "the caller's version of Ligament speaks protocol {protocol}, and this run's speaks {PROTOCOL}; build or \
-         install both from the same version"
+        "the caller's version of Ligament speaks protocol {protocol}, and this run's speaks {PROTOCOL}; build \
+        or install both from the same version"
     ))
 }

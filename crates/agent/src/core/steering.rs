@@ -1,5 +1,5 @@
-//! Steering, as an agent takes part in it: it passes on what the head wants of ranks, and what these say, and answers for
-//! those that have ended. An endpoint answers once for all ranks that it serves.
+//! The agent's part in steering: it passes the head's requests to ranks and their answers to the head, and
+//! answers for ranks that have ended. An endpoint answers once for all ranks that it serves.
 
 use super::AgentCore;
 use crate::action::{Action, AgentReport, InstancePhase};
@@ -8,12 +8,12 @@ use ligament_wire::steering::{Matter, ScheduledChange, Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::BTreeMap;
 
-/// What endpoints were told and have not made yet, and whom of those that they serve it concerns.
+/// Requests that were sent to endpoints and are not done, by endpoint and change, with the ranks concerned.
 pub(super) type PendingSteering = BTreeMap<(EndpointId, u64), Vec<RankId>>;
-/// Of each endpoint, what is scheduled, by its place in the plan, and whom it concerns, by their places there.
+/// Scheduled changes of each endpoint: the index in the plan's schedule, and the places of the ranks concerned.
 pub(super) type EndpointSchedules = BTreeMap<EndpointId, Vec<(usize, Vec<u32>)>>;
 
-/// The halt that somebody is asked whether they accept it.
+/// The number of the halt that a notice asks about; `None` for other notices.
 pub(super) fn halt_of(notice: &Notice) -> Option<u64> {
     match notice {
         Notice::Steer { steer: Steer::Prepare { change, matter: Matter::Halt, .. }, .. } => Some(*change),
@@ -27,7 +27,7 @@ impl AgentCore {
         for &rank in ranks.iter().filter(|rank| rank.index() < self.wiring.ranks().count()) {
             found.entry(self.wiring.endpoint_of(rank)).or_default().push(rank);
         }
-        // Who is in another domain is told by the agent there.
+        // Ranks of another domain get the request from the agent there.
         found.retain(|&endpoint, _| !self.is_carrier(endpoint));
         found
     }
@@ -37,13 +37,13 @@ impl AgentCore {
         ranks.iter().map(|&rank| self.wiring.place(rank)).collect()
     }
 
-    /// What an endpoint learns of this when it registers.
+    /// The scheduled changes that an endpoint learns of when it registers.
     pub(super) fn schedule_of(&self, me: EndpointId) -> Option<Vec<(ScheduledChange, Vec<u32>)>> {
         let own = self.scheduled.get(&me)?.iter();
         Some(own.map(|(place, members)| (self.plan.schedule[*place].0.clone(), members.clone())).collect())
     }
 
-    /// What is scheduled is known to all from the beginning on.
+    /// Notes scheduled changes as sent: each endpoint learns of them when it registers.
     pub(super) fn begin_steering(&mut self) {
         for place in 0..self.plan.schedule.len() {
             let (what, ranks) = &self.plan.schedule[place];
@@ -56,7 +56,7 @@ impl AgentCore {
         }
     }
 
-    /// The head wants something of these ranks.
+    /// Passes a steering request of the head to these ranks.
     pub(super) fn steer(&mut self, ranks: &[RankId], steer: &Steer) -> Vec<Action> {
         let mut out = Vec::new();
         for (endpoint, ranks) in self.by_endpoint(ranks) {
@@ -84,15 +84,16 @@ impl AgentCore {
         out
     }
 
-    /// A halt was told to an endpoint that has never asked whether it may go on, and hears of it when it does: until then it
-    /// passes no model time, and nobody needs to wait until it says so.
+    /// Reports that an endpoint was sent a halt and has never asked whether it may go on. It is accepted on the
+    /// endpoint's behalf: the endpoint passes no model time before it asks, and will learn of the halt then.
     pub fn never_steered(&mut self, me: EndpointId, change: u64) -> Vec<Action> {
         let mut out = Vec::new();
         self.answered(me, change, &Steers::Accepts { last: None, next: None }, &mut out);
         out
     }
 
-    /// An endpoint says something of a change; what it was not told of is not believed.
+    /// Takes the answer of an endpoint to a change. An answer to a change that the endpoint was not sent is
+    /// ignored.
     pub(super) fn answered(&mut self, me: EndpointId, change: u64, answer: &Steers, out: &mut Vec<Action>) {
         let ranks = match answer {
             Steers::Past { .. } | Steers::Made | Steers::Over => self.steered.remove(&(me, change)),
@@ -103,7 +104,7 @@ impl AgentCore {
         }
     }
 
-    /// An endpoint has ended: nothing will happen there any more.
+    /// Answers all open requests of an endpoint that has ended.
     pub(super) fn steers_no_more(&mut self, me: EndpointId, out: &mut Vec<Action>) {
         let open: Vec<u64> =
             self.steered.range((me, 0)..=(me, u64::MAX)).map(|(&(_, change), _)| change).collect();

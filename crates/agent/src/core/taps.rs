@@ -1,6 +1,7 @@
-//! Taps: clients that look at what a port sends. The agent makes the box and hands it to both sides; what goes through it,
-//! it does not see. A tap lasts as long as its client's connection, and no longer than the endpoint. Where the instance is in
-//! another domain, the agent there looks for the head (`driver/far_taps.rs`).
+//! Taps: clients view the values that a port sends. The agent makes the box of a tap and gives it to both
+//! sides; it does not see the values. A tap lasts as long as its client's connection, and no longer than the
+//! endpoint. If the instance is in another domain, the agent there views the port for the head
+//! (`driver/remote_taps.rs`).
 
 use super::{answer, AgentCore};
 use crate::action::{Action, ConnectionId, InstancePhase, TapViewer};
@@ -12,11 +13,11 @@ use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most taps at a time, in all and of one process.
+/// Limits on the number of taps: in all, and of one process.
 const MAX_TAPS: usize = 64;
 const MAX_TAPS_PER_PROCESS: usize = 16;
 
-/// What a client wants to look at.
+/// The port that a client asks to view, and how.
 pub(super) struct TapRequest {
     pub instance: String,
     pub port: String,
@@ -25,13 +26,13 @@ pub(super) struct TapRequest {
     pub room: u64,
 }
 
-/// Those that there are.
+/// All taps of this agent.
 #[derive(Default)]
 pub(super) struct TapRegistry {
     next: u32,
-    /// By their numbers: who looks, and who shows it.
+    /// Taps by number: the viewer, and the endpoint of the port.
     all: BTreeMap<u32, (TapViewer, EndpointId)>,
-    /// Clients that look at ports of other domains.
+    /// Clients that view ports of other domains.
     elsewhere: BTreeSet<ConnectionId>,
 }
 
@@ -43,7 +44,7 @@ fn refused(viewer: TapViewer, why: &Fault) -> Action {
 }
 
 impl AgentCore {
-    /// A client wants to look at a port.
+    /// Handles a client's request to view a port.
     pub(super) fn tap(&mut self, link: ConnectionId, asked: TapRequest, out: &mut Vec<Action>) {
         let viewer = TapViewer::Client(link);
         let Some(instance) = self.instance_named(&asked.instance) else {
@@ -52,19 +53,20 @@ impl AgentCore {
         };
         let TapRequest { port, slot, wanted, room, .. } = asked;
         let port = TapPort { instance, port, slot, wanted, room };
-        match self.plan.instances[instance.index()].elsewhere {
-            true => match self.may_tap_elsewhere(link, &port) {
+        if self.plan.instances[instance.index()].elsewhere {
+            match self.may_tap_elsewhere(link, &port) {
                 Ok(()) => {
                     self.taps.elsewhere.insert(link);
                     out.push(Action::TapElsewhere { link, port: Box::new(port) });
                 }
                 Err(why) => out.push(refused(viewer, &why)),
-            },
-            false => self.tap_here(viewer, port, out),
+            }
+        } else {
+            self.tap_here(viewer, port, out)
         }
     }
 
-    /// The head wants to look at a port of this domain.
+    /// Handles the head's request to view a port of this domain.
     pub fn tap_for_head(&mut self, ticket: u64, port: TapPort) -> Vec<Action> {
         let viewer = TapViewer::Head(ticket);
         let known = self.plan.instances.get(port.instance.index());
@@ -127,7 +129,8 @@ impl AgentCore {
         Ok((endpoint, to, Tap { tap: self.taps.next, member, port, slot, wanted, room }))
     }
 
-    /// Whether the port has this slot, as far as that is known: nothing is ever sent on one that there is not.
+    /// Checks that the port has this slot, as far as that is known. A tap of a missing slot would never show
+    /// anything.
     fn has_slot(&self, rank: RankId, asked: &TapPort, slot: u32) -> Result<(), Fault> {
         let instance = &self.plan.instances[asked.instance.index()];
         let (name, port) = (&instance.name, &asked.port);
@@ -144,10 +147,13 @@ impl AgentCore {
         }
     }
 
-    /// Whether there may be one more, as large as this.
+    /// Checks the limits on the number and size of taps.
     fn has_room(&self, viewer: TapViewer, port: &TapPort) -> Result<(), Fault> {
-        let elsewhere = |viewer: TapViewer| matches!(viewer, TapViewer::Client(link) if self.taps.elsewhere.contains(&link));
-        if self.taps.all.values().any(|(other, _)| *other == viewer) || elsewhere(viewer) {
+        let elsewhere = match viewer {
+            TapViewer::Client(link) => self.taps.elsewhere.contains(&link),
+            TapViewer::Head(_) => false,
+        };
+        if self.taps.all.values().any(|(other, _)| *other == viewer) || elsewhere {
             return Err(fault!(TAP_REFUSED, "a connection shows one port; make another for the next"));
         }
         if self.taps.all.len() + self.taps.elsewhere.len() >= MAX_TAPS {
@@ -156,7 +162,8 @@ impl AgentCore {
         if port.room > MAX_VALUE_BYTES || port.wanted.bars > MAX_HISTOGRAM_BARS {
             return Err(fault!(
                 TAP_REFUSED,
-                "a tap has room for {MAX_VALUE_BYTES} bytes, and a histogram {MAX_HISTOGRAM_BARS} bars, at the most; ask for less"
+                "a tap has room for {MOST_ROOM} bytes, and a histogram {MOST_BARS} bars, at the most; ask for \
+                less"
             ));
         }
         Ok(())
@@ -167,18 +174,18 @@ impl AgentCore {
         fault!(TAP_REFUSED, "\"{name}\" is over: it sends nothing any more")
     }
 
-    /// The box of a tap could not be made.
+    /// Reports that the box of a tap could not be made.
     pub fn tap_refused(&mut self, viewer: TapViewer, tap: u32, why: &Fault) -> Vec<Action> {
         self.taps.all.remove(&tap);
         vec![refused(viewer, why)]
     }
 
-    /// The agent of another domain shows a client nothing any more.
+    /// Reports that a tap of a port in another domain has ended.
     pub fn tap_elsewhere_is_over(&mut self, link: ConnectionId) {
         self.taps.elsewhere.remove(&link);
     }
 
-    /// Who looked at a port is gone: it is shown no more.
+    /// Ends the tap of a viewer that has disconnected.
     pub fn untap(&mut self, viewer: TapViewer) -> Vec<Action> {
         let mut out = Vec::new();
         if let TapViewer::Client(link) = viewer {
@@ -197,7 +204,7 @@ impl AgentCore {
         out
     }
 
-    /// An endpoint is done: whoever looks at one of its ports is told.
+    /// Ends the taps of an endpoint that is done, and tells their viewers.
     pub(super) fn end_taps_of(&mut self, endpoint: EndpointId, out: &mut Vec<Action>) {
         let name = self.wiring.name(&self.plan, endpoint.leader());
         let why = said!(TAP_REFUSED, "\"{name}\" is over: it sends nothing any more");
@@ -217,6 +224,7 @@ impl AgentCore {
 fn too_many() -> Fault {
     fault!(
         TAP_REFUSED,
-        "{MAX_TAPS_PER_PROCESS} taps of a process and {MAX_TAPS} of a run are the most; end one that nobody needs"
+        "{MAX_TAPS_PER_PROCESS} taps of a process and {MAX_TAPS} of a run are the most; end one that nobody \
+        needs"
     )
 }

@@ -1,4 +1,4 @@
-//! The agent's logic driven by hand: two instances, `macro` (0) and `micro` (1), with a conduit each way.
+//! The agent's logic, driven by hand: two instances, `macro` (0) and `micro` (1), with a conduit each way.
 
 use super::*;
 use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort};
@@ -180,7 +180,7 @@ fn programs_count_as_awake_from_their_start_on_and_before_any_of_them_runs() {
     let awake = [MACRO, MICRO].map(|endpoint| Action::Awake { endpoint });
     assert_eq!(begun[..2], awake);
     assert_eq!(started(&begun), [MACRO, MICRO]);
-    // The agent does not know when an instance that is started by hand begins; it says so itself.
+    // The agent does not start an instance that is started by hand; the instance registers by itself.
     plan.instances[1].by_hand = true;
     let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), 7, String::new(), String::new);
     assert!(!core.begin().contains(&Action::Awake { endpoint: MICRO }));
@@ -276,7 +276,7 @@ fn a_ring_to_one_that_has_not_started_waits_until_after_its_welcome() {
     join(&mut core, MACRO);
     let actions = core.request(0, Request::OpenRing { to: MICRO, offset: 0, slots: 64 });
     assert!(matches!(&actions[..], [Action::Answer { notice: Notice::Opened { .. }, .. }]));
-    // The sender may even be gone by then.
+    // The sender may even have ended by then.
     core.request(0, Request::Finished);
     core.exited(MACRO, Exit::Status(0));
     let actions = join(&mut core, MICRO);
@@ -543,7 +543,7 @@ fn only_those_who_take_part_are_asked_to_look_again() {
     assert_eq!(core.look_again(5, &[MACRO.leader(), MICRO.leader()]), [told]);
 }
 
-/// Both, of which micro may fail.
+/// Both instances; `micro` may fail.
 fn with_one_that_may_fail() -> AgentCore {
     let mut plan = plan();
     plan.instances[1].may_fail = true;
@@ -576,12 +576,15 @@ fn the_run_goes_on_without_an_instance_that_may_fail_and_its_peers_are_told() {
 fn an_error_that_is_reported_is_told_at_once_and_only_once() {
     let mut core = with_one_that_may_fail();
     let actions = core.request(link(MICRO), Request::Failed { why: "it diverges".into(), of: None });
-    let said = |action: &Action| matches!(action, Action::Report(AgentReport::Said { text, .. }) if text.contains("it diverges"));
+    let said = |action: &Action| match action {
+        Action::Report(AgentReport::Said { text, .. }) => text.contains("it diverges"),
+        _ => false,
+    };
     assert!(actions.iter().any(said), "{actions:?}");
     let is_lost = |action: &Action| matches!(action, Action::Tell { notice: Notice::PeerLost { .. }, .. });
     let is_ended = |action: &Action| matches!(action, Action::Tell { notice: Notice::PeerEnded { .. }, .. });
     assert!(actions.iter().any(is_lost), "{actions:?}");
-    // It may still read what it was sent, until its process is gone; it has some time for that.
+    // The instance may still read messages until its process ends, and it has some time for that.
     assert!(
         !actions.iter().any(is_ended) && actions.contains(&Action::StartLingerTimer { endpoint: MICRO }),
         "{actions:?}"
@@ -593,7 +596,7 @@ fn an_error_that_is_reported_is_told_at_once_and_only_once() {
     let actions = core.exited(MICRO, Exit::Status(1));
     assert!(!actions.iter().any(is_lost) && core.ending().is_none(), "{actions:?}");
     assert!(actions.iter().any(is_ended) && core.linger_time_is_over(MICRO).is_empty(), "{actions:?}");
-    // The other may not.
+    // The other instance may not fail.
     core.exited(MACRO, Exit::Status(1));
     assert!(matches!(core.ending(), Some(RunOutcome::Failed(failure)) if failure.rank == Some(MACRO.leader())));
 }
@@ -604,8 +607,7 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     let token = core.token().to_owned();
     let ask = |core: &mut AgentCore, link: ConnectionId, instance: &str, port: &str, room: u64| {
         core.connected(link, CALLER);
-        let (instance, port, wanted) =
-            (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
+        let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
         let question = Question::Tap { instance, port, slot: None, wanted, room };
         core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
     };
@@ -621,17 +623,17 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
         panic!("{made:?}")
     };
     assert_eq!((&*tap.port, tap.room), ("out", 64));
-    // One connection shows one port, and a process has only so many.
+    // One connection views one port, and the number of taps of a process is limited.
     assert!(refusal(&ask(&mut core, 6, "macro", "out", 64)).contains("another"));
     for link in 7..22 {
         assert!(matches!(ask(&mut core, link, "macro", "out", 64)[..], [Action::MakeTap { .. }]), "{link}");
     }
     assert!(refusal(&ask(&mut core, 22, "macro", "out", 64)).contains("16"));
-    // A client goes, and makes room for another.
+    // A client disconnects and makes room for another.
     let notice = Notice::Untap { tap: tap.tap };
     assert_eq!(core.closed(6), [Action::Tell { link: 0, endpoint: MACRO, notice, memory: vec![] }]);
     assert!(matches!(ask(&mut core, 22, "macro", "out", 64)[..], [Action::MakeTap { .. }]));
-    // The instance is over: all that are left are told, and nobody can look at it any more.
+    // The instance ends: its remaining viewers are told, and new ones are refused.
     let over = core.exited(MACRO, Exit::Status(1));
     let told = over.iter().filter(|one| matches!(one, Action::Answer { notice: Notice::TapOver { .. }, .. }));
     assert_eq!(told.count(), 16);
@@ -663,12 +665,12 @@ fn who_has_never_steered_is_answered_for_at_a_halt_and_at_no_other_change() {
     join(&mut core, MACRO);
     let ranks = [MACRO.leader(), MICRO.leader()];
     assert_eq!(asks(&core.steer(&ranks, &halt(1))), [(MACRO, 1)]);
-    // Who has not registered is told after its welcome, and asked then.
+    // An endpoint that has not registered is told after its welcome, and asked then.
     assert_eq!(asks(&join(&mut core, MICRO)), [(MICRO, 1)]);
     let answer = Steers::Accepts { last: None, next: None };
     let report = |rank, change| Action::Report(AgentReport::Steers { rank, change, answer: answer.clone() });
     assert_eq!(core.never_steered(MICRO, 1), [report(ranks[1], 1)]);
-    // Of what it was not asked nothing is said.
+    // Nothing is reported of a change that the endpoint was not asked about.
     assert_eq!(core.never_steered(MICRO, 2), []);
     let set = Steer::Prepare { change: 2, at: None, matter: Matter::Set { settings: vec![1], restart: false } };
     assert_eq!(asks(&core.steer(&ranks, &set)), []);

@@ -1,19 +1,19 @@
-//! Going on without an endpoint that may fail, and has failed.
+//! Failures that the model tolerates: the run goes on without an endpoint that may fail and has failed.
 
 use super::{Action, AgentCore, AgentReport, InstancePhase, Notice, ProcessSignal, RunFailure, LEVEL_WARNING};
 use ligament_launch::terminal_text;
 use ligament_wire::EndpointId;
 
 impl AgentCore {
-    /// Whether the run goes on if an endpoint ends before it is done.
+    /// True if the run goes on if an endpoint ends before it is done.
     pub(super) fn may_fail(&self, me: EndpointId) -> bool {
         self.wiring.instance(&self.plan, me.leader()).may_fail
     }
 
-    /// An endpoint that may fail has failed: it has said so, or its process is gone. Those that receive from it meet the end
-    /// of its conduits, after all that it has sent: one that has said so sends nothing any more. What is sent to it goes
-    /// nowhere, but only once its process is gone: until then it may read what it was sent, say for a file that it leaves,
-    /// and its senders must not use that memory again.
+    /// Handles the failure of an endpoint that may fail: it has reported an error, or its process has ended.
+    /// Its receivers meet the end of its conduits after everything that it has sent. Messages to it are
+    /// dropped, but only once its process has ended: until then it may still read what it was sent, for example
+    /// for a file that it writes last, so its senders must not reuse that memory.
     pub(super) fn go_on_without(&mut self, me: EndpointId, failure: &RunFailure, out: &mut Vec<Action>) {
         let is_gone = matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_));
         if !std::mem::replace(&mut self.endpoints[me.index()].is_loss_announced, true) {
@@ -38,8 +38,8 @@ impl AgentCore {
         }
     }
 
-    /// An endpoint that has failed has had its time to end. One that was started by hand is left to whoever did that; its
-    /// senders wait for it no longer.
+    /// Reports that a failed endpoint has had its time to end. The agent kills the process, unless a person
+    /// started it; then its senders stop waiting for it.
     pub fn linger_time_is_over(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
         let mut out = Vec::new();
@@ -52,7 +52,7 @@ impl AgentCore {
         out
     }
 
-    /// What is sent to an endpoint goes nowhere from now on.
+    /// Tells an endpoint's senders that messages to it are dropped from now on.
     pub(super) fn tell_senders_of_end(&mut self, me: EndpointId, out: &mut Vec<Action>) {
         for sender in self.wiring.senders(me).to_vec() {
             self.tell(sender, Notice::PeerEnded { endpoint: me }, Vec::new(), out);

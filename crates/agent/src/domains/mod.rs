@@ -1,12 +1,12 @@
-//! What the agent of a domain that is not the head's has to do besides: telling the head what happens, and doing what it
-//! says. `remote` is the logic of that; `words` puts what is known here into the words of the protocol, and back; `plan`
-//! does so for the plan.
+//! Duties of an agent that is not the head's: it reports to the head, and carries out the head's orders.
+//! `remote_agent` has the logic of that. `wire_conversion` converts between the types of this crate and those
+//! of the protocol; `plan_conversion` does so for the plan.
 
 mod plan_conversion;
 mod remote_agent;
 mod wire_conversion;
 
-/// The manager, which waits for it to join, knows of launchers only this.
+/// The manager waits for these domains to join, and needs nothing else of launchers.
 pub use ligament_launch::agents::ExpectedDomain;
 pub use plan_conversion::{
     nodes_from_wire, plan_from_wire, plan_to_wire, program_from_wire, resources_from_wire,

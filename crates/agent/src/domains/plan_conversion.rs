@@ -1,4 +1,5 @@
-//! The plan of a run in the words of the protocol between domains, and back; and what its instances are started with.
+//! Converts the plan of a run, and the programs of its instances, to the types of the protocol between domains,
+//! and back.
 
 use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
 use ligament_catalogue::{fault, Fault};
@@ -16,8 +17,9 @@ fn operator_name(operator: Operator) -> &'static str {
     }
 }
 
-/// A run's plan, to be told: of the model that it was made of, with the domain of each instance and the directory of its
-/// process below the run directory, and the nodes of those that are spread over several.
+/// Converts a run's plan. `model` is the model that it was made of. The result also has the domain of each
+/// instance, the directory of its process below the run directory, and the nodes of instances that are spread
+/// over several.
 pub fn plan_to_wire(
     plan: &RunPlan,
     model: &ResolvedModel,
@@ -72,7 +74,7 @@ pub fn plan_to_wire(
     }
 }
 
-/// The plan as it was told (and checked), and the domain of each instance.
+/// The plan, after the protocol has checked it, and the domain of each instance.
 pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
     let lists: Vec<Arc<[PlannedPort]>> =
         told.ports.iter().map(|ports| ports.iter().map(port_from_wire).collect()).collect();
@@ -163,19 +165,19 @@ fn program_to_wire(program: &Program) -> wire::Program {
     }
 }
 
-/// What an instance is started with, as it was told.
+/// The program of an instance.
 ///
 /// # Errors
 /// It has words that this version does not know.
 pub fn program_from_wire(told: &wire::Program) -> Result<Program, Fault> {
     let unknown = |what: &str, word: &str| {
         fault!(
-                OTHER_VERSION_ELSEWHERE,
-                "the program {} has the {what} \"{word}\", which this Ligament ({}) does not know; install the same \
-                 version everywhere",
-                told.name,
-                env!("CARGO_PKG_VERSION")
-            )
+            OTHER_VERSION_ELSEWHERE,
+            "the program {} has the {what} \"{word}\", which this Ligament ({}) does not know; install \
+                the same version everywhere",
+            told.name,
+            env!("CARGO_PKG_VERSION")
+        )
     };
     let name = Reference::new(&told.name).map_err(|error| {
         fault!(OTHER_VERSION_ELSEWHERE, "a program of the run cannot be called {:?}: {error}", told.name)
@@ -199,7 +201,7 @@ fn node_to_wire(node: &NodeShare) -> (String, u32) {
     (node.name.clone(), node.processes)
 }
 
-/// The nodes over which an instance's MPI processes are spread, as it was told.
+/// The nodes over which an instance's MPI processes are spread.
 pub fn nodes_from_wire(told: &wire::Instance) -> Vec<NodeShare> {
     let node = |(name, processes): &(String, u32)| NodeShare { name: name.clone(), processes: *processes };
     told.nodes.iter().flatten().map(node).collect()
@@ -221,7 +223,7 @@ fn resources_to_wire(resources: Resources) -> wire::Resources {
     }
 }
 
-/// The cores that an instance needs, as it was told.
+/// The cores that an instance needs.
 pub fn resources_from_wire(told: wire::Resources) -> Resources {
     let number = |told: u64| usize::try_from(told).unwrap_or(usize::MAX);
     match told {

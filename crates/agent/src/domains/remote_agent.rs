@@ -1,5 +1,5 @@
-//! The logic of an agent that is not the head: what happens in its domain goes in, messages for the head come out, and
-//! what the head says becomes orders. No I/O and no clock.
+//! The logic of an agent that is not the head's: events of its domain go in, messages for the head come out,
+//! and messages of the head become orders. No I/O and no clock.
 
 use super::wire_conversion::{
     lane_to_wire, order_from_wire, order_to_wire, outcome_to_wire, passage_to_wire, report_to_wire, row_to_wire,
@@ -15,33 +15,33 @@ use ligament_wire::domains::{self as wire, CarrierLoad, FromAgent, FromHead, Sna
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
-/// How often the head is told how the instances stand.
+/// Interval between two snapshots of the instances for the head.
 const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(250);
-/// How often while the head wants to know whether somebody has looked.
+/// The same, while the head waits for the result of a round.
 const URGENT_SNAPSHOT_INTERVAL: Duration = Duration::from_millis(20);
-/// For so many snapshots it does.
+/// Number of snapshots that are sent at the shorter interval after the head has asked for a round.
 const URGENT_SNAPSHOT_COUNT: u32 = 10;
 
-/// What the head wants.
+/// A request of the head.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeadRequest {
-    /// Of the logic of the agent.
+    /// An order for the agent's logic.
     Order(AgentOrder),
-    /// So many bytes of files were written down, in all.
+    /// Number of bytes of files that the head has written so far.
     Wrote(u64),
-    /// A file of an instance could not be written, and is to be kept.
+    /// A file of an instance could not be written at the head, and is to be kept here.
     NotWritten { instance: InstanceId, path: String },
-    /// Somebody wants to see a file.
+    /// A client asks for a file.
     Look(wire::Look),
-    /// Somebody looks at a port.
+    /// A client views a port.
     Tap(wire::TapOrder),
     /// The run is over.
     Bye,
-    /// It does not want this agent, and why.
+    /// The head refuses this agent, with the reason.
     Refused(String),
 }
 
-/// The part of an instance that is compared with what was told before.
+/// The part of an instance's state that is reported only when it has changed.
 #[derive(Debug, Clone, PartialEq)]
 struct ReportedState {
     phase: InstancePhase,
@@ -50,27 +50,32 @@ struct ReportedState {
     status: Option<Status>,
 }
 
-/// An agent that is not the head.
+/// An agent that is not the head's.
+///
+/// The driver passes on each report of the agent's logic with [`RemoteAgent::report`] and each message of the
+/// head with [`RemoteAgent::heard`], and carries out the requests that the latter returns. It sends the bytes
+/// of [`RemoteAgent::news`] at once, a [`RemoteAgent::snapshot`] after each [`RemoteAgent::next_snapshot`], and
+/// [`RemoteAgent::over`] when all processes here have ended, after the last snapshot and the last file.
 #[derive(Debug)]
 pub struct RemoteAgent {
-    /// The ranks of this domain.
+    /// Ranks of this domain.
     own: Vec<RankId>,
-    /// What was told last of each end of a channel.
+    /// The last reported counts of each channel end.
     passed: Vec<ChannelView>,
     reported: Vec<Option<ReportedState>>,
     reports: Vec<wire::DomainReport>,
-    /// What timelines have gained: whose, what, and whether nothing more will come.
+    /// News of timelines for the next snapshot: the rank, the news, and whether it is the last.
     lanes: Vec<(RankId, TimelineDelta, bool)>,
     /// The last round that was passed on.
     round: u64,
     urgent_snapshots_left: u32,
-    /// Whether the head knows that the run ends, because it said so or was told.
+    /// True if the head knows that the run ends: the head said so itself, or was told.
     ending: bool,
     over: bool,
 }
 
 impl RemoteAgent {
-    /// Of domain `me` of a run whose instances are in these domains, and have these ranks.
+    /// The agent of domain `me`. `placement` has the domain of each instance, and `ranks` their ranks.
     pub fn new(placement: &[DomainId], ranks: &Ranks, me: DomainId) -> RemoteAgent {
         let own: Vec<RankId> =
             ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == me).collect();
@@ -92,32 +97,32 @@ impl RemoteAgent {
         &self.own
     }
 
-    /// Something happened here.
+    /// Takes a report of the agent's logic.
     pub fn report(&mut self, report: &AgentReport) {
-        // Of its own end a run is told once, by whoever noticed first.
+        // The end of the run is reported once, by the side that notices it first.
         if matches!(report, AgentReport::Ending(_)) && std::mem::replace(&mut self.ending, true) {
             return;
         }
         self.reports.push(report_to_wire(report));
     }
 
-    /// What happened since the last time, to be sent at once.
+    /// The reports since the previous call, to be sent at once; `None` if there are none.
     pub fn news(&mut self) -> Option<Vec<u8>> {
         let reports = std::mem::take(&mut self.reports);
         (!reports.is_empty()).then(|| to_bytes(&FromAgent::Reports(reports)))
     }
 
-    /// What the timeline of a rank has gained, to go with the next snapshot; `over`: nothing more will come.
+    /// Takes news of a rank's timeline, for the next snapshot. `over` says that it is the last.
     pub fn gained(&mut self, rank: RankId, gained: &TimelineDelta, over: bool) {
         if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
             self.lanes.push((rank, gained.clone(), over));
         }
     }
 
-    /// The head says something.
+    /// Takes a message of the head.
     ///
     /// # Errors
-    /// It makes no sense.
+    /// The message makes no sense.
     pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<HeadRequest>, Fault> {
         Ok(match wire::from_bytes::<FromHead>(bytes)? {
             FromHead::Orders(orders) => orders.into_iter().map(|order| self.take(order)).collect(),
@@ -145,7 +150,7 @@ impl RemoteAgent {
         HeadRequest::Order(order_from_wire(order))
     }
 
-    /// How long after this the next snapshot is due.
+    /// Time until the next snapshot is due.
     pub fn next_snapshot(&self) -> Duration {
         if self.urgent_snapshots_left > 0 {
             URGENT_SNAPSHOT_INTERVAL
@@ -154,9 +159,9 @@ impl RemoteAgent {
         }
     }
 
-    /// How the instances stand at `now`, to be sent; `views` has all ranks of the run, `looked` tells
-    /// what was found at a look at the processes of one, `ends` shows what has passed the ends of channels
-    /// (`Custody::see_ends`), and `carried` asks the carrier, after all has been read.
+    /// A snapshot of the instances at `now`, to be sent. `views` has all ranks of the run; `looked` inspects
+    /// the processes of a rank; `ends` visits the counts of channel ends (`Custody::see_ends`); `carried` asks
+    /// the carrier, and is called last.
     pub fn snapshot(
         &mut self,
         views: &[InstanceView],
@@ -213,14 +218,15 @@ impl RemoteAgent {
         })))
     }
 
-    /// No process of the domain is left: the last word, after the last snapshot and the last of the files. Said once.
+    /// The last message of this agent, once all processes of the domain have ended: sent after the last
+    /// snapshot and the last file. Returned once.
     pub fn over(&mut self, ending: Option<&RunOutcome>) -> Option<Vec<u8>> {
         let said = std::mem::replace(&mut self.over, true);
         (!said).then(|| to_bytes(&FromAgent::Over(ending.map(outcome_to_wire))))
     }
 }
 
-/// Orders for the agent of a domain.
+/// The message with these orders for the agent of a domain.
 pub fn orders<'a>(orders: impl IntoIterator<Item = &'a AgentOrder>) -> Vec<u8> {
     to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_to_wire).collect()))
 }

@@ -1,5 +1,5 @@
-//! What is known of instances and what happens to them, in the words of the protocol between domains, and back. Points
-//! in time become ages there, and come back on the clock of whoever reads.
+//! Converts the state of instances, reports and orders to the types of the protocol between domains, and back.
+//! On the wire, points in time are ages; the receiver converts them to its own clock.
 
 use crate::action::{AgentOrder, AgentReport, InstancePhase};
 use crate::custody::{ChannelView, TimelineDelta};
@@ -51,7 +51,7 @@ fn exit_from_wire(exit: wire::Exit) -> Exit {
     }
 }
 
-/// How a run ended, to be told.
+/// The outcome of a run.
 pub fn outcome_to_wire(outcome: &RunOutcome) -> wire::RunOutcome {
     match outcome {
         RunOutcome::Done => wire::RunOutcome::Done,
@@ -67,7 +67,7 @@ pub fn outcome_to_wire(outcome: &RunOutcome) -> wire::RunOutcome {
     }
 }
 
-/// The same, as it was told.
+/// The inverse of `outcome_to_wire`.
 pub fn outcome_from_wire(outcome: wire::RunOutcome) -> RunOutcome {
     match outcome {
         wire::RunOutcome::Done => RunOutcome::Done,
@@ -81,21 +81,17 @@ pub fn outcome_from_wire(outcome: wire::RunOutcome) -> RunOutcome {
     }
 }
 
-/// What happened, to be told.
+/// A report.
 pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
     match report {
         AgentReport::Registered { rank, pid, language } => {
             wire::DomainReport::Registered { rank: *rank, pid: *pid, language: truncated(language) }
         }
-        AgentReport::Exited { rank, exit } => {
-            wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) }
-        }
+        AgentReport::Exited { rank, exit } => wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) },
         AgentReport::Said { rank, level, text } => {
             wire::DomainReport::Said { rank: *rank, level: *level, text: truncated(text) }
         }
-        AgentReport::Remark { level, text } => {
-            wire::DomainReport::Remark { level: *level, text: truncated(text) }
-        }
+        AgentReport::Remark { level, text } => wire::DomainReport::Remark { level: *level, text: truncated(text) },
         AgentReport::Ending(outcome) => wire::DomainReport::Ending(outcome_to_wire(outcome)),
         AgentReport::Slots { rank, slots } => wire::DomainReport::Slots { rank: *rank, slots: slots.clone() },
         AgentReport::Used { rank, asked, sent, received } => wire::DomainReport::Used {
@@ -125,20 +121,16 @@ pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
     }
 }
 
-/// The same, as it was told.
+/// The inverse of `report_to_wire`.
 pub fn report_from_wire(report: wire::DomainReport) -> AgentReport {
     match report {
-        wire::DomainReport::Registered { rank, pid, language } => {
-            AgentReport::Registered { rank, pid, language }
-        }
+        wire::DomainReport::Registered { rank, pid, language } => AgentReport::Registered { rank, pid, language },
         wire::DomainReport::Exited { rank, exit } => AgentReport::Exited { rank, exit: exit_from_wire(exit) },
         wire::DomainReport::Said { rank, level, text } => AgentReport::Said { rank, level, text },
         wire::DomainReport::Remark { level, text } => AgentReport::Remark { level, text },
         wire::DomainReport::Ending(outcome) => AgentReport::Ending(outcome_from_wire(outcome)),
         wire::DomainReport::Slots { rank, slots } => AgentReport::Slots { rank, slots },
-        wire::DomainReport::Used { rank, asked, sent, received } => {
-            AgentReport::Used { rank, asked, sent, received }
-        }
+        wire::DomainReport::Used { rank, asked, sent, received } => AgentReport::Used { rank, asked, sent, received },
         wire::DomainReport::Steers { rank, change, answer } => AgentReport::Steers { rank, change, answer },
         wire::DomainReport::Steerable { rank, setting } => AgentReport::Steerable { rank, setting },
         wire::DomainReport::Sends { rank, ports } => AgentReport::Sends { rank, ports: ports.into() },
@@ -146,7 +138,7 @@ pub fn report_from_wire(report: wire::DomainReport) -> AgentReport {
     }
 }
 
-/// What an agent is to do, to be told; none for what is no other agent's business.
+/// An order for the agent of another domain. `None` if the order concerns only the agent that it was given to.
 pub fn order_to_wire(order: &AgentOrder) -> Option<wire::AgentOrder> {
     Some(match order {
         AgentOrder::Budget { channel, bytes } => wire::AgentOrder::Budget { channel: *channel, bytes: *bytes },
@@ -160,7 +152,7 @@ pub fn order_to_wire(order: &AgentOrder) -> Option<wire::AgentOrder> {
     })
 }
 
-/// The same, as it was told.
+/// The inverse of `order_to_wire`.
 pub fn order_from_wire(order: wire::AgentOrder) -> AgentOrder {
     match order {
         wire::AgentOrder::Budget { channel, bytes } => AgentOrder::Budget { channel, bytes },
@@ -171,19 +163,19 @@ pub fn order_from_wire(order: wire::AgentOrder) -> AgentOrder {
     }
 }
 
-/// What has passed a channel, to be told.
+/// The counts of a channel.
 pub fn passage_to_wire(channel: u32, view: &ChannelView) -> wire::Passage {
     let passed = |one: ChannelCount| wire::Traffic { messages: one.messages, bytes: one.bytes, time: one.time };
     wire::Passage { channel, sent: view.sent.map(passed), received: view.received.map(passed) }
 }
 
-/// The same, as it was told.
+/// The inverse of `passage_to_wire`.
 pub fn passage_from_wire(passage: &wire::Passage) -> ChannelView {
     let passed = |one: wire::Traffic| ChannelCount { messages: one.messages, bytes: one.bytes, time: one.time };
     ChannelView { sent: passage.sent.map(passed), received: passage.received.map(passed) }
 }
 
-/// A rank at `now` (ns of CLOCK_MONOTONIC), to be told.
+/// The state of a rank at `now` (ns of CLOCK_MONOTONIC).
 pub fn row_to_wire(rank: RankId, view: &InstanceView, looked: &ProcessInspection, now: u64) -> wire::RankRow {
     let phase = match view.phase {
         InstancePhase::Waiting => wire::RankPhase::Waiting,
@@ -197,14 +189,14 @@ pub fn row_to_wire(rank: RankId, view: &InstanceView, looked: &ProcessInspection
     wire::RankRow { rank, phase, pid: view.pid, stopped: looked.stopped, page, ranks }
 }
 
-/// What was found there by a look at its processes, as it was told in a snapshot of the moment `at`.
+/// The result of an inspection of processes, from a snapshot that was taken at `at`.
 pub fn inspection_from_wire(row: &wire::RankRow, at: u64) -> ProcessInspection {
     let ranks = row.ranks.as_ref();
     let ranks = ranks.map(|(what, age)| RankLag { what: what.clone(), since: at.saturating_sub(*age) });
     ProcessInspection { stopped: row.stopped, ranks }
 }
 
-/// The same, as it was told in a snapshot of the moment `at` (ns of CLOCK_MONOTONIC here).
+/// The state of a rank, from a snapshot that was taken at `at` (ns of CLOCK_MONOTONIC here).
 pub fn view_from_wire(row: &wire::RankRow, at: u64) -> InstanceView {
     let phase = match row.phase {
         wire::RankPhase::Waiting => InstancePhase::Waiting,
@@ -221,7 +213,7 @@ pub fn view_from_wire(row: &wire::RankRow, at: u64) -> InstanceView {
     }
 }
 
-/// A status page at `now`, to be told.
+/// A status page at `now`.
 pub fn page_to_wire(status: &Status, now: u64) -> wire::Page {
     let age = |at: u64| now.saturating_sub(at);
     let what = |what: &AwaitedEvent| match what {
@@ -295,7 +287,7 @@ fn page_from_wire(page: &wire::Page, at: u64) -> Status {
     }
 }
 
-/// What a timeline has gained until `now`, to be told.
+/// News of a timeline until `now`.
 pub fn lane_to_wire(rank: RankId, gained: &TimelineDelta, over: bool, now: u64) -> wire::Lane {
     let interval = |one: &TimelineInterval| wire::Interval {
         activity: one.cause.activity as u8,
@@ -320,7 +312,7 @@ pub fn lane_to_wire(rank: RankId, gained: &TimelineDelta, over: bool, now: u64) 
     }
 }
 
-/// The same, as it was told in a snapshot of the moment `at` here.
+/// News of a timeline, from a snapshot that was taken at `at` here.
 pub fn timeline_from_wire(lane: &wire::Lane, at: u64) -> TimelineDelta {
     let cause = |activity: u8, id: u32| {
         let activity = ACTIVITIES.into_iter().find(|&known| known as u8 == activity)?;
@@ -345,7 +337,7 @@ pub fn timeline_from_wire(lane: &wire::Lane, at: u64) -> TimelineDelta {
     }
 }
 
-/// A text that is not longer than the other side accepts.
+/// A text, shortened to the length that the receiver accepts.
 pub(crate) fn truncated(text: &str) -> String {
     const TRUNCATION_MARK: &str = " … (cut)";
     if text.len() <= wire::MAX_TEXT {

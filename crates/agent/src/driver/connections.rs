@@ -1,4 +1,4 @@
-//! The lines to the driver: connections as they come, what is heard on them and said, and the questions of clients.
+//! Connections to the agent's socket: accepting, reading, writing, and the questions of clients.
 
 use super::{Driver, DriverEvent};
 use crate::action::{Caller, ConnectionId, MemoryRegion};
@@ -17,34 +17,35 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most connections that are taken in before others have their turn.
+/// Number of connections that are accepted before other events are handled.
 const MAX_ACCEPTS_PER_TURN: usize = 64;
-/// The most connections on which nobody has said yet who they are, beside one for each process of the domain.
+/// Limit of connections whose process has not identified itself, in addition to one for each process of the
+/// domain.
 const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
-/// How long whoever has connected may take at the least to say who they are.
+/// Minimum time that a new connection has to identify itself before it may be closed to make room.
 const MIN_IDENTIFICATION_TIME: Duration = Duration::from_secs(1);
-/// Where there is no room, nobody is taken in for so long.
+/// Delay before accepting is tried again when there is no room.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
-/// After so long without a descriptor for anybody, there will be none: strangers keep none, so it is the limit that is too
-/// low, and instances would wait for ever.
+/// The run fails if no descriptor has been free for this long. Strangers keep none, so the limit is too low,
+/// and instances would wait for ever.
 const DESCRIPTOR_SHORTAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who comes in.
+/// Admission of connections.
 pub(super) struct ConnectionAdmission {
-    /// Whose run it is: nobody else is let in.
+    /// The owner of the run. All other users are refused.
     user: u32,
     most: usize,
-    /// Connections on which nobody has said yet who they are, and since when.
+    /// Connections that have not identified themselves, with the time at which each was accepted.
     unknown: BTreeMap<ConnectionId, Instant>,
-    /// Whether `ArrivingStill` is on its way.
+    /// True if an `ArrivingStill` event is pending.
     waits: bool,
     has_said_crowded: bool,
-    /// Since when there has been no descriptor for anybody.
+    /// Time since which no descriptor has been free.
     crowded: Option<Instant>,
 }
 
 impl ConnectionAdmission {
-    /// Of a run of this user, with so many processes in this domain.
+    /// Admission for a run of this user, with this number of processes in this domain.
     pub fn new(user: u32, processes: usize) -> ConnectionAdmission {
         let most = MAX_UNIDENTIFIED_CONNECTIONS + processes;
         ConnectionAdmission {
@@ -72,19 +73,19 @@ impl Driver<'_> {
     }
 
     pub(super) fn somebody_arrives(&mut self) {
-        // Else they are waited for already, and would be twice.
+        // If the event is pending, the socket is watched already.
         if !self.admission.waits {
             self.accept_some();
         }
     }
 
-    /// Takes in who waits at the socket, but not so many that nobody else has their turn.
+    /// Accepts pending connections, but only so many that other events have their turn.
     pub(super) fn accept_some(&mut self) {
         self.admission.waits = false;
         self.accept(MAX_ACCEPTS_PER_TURN);
     }
 
-    /// Takes in all who wait at the socket by now.
+    /// Accepts all connections that are pending now.
     pub(super) fn accept_all_that_wait(&mut self) {
         if !self.admission.waits {
             self.accept(MAX_PENDING_CONNECTIONS as usize + 1);
@@ -110,7 +111,7 @@ impl Driver<'_> {
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     return self.is_crowded(error)
                 }
-                // Who is waiting there would wait for ever.
+                // The processes behind pending connections would wait for ever.
                 Err(error) => return self.fail(cannot_accept(error)),
             }
         }
@@ -144,7 +145,7 @@ impl Driver<'_> {
         self.read_all(link);
     }
 
-    /// Another user is told why, as far as that goes without waiting, and is gone.
+    /// Tells another user the reason, as far as that is possible without waiting, and closes the connection.
     fn turn_away(&mut self, fd: OwnedFd, caller: Caller) {
         let why = self.core.not_for(caller);
         let mut socket = Socket::new(fd);
@@ -153,12 +154,13 @@ impl Driver<'_> {
         self.host.connection_refused(&format!("user {}", caller.user), why.text(), 0);
     }
 
-    /// Whether one more may come who has not said who they are. The one that came first must go, unless that was just now.
+    /// True if one more unidentified connection may be accepted. If need be, the oldest is closed, unless it is
+    /// very new.
     fn has_room_for_one(&mut self) -> bool {
         self.admission.unknown.len() < self.admission.most || self.dismiss_one()
     }
 
-    /// Closes the oldest connection on which nobody has said who they are.
+    /// Closes the oldest unidentified connection.
     fn dismiss_one(&mut self) -> bool {
         let first = self.admission.unknown.iter().next().map(|(&link, &since)| (link, since));
         let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= MIN_IDENTIFICATION_TIME) else {
@@ -174,7 +176,7 @@ impl Driver<'_> {
         true
     }
 
-    /// There are no descriptors. Who waits at the socket stays there until there are.
+    /// Handles a lack of descriptors. Connections stay pending at the socket until a descriptor is free.
     fn is_crowded(&mut self, error: Errno) {
         let since = *self.admission.crowded.get_or_insert_with(Instant::now);
         if since.elapsed() >= DESCRIPTOR_SHORTAGE_TIMEOUT {
@@ -266,7 +268,7 @@ impl Driver<'_> {
                     });
                 }
             }
-            // Its reading side will tell.
+            // The reading side will report the error.
             Err(_) => {}
         }
     }
@@ -281,8 +283,8 @@ impl Driver<'_> {
                     // The kernel counts it as a file.
                     Some(limit) => why.told(|why| {
                         format!(
-                            "{why}; no file of this process may have more than {limit} bytes, and shared memory counts as \
-                             one: raise that limit (ulimit -f) before the run"
+                            "{why}; no file of this process may have more than {limit} bytes, and shared \
+                            memory counts as one: raise that limit (ulimit -f) before the run"
                         )
                     }),
                     None => why,
@@ -320,7 +322,7 @@ impl Driver<'_> {
                 serde_json::json!({ "ok": true }).to_string()
             }
             Question::Watch { every } => return self.watches(link, every),
-            // Asked of the core, which has answered.
+            // This question goes to the core, which has answered it.
             Question::Tap { .. } => return,
             Question::Steer { who, wanted, at, patience, dry } => {
                 let at = at.map(|at| at.0);

@@ -1,24 +1,24 @@
-//! What an agent has of other domains, and what it does about them: the carrier, what that hears, and who is where.
+//! The driver's part for runs over several domains: it attaches the carrier, and handles the carrier's events.
 
 use super::Driver;
 use crate::host::{DrainReason, RunView};
-use ligament_carrier::{Attachment, Carrier, CarrierReport, Event};
+use ligament_carrier::{Attachment, Carrier, Event, CarrierReport};
 use ligament_catalogue::fault;
 use ligament_wire::DomainId;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The rest of a run that spreads over several domains, as the agent of one of them has it. The paths to all domains to
-/// which conduits lead were begun.
+/// The other domains of a run, for the agent of one domain. The paths to all domains to which conduits lead
+/// exist already, or are being made.
 pub struct OtherDomains<'c> {
     pub carrier: &'c Carrier,
     pub heard: &'c mut UnboundedReceiver<CarrierReport>,
-    /// The domain of each instance, and this one.
+    /// The domain of each instance; and the number of this domain.
     pub domain_of: &'c [DomainId],
     pub me: DomainId,
 }
 
 impl Driver<'_> {
-    /// The carrier becomes an endpoint, as soon as this loop answers it.
+    /// Attaches the carrier as an endpoint, once this loop can answer it.
     pub(super) fn attach_carrier(&mut self) {
         let Some(elsewhere) = &self.elsewhere else { return };
         self.core.hold();
@@ -35,7 +35,7 @@ impl Driver<'_> {
         });
     }
 
-    /// No process of this domain is left, and the run may go on elsewhere.
+    /// Tells the host that all processes of this domain have ended, if the run may go on in others.
     pub(super) fn tell_if_done_here(&mut self) {
         if self.elsewhere.is_none() || self.done_here || !self.core.is_done_here() {
             return;
@@ -54,7 +54,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The carrier tells something.
+    /// Handles an event of the carrier.
     pub(super) fn heard(&mut self, heard: CarrierReport) {
         for order in self.host.heard(&heard) {
             let actions = self.core.carry_out_order(order);

@@ -1,4 +1,5 @@
-//! The processes of instances: their start, the signals that end them, and their end, by way of the guard or seen from here.
+//! Processes of instances: their start, the signals that end them, and their end, as the guard reports it or as
+//! it is seen here.
 
 use super::{Driver, DriverEvent};
 use crate::action::{InstancePhase, ProcessSignal};
@@ -15,20 +16,20 @@ use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// How long it takes at most until whoever asks all processes of a job to end, as batch systems do, has asked the agent too:
-/// then an instance that obeyed sooner has not failed.
+/// Maximum delay between the signals of a sender that ends all processes of a job, as batch systems do. An
+/// instance that obeys such a signal before the agent has received its own has not failed.
 const EXTERNAL_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 
-/// How long it takes at most until an instance of which a rank has ended has said that it is done, or has been ended by its
-/// launcher.
+/// Maximum time that an instance, one of whose ranks has ended cleanly, needs to report that it is done, or its
+/// launcher needs to end it.
 const RANK_END_GRACE: Duration = Duration::from_millis(500);
 
-/// How long it takes at most until the end of a launcher, or of its ranks by the guard, shows why one of them has ended.
+/// Maximum time until the end of a launcher, or of its ranks by the guard, shows why one rank has ended.
 const LAUNCHER_END_DELAY: Duration = Duration::from_secs(1);
 
-/// How to reach the process of an instance.
+/// A handle of an instance's process.
 pub(super) struct ProcessHandle {
-    /// For those that the guard did not start.
+    /// `None` for a process that the guard has started.
     pidfd: Option<Rc<AsyncFd<OwnedFd>>>,
     started: StartedProcess,
     ours: bool,
@@ -52,7 +53,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// What the guard tells: who runs, who has ended and how, or, by its silence, that it is gone itself.
+    /// Handles the guard's reports: started processes, ended processes, and the end of the guard itself, which
+    /// shows by a closed connection.
     pub(super) fn hear_guard(&mut self) {
         while let Some(told) = self.guard.next_report() {
             match told {
@@ -86,7 +88,7 @@ impl Driver<'_> {
                 GUARD_GONE,
                 "the run's guard (process {pid} on {machine}) is gone: it was killed, or it crashed"
             ));
-            // Its children die with it, and how they ended is known to nobody.
+            // The guard's children die with it, and nobody learns how they ended.
             for (pid, endpoint) in std::mem::take(&mut self.guarded) {
                 end_group(pid, Signal::KILL);
                 self.gone(endpoint, Exit::Unknown);
@@ -96,7 +98,7 @@ impl Driver<'_> {
 
     pub(super) fn guard_started(&mut self, endpoint: EndpointId, pid: u32) {
         if matches!(self.core.rank(endpoint.leader()).0, InstancePhase::Gone(_)) {
-            // The run began to end before it was there.
+            // The run began to end before the process was started.
             return end_group(pid, Signal::KILL);
         }
         self.core.started(endpoint, pid);
@@ -110,7 +112,7 @@ impl Driver<'_> {
     }
 
     pub(super) fn start(&mut self, endpoint: EndpointId) {
-        // A run that has begun to end starts nobody.
+        // A run that has begun to end starts no processes.
         if self.core.ending().is_some() {
             return;
         }
@@ -131,7 +133,7 @@ impl Driver<'_> {
                 self.act(actions);
             }
         }
-        // What it told meanwhile.
+        // Reports may have arrived in the meantime.
         let _ = self.sender.send(DriverEvent::GuardTells);
     }
 
@@ -158,12 +160,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Watches the process that speaks for a rank; the one that was started for it is watched anyway.
+    /// Watches the process that registered for a rank. The process that was started for the rank is watched
+    /// already.
     pub(super) fn watch_speaker(&mut self, endpoint: EndpointId, pid: u32) {
         let opened = pidfd(pid).and_then(|fd| watched(fd, Interest::READABLE));
         let sender = self.sender.clone();
         tokio::task::spawn_local(async move {
-            // One that cannot be opened has ended already.
+            // If it cannot be opened, the process has ended already.
             if let Ok(fd) = opened {
                 let _ = fd.readable().await;
             }
@@ -175,13 +178,14 @@ impl Driver<'_> {
         if let Some(link) = self.core.link_of(endpoint) {
             self.read_all(link);
         }
-        match self.core.rank_process_ended(endpoint) {
-            true => self.later(LAUNCHER_END_DELAY, DriverEvent::Silent(endpoint)),
-            false => self.silent(endpoint),
+        if self.core.rank_process_ended(endpoint) {
+            self.later(LAUNCHER_END_DELAY, DriverEvent::Silent(endpoint))
+        } else {
+            self.silent(endpoint)
         }
     }
 
-    /// Whatever its launcher does, it will not say any more.
+    /// Reports that the process that registered for a rank has ended, whatever its launcher does.
     pub(super) fn silent(&mut self, endpoint: EndpointId) {
         let actions = self.core.speaker_gone(endpoint);
         self.act(actions);
@@ -199,7 +203,7 @@ impl Driver<'_> {
         let Some(process) = self.processes.get(&endpoint) else {
             return;
         };
-        // One that is stopped heeds no signal but SIGKILL until it goes on.
+        // A stopped process takes no signal but SIGKILL until it continues.
         let signals: &[Signal] = match push {
             ProcessSignal::Terminate => &[Signal::TERM, Signal::CONT],
             ProcessSignal::Kill => &[Signal::KILL],
@@ -213,12 +217,12 @@ impl Driver<'_> {
         }
     }
 
-    /// A process that the guard did not start has ended.
+    /// Handles the end of a process that the guard did not start.
     pub(super) fn exited(&mut self, endpoint: EndpointId) {
         let Some(ProcessHandle { pidfd: Some(pidfd), started, ours }) = self.processes.get(&endpoint) else {
             return;
         };
-        // Still a zombie: its number, and its group's, cannot have been given to others.
+        // The process is still a zombie, so its number, and that of its group, cannot belong to others.
         if started.leads_group && *ours {
             end_group(started.pid, Signal::KILL);
             self.guard.forget(started.pid);
@@ -229,11 +233,11 @@ impl Driver<'_> {
 
     pub(super) fn gone(&mut self, endpoint: EndpointId, exit: Exit) {
         self.processes.remove(&endpoint);
-        // What it said last comes before its end.
+        // The last messages of a process are handled before its end.
         if let Some(link) = self.core.link_of(endpoint) {
             self.read_all(link);
         }
-        // One that connected and ended at once.
+        // A process may connect and end at once.
         self.accept_all_that_wait();
         self.custody.process_ended(endpoint, ligament_shm::status::now());
         self.drain_timeline(endpoint, DrainReason::ProcessEnded);

@@ -1,7 +1,7 @@
-//! Taps from one domain to another. The client at the head has a box as always, and here is who fills it; the instance has a
-//! box as always, and here is who looks into it. In between, a value goes over the path between the agents when the client
-//! has asked for one, in pieces, straight from one box into the other: nothing is kept besides the two. Neither box calls
-//! anybody, so they are looked at every few ms, but only where something is awaited.
+//! Taps from one domain to another. The client at the head has a box, which the agent there fills; the instance
+//! has a box, which its own agent reads. When the client asks for a value, the value travels over the path
+//! between the agents in pieces, straight from one box into the other, and no copy is kept. A box has no
+//! doorbell for an agent, so the agents poll boxes, but only while a value is awaited.
 
 use super::taps::make_own;
 use super::Driver;
@@ -13,7 +13,7 @@ use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
-    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_PIECE, VALUES_UNDER_WAY,
+    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapWish, TapReply, MAX_PIECE, VALUES_UNDER_WAY,
 };
 use ligament_wire::steering::ModelTime;
 use ligament_wire::tap::TapOutcome;
@@ -23,43 +23,44 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often boxes are looked at: after something has happened, and at the most seldom. Between, each sixteenth of the time
-/// since then: so much later may a value come.
+/// Pause between two polls. It grows with the time since the last event, as a sixteenth of it, so a value is
+/// late by at most that part of the time that it took.
 const MIN_POLL_PAUSE: Duration = Duration::from_millis(1);
 const MAX_POLL_PAUSE: Duration = Duration::from_millis(250);
 const POLL_PAUSE_DIVISOR: u32 = 16;
 
-/// A client here looks at a port of another domain.
+/// The tap of a client here, on a port of another domain.
 struct TapReceiver {
     domain: DomainId,
     room: u64,
-    /// Once the agent there has begun.
+    /// The client's box, once the agent of the other domain has begun.
     bin: Option<TapBox>,
-    /// Whether the agent there was asked for a value that has not come whole.
+    /// True if a value was requested from the other agent and has not arrived completely.
     asked: bool,
-    /// Bytes of it that have.
+    /// Number of bytes of that value that have arrived.
     came: u64,
-    /// Whether there was no memory for some of them: what else comes of it is passed over.
+    /// True if there was no memory for some of them. The rest of the value is discarded.
     lacks_memory: bool,
 }
 
-/// A port here is looked at by a client of the head.
+/// The tap of the head, for one of its clients, on a port here.
 struct TapSender {
     bin: TapBox,
-    /// Whether a value is wanted that is not in the box yet.
+    /// True if a value was requested that is not in the box yet.
     awaits: bool,
-    /// What is under way to the head: how much of it was sent, and how much has come there.
+    /// The value that is being sent to the head, and the number of its bytes that were sent. `took` counts
+    /// those that have arrived.
     sends: Option<(Note, u64)>,
     took: u64,
-    /// Nothing more will be sent on the port, and why.
+    /// The reason why the port sends nothing more, once that is so.
     over: Option<String>,
 }
 
-/// All of them, at either side.
+/// All taps between domains, of both kinds.
 pub(super) struct RemoteTaps {
     asking: BTreeMap<ConnectionId, TapReceiver>,
     showing: BTreeMap<u64, TapSender>,
-    /// When something last happened.
+    /// Time of the last event.
     since: Instant,
     looked: Instant,
     pause: Duration,
@@ -74,7 +75,7 @@ impl Default for RemoteTaps {
 }
 
 impl RemoteTaps {
-    /// When boxes are to be looked at.
+    /// Time of the next poll; `None` if no value is awaited.
     pub fn due(&self) -> Option<Instant> {
         let awaits = self.asking.values().any(|one| one.bin.is_some() && !one.asked)
             || self.showing.values().any(|one| one.awaits);
@@ -88,7 +89,7 @@ impl RemoteTaps {
 }
 
 impl TapSender {
-    /// What can be told now; whether nothing more will come.
+    /// Sends what can be sent now. Returns whether nothing more will follow.
     fn go_on(&mut self, ticket: u64, tell: &mut dyn FnMut(TapReply)) -> bool {
         if self.awaits {
             match self.bin.look() {
@@ -121,14 +122,14 @@ impl TapSender {
 }
 
 impl TapReceiver {
-    /// Makes the box. Gives its memory, for the client.
+    /// Makes the client's box. Returns its memory, for the client.
     fn begin(&mut self) -> Result<OwnedFd, Fault> {
         let (bin, memory) = make_own(self.room)?;
         self.bin = Some(bin);
         Ok(memory)
     }
 
-    /// Puts a piece in the box of the client. Gives what to say to the agent of the domain, if something.
+    /// Puts a piece of a value in the client's box. Returns the answer for the other agent, if there is one.
     fn take(&mut self, offset: u64, bytes: &[u8], note: Option<TapNote>) -> Result<Option<TapWish>, Fault> {
         let wrong = |what: &str| {
             fault!(TAP_REFUSED, "the agent of domain {} shows what makes no sense: {what}", self.domain)
@@ -155,7 +156,8 @@ impl TapReceiver {
         }
         self.lacks_memory |= !put(bin, offset, bytes)?;
         bin.count(note.number);
-        // The next value may be smaller, or there is memory again: as where the instance itself has none.
+        // The tap goes on, as it does if the instance itself has no memory for a value: the next value may be
+        // smaller, or memory may be free again.
         if std::mem::take(&mut self.lacks_memory) {
             note.outcome = TapOutcome::NoMemory;
         }
@@ -165,7 +167,7 @@ impl TapReceiver {
     }
 }
 
-/// Puts a piece of a value in a box. Whether the system has the memory for it.
+/// Puts a piece of a value in a box. Returns false if the system has no memory for it.
 fn put(bin: &TapBox, offset: u64, bytes: &[u8]) -> Result<bool, Fault> {
     match bin.put(offset, bytes) {
         Ok(()) => Ok(true),
@@ -213,7 +215,7 @@ impl Driver<'_> {
         }
     }
 
-    /// A client wants to look at a port of another domain.
+    /// Handles a client's request to view a port of another domain.
     pub(super) fn tap_elsewhere(&mut self, link: ConnectionId, port: Box<TapPort>) {
         let there = self.elsewhere.as_ref().filter(|elsewhere| elsewhere.me == DomainId::HEAD);
         let Some(&domain) = there.and_then(|elsewhere| elsewhere.domain_of.get(port.instance.index())) else {
@@ -229,14 +231,14 @@ impl Driver<'_> {
         self.order_tap(domain, link, TapWish::Begin(port));
     }
 
-    /// Such a client is gone.
+    /// Handles the end of such a client's connection.
     pub(super) fn untap_elsewhere(&mut self, link: ConnectionId) {
         if let Some(asking) = self.remote_taps.asking.remove(&link) {
             self.order_tap(asking.domain, link, TapWish::End);
         }
     }
 
-    /// A client is shown nothing more.
+    /// Ends a client's tap, with the reason.
     fn tap_elsewhere_ends(&mut self, link: ConnectionId, why: &Fault) {
         let begun = self.remote_taps.asking.remove(&link).is_some_and(|asking| asking.bin.is_some());
         self.core.tap_elsewhere_is_over(link);
@@ -245,7 +247,7 @@ impl Driver<'_> {
         self.send_with(link, &notice, Vec::new());
     }
 
-    /// A domain is lost, and what its ports send.
+    /// Ends all taps on ports of a domain that is lost.
     pub(super) fn end_taps_in(&mut self, domain: DomainId) {
         let there = self.remote_taps.asking.iter().filter(|(_, asking)| asking.domain == domain);
         let links: Vec<ConnectionId> = there.map(|(&link, _)| link).collect();
@@ -255,17 +257,17 @@ impl Driver<'_> {
         }
     }
 
-    /// The head looks at a port, through this box.
+    /// Begins to view a port through this box, for the head.
     pub(super) fn shows_to_head(&mut self, ticket: u64, bin: TapBox) {
         let showing = TapSender { bin, awaits: false, sends: None, took: 0, over: None };
         self.remote_taps.showing.insert(ticket, showing);
         self.tell_tap(TapReply { ticket, shows: Shows::Begun });
     }
 
-    /// Nothing more will be sent on a port at which the head looks, or it may not look there. What it waits for it gets, if
-    /// that is in the box.
+    /// Ends a tap of the head, because the port sends nothing more or cannot be viewed. If the head awaits a
+    /// value that is in the box, the value is sent first.
     pub(super) fn end_tap_of_head(&mut self, ticket: u64, why: String) {
-        // It repeats what a client wrote, and of a longer text the head would say that it makes no sense.
+        // The reason may repeat the client's own text. The head would reject a longer one as malformed.
         let why = truncated(&why);
         match self.remote_taps.showing.get_mut(&ticket) {
             Some(showing) => {
@@ -287,7 +289,7 @@ impl Driver<'_> {
         told.into_iter().for_each(|tapped| self.tell_tap(tapped));
     }
 
-    /// Looks at the boxes where something is awaited.
+    /// Polls the boxes of which a value is awaited.
     pub(super) fn poll_remote_taps(&mut self) {
         let taps = &mut self.remote_taps;
         taps.looked = Instant::now();
@@ -308,7 +310,7 @@ impl Driver<'_> {
         awaited.into_iter().for_each(|ticket| self.show_on(ticket));
     }
 
-    /// What another agent says of a tap. Of one that is over already it may say something still.
+    /// Handles a message of another agent about a tap. The tap may have ended in the meantime.
     pub(super) fn hear_of_tap(&mut self, talk: RemoteTapEvent) {
         match talk {
             RemoteTapEvent::Wanted(TapOrder { ticket, wish }) => self.head_wants(ticket, wish),
@@ -377,7 +379,7 @@ mod tests {
     const OTHER: DomainId = DomainId::new(1);
     const TEST_BODY_BYTES: u64 = 5 * MAX_PIECE as u64 + 7;
 
-    /// The box of a client that has asked, who fills it, and the client's side.
+    /// A client that has asked for a value: the receiver, and the client's side of the box.
     fn asking(room: u64) -> (TapReceiver, TapBox) {
         let mut asking =
             TapReceiver { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
@@ -391,7 +393,7 @@ mod tests {
         Note { outcome, parts: 1, body_len, timestamp, next_timestamp, slot: Some(3), number: 7 }
     }
 
-    /// What an instance has put in its box, and who looks into it for the head.
+    /// A sender for the head, with a value of an instance in its box.
     fn showing(body_len: u64, outcome: TapOutcome) -> TapSender {
         let (bin, memory) = make_own(TEST_BODY_BYTES).unwrap();
         let sender = TapBox::open(memory, TEST_BODY_BYTES).unwrap();
@@ -435,9 +437,7 @@ mod tests {
 
     #[test]
     fn what_is_in_the_box_goes_before_the_end_does() {
-        for (body_len, outcome) in
-            [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)]
-        {
+        for (body_len, outcome) in [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)] {
             let mut showing = showing(body_len, outcome);
             showing.over = Some("it is over".into());
             let mut told = Vec::new();
@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn a_value_for_which_there_is_no_memory_is_not_shown_and_the_next_one_is() {
-        // A file that has become shorter than what is mapped of it: no pages are to be had behind its end.
+        // The file becomes shorter than its mapping, so pages behind its end cannot be had.
         let path = std::env::temp_dir().join(format!("ligament-far-tap-{}", std::process::id()));
         let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -472,7 +472,7 @@ mod tests {
         let whole = Some(told(&note(piece(2), TapOutcome::Value)));
         other.ask();
         file.set_len(4096).unwrap();
-        // It is taken to its end, so that whoever sends it goes on.
+        // The value is received to its end, so that the sender goes on.
         assert_eq!(asking.take(0, &vec![1; MAX_PIECE], None), Ok(Some(TapWish::Took(piece(1)))));
         file.set_len(ligament_shm::tap::size_for(TEST_BODY_BYTES) as u64).unwrap();
         assert_eq!(asking.take(piece(1), &vec![1; MAX_PIECE], whole), Ok(None));
@@ -505,7 +505,7 @@ mod tests {
         }
         let (mut asking, client) = asking(100);
         assert_eq!(asking.take(0, &[1; 10], value(10)), Ok(None));
-        // A second value, before the client has asked again.
+        // A second value arrives before the client has asked again.
         assert!(asking.take(0, &[2; 10], value(10)).is_err());
         asking.asked = true;
         assert!(asking.take(0, &[2; 10], value(10)).is_err());

@@ -1,5 +1,5 @@
-//! The boxes of taps: made here, and handed to both sides. The head, which looks for a client of its, is this agent's own
-//! second side.
+//! The boxes of taps: made here, and given to both sides. If the head views a port for one of its clients, this
+//! agent itself is the second side.
 
 use super::Driver;
 use crate::action::{ConnectionId, TapViewer};
@@ -9,7 +9,7 @@ use ligament_wire::control::{Notice, Tap};
 use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 
-/// The memory of a box, twice.
+/// Two descriptors of the memory of a new box.
 pub(super) fn make(room: u64) -> Result<[OwnedFd; 2], Fault> {
     let memory = ligament_shm::tap::make(room).map_err(Fault::from)?;
     let other = memory.try_clone();
@@ -17,7 +17,7 @@ pub(super) fn make(room: u64) -> Result<[OwnedFd; 2], Fault> {
     Ok([memory, other])
 }
 
-/// A box for this process, and its memory for another.
+/// A box for this process, and a descriptor of its memory for another.
 pub(super) fn make_own(room: u64) -> Result<(TapBox, OwnedFd), Fault> {
     let memory = ligament_shm::tap::make(room).map_err(Fault::from)?;
     Ok((TapBox::open(&memory, room).map_err(Fault::from)?, memory))

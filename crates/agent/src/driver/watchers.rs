@@ -1,5 +1,6 @@
-//! Clients that watch the run. Each asks again when it has read what it was told, and is then told what has changed since,
-//! but no more often than it asked for. So nothing piles up for one that reads slowly or not at all, not even in its socket.
+//! Clients that watch the run. A client asks again when it has read an update; it then gets the changes since
+//! that update, but no more often than it asked for. So nothing piles up for a client that reads slowly or not
+//! at all, not even in its socket.
 
 use super::Driver;
 use crate::action::ConnectionId;
@@ -11,27 +12,27 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most clients that may watch at a time.
+/// Limit of clients that watch at a time.
 const MAX_WATCHERS: usize = 32;
-/// Nobody is told more often, or less often, ms.
+/// Limits of the interval between two updates that a client may ask for.
 const MIN_UPDATE_INTERVAL_MS: u32 = 100;
 const MAX_UPDATE_INTERVAL_MS: u32 = 60_000;
 
 struct Watcher {
     told: Instant,
     due: Instant,
-    /// What it has been told: `Host::status_since` says from which point on more is to be told.
+    /// The position of the client's last update, as `Host::status_since` returned it.
     since: u64,
-    /// Whether it has asked again.
+    /// True if the client has asked again.
     asks: bool,
 }
 
-/// Who watches.
+/// All clients that watch.
 #[derive(Default)]
 pub(super) struct Watchers(BTreeMap<ConnectionId, Watcher>);
 
 impl Watchers {
-    /// When somebody is to be told something.
+    /// Time at which the next update is due.
     pub fn due(&self) -> Option<Instant> {
         self.0.values().filter(|one| one.asks).map(|one| one.due).min()
     }
@@ -42,7 +43,7 @@ impl Watchers {
 }
 
 impl Driver<'_> {
-    /// A client wants to know what is new.
+    /// Handles a client's request for the next update.
     pub(super) fn watches(&mut self, link: ConnectionId, every: u32) {
         let every =
             Duration::from_millis(u64::from(every.clamp(MIN_UPDATE_INTERVAL_MS, MAX_UPDATE_INTERVAL_MS)));
@@ -64,15 +65,16 @@ impl Driver<'_> {
         self.tell_watchers();
     }
 
-    /// Tells those that ask and are due.
+    /// Sends updates to the clients that have asked and are due.
     pub(super) fn tell_watchers(&mut self) {
         let now = Instant::now();
         let mut due = Vec::new();
         for (&link, one) in self.watchers.0.iter_mut().filter(|(_, one)| one.asks && one.due <= now) {
-            // One that asks and does not read waits.
-            match self.connections.get(&link).is_some_and(AgentConnection::is_full) {
-                true => one.due = now + Duration::from_millis(u64::from(MIN_UPDATE_INTERVAL_MS)),
-                false => due.push((link, one.since)),
+            // A client that asks and does not read must wait.
+            if self.connections.get(&link).is_some_and(AgentConnection::is_full) {
+                one.due = now + Duration::from_millis(u64::from(MIN_UPDATE_INTERVAL_MS))
+            } else {
+                due.push((link, one.since))
             }
         }
         if due.is_empty() {

@@ -1,7 +1,7 @@
 //! Agents in a job of PBS, by `pbs_tmrsh` ("PBS Professional Reference Guide", pbs_tmrsh), and in a job of LSF,
-//! by `blaunch` ("IBM Spectrum LSF 10.1, Command reference", blaunch). Both take the place of ssh, and the
-//! batch system sees, counts and ends what they start. This is written against that documentation. Neither
-//! passes on its input reliably, so the invitation is a file, which all nodes must see.
+//! by `blaunch` ("IBM Spectrum LSF 10.1, Command reference", blaunch). Both replace ssh, and the batch system
+//! sees, counts and ends the processes that they start. This is written against that documentation. Neither
+//! passes on its input reliably, so the invitation is a file, which must be visible on all nodes.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::command::quote;
@@ -24,7 +24,7 @@ impl Launcher for PbsLauncher {
         "pbs_tmrsh"
     }
 
-    /// Tasks do not have the job's environment, so what a site wants run before is run again.
+    /// Tasks do not have the job's environment, so the site's modules and commands are run again.
     fn starts(
         &self,
         expected: &[ExpectedDomain],

@@ -1,10 +1,11 @@
-//! Starting the agents of a run on other machines. A `Launcher` says which commands do it (`ssh`, `slurm`,
+//! Starts the agents of a run on other machines. A `Launcher` makes the commands that do it (`ssh`, `slurm`,
 //! `mpirun`, `batch` for PBS and LSF) and starts nothing, so every word of a command is tested without the
-//! system that would run it. `AgentProcesses` (in `running`) starts these commands, sees them fail, and ends them.
+//! system that would run it. `AgentProcesses` (in `processes`) starts these commands, notices their failures,
+//! and ends them.
 //!
-//! The head starts the commands, not its guard: they are no part of its domain, and what they start elsewhere
-//! has a guard of its own. The invitation, with the run's keys, is the command's input if the launcher hands
-//! that on (ssh, srun), and otherwise a file of mode 0600.
+//! The head starts the commands, not its guard: they are no part of its domain, and the agents elsewhere have
+//! guards of their own. The invitation, with the run's keys, is the command's input if the launcher passes that
+//! on (ssh, srun), and otherwise a file of mode 0600.
 
 mod batch;
 mod mpirun;
@@ -22,36 +23,36 @@ use ligament_wire::DomainId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A domain whose agent is to be started, by a launcher or by hand, and that then joins the run.
+/// A domain whose agent is started, by a launcher or by hand, and then joins the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpectedDomain {
-    /// Its number; the first after the head is 1, and they follow each other.
+    /// The domain's number. Numbers begin with 1, after the head's, and have no gaps.
     pub domain: DomainId,
-    /// Its machine, as the launcher calls it; empty if that is not known before it joins.
+    /// The machine's name, as its launcher uses it; empty if it is not known before the domain joins.
     pub name: String,
-    /// Cores that the run may use there; `None` if only the machine itself knows.
+    /// Number of cores that the run may use there; `None` if only the machine itself knows.
     pub cores: Option<u32>,
-    /// The site that it is at, in a run over several.
+    /// The machine's site, in a run over several sites.
     pub site: Option<String>,
-    /// How many of its cores it keeps for its agent, if not as many as the run's others.
+    /// Number of its cores that are kept for its agent, if not the same as for other machines.
     pub agent_cores: Option<u32>,
 }
 
-/// What starts agents, and with what.
+/// The command line of an agent, and its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCommand {
-    /// The file, for its owner alone, that lets an agent join the run.
+    /// The file that lets an agent join the run, readable only by its owner.
     pub invitation: PathBuf,
-    /// The command `ligament` on those machines: a path, or a name to be found in `PATH`.
+    /// The command `ligament` on those machines: a path, or a name that is looked up in `PATH`.
     pub ligament: PathBuf,
     /// Further arguments of the agent, such as `--scratch /tmp`.
     pub arguments: Vec<String>,
-    /// A directory for files written on the way: host files, and output of launchers.
+    /// A directory for temporary files: host files, and output of launchers.
     pub directory: PathBuf,
 }
 
 impl AgentCommand {
-    /// The words of the agent's command line. `-` as the invitation means that it comes on standard input.
+    /// The words of the agent's command line. `-` as the invitation stands for standard input.
     fn words(&self, invitation: &Path, domain: Option<DomainId>) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![self.ligament.clone().into(), "agent".into(), "--join".into(), invitation.into()];
@@ -62,8 +63,8 @@ impl AgentCommand {
         words
     }
 
-    /// The command as a text for a shell, after the site's modules and commands. If `ligament` is not at the
-    /// same path there, it is looked for in `PATH`.
+    /// The command as a shell script, after the site's modules and commands. If `ligament` is not at the same
+    /// path there, it is looked up in `PATH`.
     fn script(&self, before: &[String], invitation: &Path, domain: Option<DomainId>) -> String {
         let mut script = String::new();
         for line in before {
@@ -81,40 +82,41 @@ impl AgentCommand {
         script
     }
 
-    /// The words that run `script` on another machine: by a login shell if the site has modules or commands,
-    /// because only a login shell knows of modules.
+    /// The words that run `script` on another machine. If the site has modules or commands, a login shell runs
+    /// it, because only a login shell knows of modules.
     fn in_shell(&self, before: &[String], invitation: &Path, domain: Option<DomainId>) -> [String; 3] {
         let script = self.script(before, invitation, domain);
-        match before.is_empty() {
-            true => ["/bin/sh".into(), "-c".into(), script],
-            false => ["bash".into(), "-lc".into(), script],
+        if before.is_empty() {
+            ["/bin/sh".into(), "-c".into(), script]
+        } else {
+            ["bash".into(), "-lc".into(), script]
         }
     }
 }
 
-/// A command that starts one agent or several, and lasts as long as they do.
+/// A command that starts one or more agents, and lasts as long as they do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LauncherCommand {
-    /// The first is looked up in `PATH`.
+    /// The words of the command. The first is looked up in `PATH`.
     pub words: Vec<OsString>,
-    /// Whether the invitation is its standard input; else that is empty.
+    /// True if the invitation is its standard input; otherwise its input is empty.
     pub invitation_as_input: bool,
     /// The domains whose agents it starts.
     pub domains: Vec<DomainId>,
-    /// What the command starts, for errors: "the agent on n2".
+    /// A description of the started agents, for errors: "the agent on n2".
     pub what: String,
 }
 
-/// A way to start agents. It starts nothing itself: it says which commands do.
+/// A way to start agents. It makes the commands, and starts nothing itself.
 pub trait Launcher {
-    /// The command that users know it by.
+    /// The launcher's name for users.
     fn name(&self) -> &'static str;
 
     /// The commands that start an agent for each of `expected`. Files that they need are written into
     /// `command.directory`.
     ///
     /// # Errors
-    /// It cannot be done; the error says what to do.
+    /// The reason why it is impossible, with advice.
     fn starts(
         &self,
         expected: &[ExpectedDomain],
@@ -122,7 +124,7 @@ pub trait Launcher {
     ) -> Result<Vec<LauncherCommand>, Fault>;
 }
 
-/// The launcher of a kind, with a site's options; none if the user starts agents by hand.
+/// The launcher of a kind, with a site's options; `None` if the user starts agents by hand.
 pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     Some(match kind {
         LauncherKind::Ssh => Box::new(ssh::SshLauncher::new(site)),
@@ -134,7 +136,7 @@ pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     })
 }
 
-/// What a user has to type on each machine, if agents are started by hand.
+/// The command to be typed on each machine, if agents are started by hand.
 pub fn by_hand(expected: &[ExpectedDomain], command: &AgentCommand) -> Vec<String> {
     let line = |one: &ExpectedDomain| {
         let words = command.words(&command.invitation, Some(one.domain));
@@ -144,7 +146,8 @@ pub fn by_hand(expected: &[ExpectedDomain], command: &AgentCommand) -> Vec<Strin
     expected.iter().map(line).collect()
 }
 
-/// The command for a launcher that counts its tasks, if the domains are numbered in that order: which is the first.
+/// The command for a launcher that numbers its tasks: with the number of the first domain as an argument. The
+/// domains must be numbered in order.
 fn counted(command: &AgentCommand, expected: &[ExpectedDomain], who: &str) -> Result<AgentCommand, Fault> {
     let first = expected.first().map_or(1, |one| one.domain.number());
     match expected.iter().zip(first..).find(|(one, number)| one.domain.number() != *number) {
@@ -157,9 +160,10 @@ fn counted(command: &AgentCommand, expected: &[ExpectedDomain], who: &str) -> Re
         }
         Some((one, number)) => Err(fault!(
             TASKS_OUT_OF_ORDER,
-            "{who} counts agents from {first}, and the agent on {} is to be of domain {} instead of {number}; this is a mistake \
-             in Ligament, please report it",
-            one.name, one.domain
+            "{who} counts agents from {first}, and the agent on {} is to be of domain {} instead of {number}; \
+            this is a mistake in Ligament, please report it",
+            one.name,
+            one.domain
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! The commands that start agents, while they run: each in a process group of its own, its output in a file.
+//! Running commands that have started agents: each in a process group of its own, with its output in a file.
 //! They are ended with the run, and are asked to end when the thread that started them ends.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long launchers that are asked to end may take before they are killed. `srun` waits for Slurm to end its step.
+/// Time that launchers have to end when asked, before they are killed. `srun` waits for Slurm to end its step.
 const END_GRACE: Duration = Duration::from_secs(10);
-/// Bytes at the end of a launcher's output that are shown when it fails.
+/// Size of the end of a launcher's output that is shown when it fails.
 const MAX_TAIL_BYTES: usize = 4096;
 
 /// Agents that will not join, or not come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostAgents {
     pub domains: Vec<DomainId>,
-    /// Why, and what the launcher said.
+    /// The reason, with the launcher's output.
     pub why: Fault,
-    /// Whether the command says that all is well: its agents have left in order.
+    /// True if the command reports success: its agents have ended in order.
     pub in_order: bool,
 }
 
@@ -36,18 +36,18 @@ struct RunningLauncher {
     over: bool,
 }
 
-/// The commands that have started a run's agents. Dropping it ends them.
+/// The running commands that have started a run's agents. They are ended when this is dropped.
 pub struct AgentProcesses {
     running: Vec<RunningLauncher>,
     launcher: &'static str,
 }
 
 impl AgentProcesses {
-    /// Starts agents. The commands end with the calling thread, at the latest. What they print goes to files
+    /// Starts agents. The commands end with the calling thread at the latest. Their output goes to files
     /// `launch-<first domain>.log` in `command.directory`.
     ///
     /// # Errors
-    /// One could not be started; those that were are ended again.
+    /// A command could not be started; those that were started are ended again.
     pub fn start(
         launcher: &dyn Launcher,
         expected: &[ExpectedDomain],
@@ -63,8 +63,8 @@ impl AgentProcesses {
         Ok(agents)
     }
 
-    /// The commands that have ended since the last call. Commands whose agents have left in order are among
-    /// them: the caller knows which.
+    /// The commands that have ended since the previous call. They include commands whose agents have ended in
+    /// order: the caller knows which.
     pub fn ended(&mut self) -> Vec<LostAgents> {
         let launcher = self.launcher;
         let ended = |one: &mut RunningLauncher| {
@@ -79,13 +79,14 @@ impl AgentProcesses {
         self.running.iter_mut().filter_map(ended).collect()
     }
 
-    /// The output so far of the commands of these domains, for errors: the last lines.
+    /// The last lines of the output of this domain's command, for errors.
     pub fn last_output(&self, domain: DomainId) -> String {
         let of = self.running.iter().find(|one| one.start.domains.contains(&domain));
         of.map(|one| last_lines(&one.output)).unwrap_or_default()
     }
 
-    /// Ends all: asks first, and kills what has not ended after a while. Returns when all are gone.
+    /// Ends all commands: asks them first, and kills those that have not ended after the grace period. Returns
+    /// when all have ended.
     pub fn stop(&mut self) {
         let alive = |one: &mut RunningLauncher| matches!(one.child.try_wait(), Ok(None));
         for one in self.running.iter_mut().filter_map(|one| alive(one).then_some(one)) {
@@ -111,7 +112,7 @@ impl Drop for AgentProcesses {
     }
 }
 
-/// Waits for the end of a child, at most until then. It stays to be reaped.
+/// Waits until a child ends, or until this time. The child is not reaped.
 fn wait_until(child: u32, until: Instant) {
     use rustix::event::{poll, PollFd, PollFlags, Timespec};
     use rustix::process::{pidfd_open, Pid, PidfdFlags};
@@ -130,13 +131,14 @@ fn spawn(start: &LauncherCommand, invitation: &Path, output: &Path) -> Result<Ch
         |error| fault!(AGENT_NOT_STARTED, "the file {} cannot be written: {error}", output.display());
     let said = OpenOptions::new().create(true).append(true).open(output).map_err(cannot_write)?;
     let errors = said.try_clone().map_err(cannot_write)?;
-    let input = match start.invitation_as_input {
-        false => Stdio::null(),
-        true => File::open(invitation)
+    let input = if start.invitation_as_input {
+        File::open(invitation)
             .map_err(|error| {
                 fault!(AGENT_NOT_STARTED, "the invitation {} cannot be read: {error}", invitation.display())
             })?
-            .into(),
+            .into()
+    } else {
+        Stdio::null()
     };
     let mut command = Command::new(program);
     command.args(rest).stdin(input).stdout(said).stderr(errors);
@@ -144,8 +146,8 @@ fn spawn(start: &LauncherCommand, invitation: &Path, output: &Path) -> Result<Ch
     command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => fault!(
             AGENT_NOT_STARTED,
-            "{} cannot be started: the command \"{name}\" is not in PATH; install it, or load its module, or choose \
-             another launcher for the site",
+            "{} cannot be started: the command \"{name}\" is not in PATH; install it, or load its module, or \
+            choose another launcher for the site",
             start.what
         ),
         _ => fault!(AGENT_NOT_STARTED, "{} cannot be started: {name}: {error}", start.what),
@@ -156,7 +158,7 @@ fn why(one: &RunningLauncher, launcher: &str, status: ExitStatus) -> Fault {
     let said = last_lines(&one.output);
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => "ended".to_owned(),
-        // ssh also says so if a signal ended the command over there, but then it has no more to say.
+        // ssh uses this status also if a signal ended the remote command, but then it prints nothing.
         (Some(255), _) if launcher == "ssh" && said.is_empty() => "ended by a signal, or cut off".to_owned(),
         (Some(255), _) if launcher == "ssh" => "not reached".to_owned(),
         (Some(127), _) => "not started, because a command was not found".to_owned(),
@@ -164,9 +166,10 @@ fn why(one: &RunningLauncher, launcher: &str, status: ExitStatus) -> Fault {
         (None, signal) => format!("ended by {}", describe_signal(signal.unwrap_or_default())),
     };
     let what = &one.start.what;
-    match said.is_empty() {
-        true => fault!(AGENT_NOT_STARTED, "{what}: {how}; {launcher} said nothing"),
-        false => fault!(AGENT_NOT_STARTED, "{what}: {how}; {launcher} said: {said}"),
+    if said.is_empty() {
+        fault!(AGENT_NOT_STARTED, "{what}: {how}; {launcher} said nothing")
+    } else {
+        fault!(AGENT_NOT_STARTED, "{what}: {how}; {launcher} said: {said}")
     }
 }
 

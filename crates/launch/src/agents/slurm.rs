@@ -1,5 +1,5 @@
-//! Agents by one `srun` within an allocation. It passes on this process's environment, so a site's modules and
-//! commands have run already. The invitation is its input, which it gives to every task.
+//! Agents by one `srun` within an allocation. It passes on this process's environment, in which a site's
+//! modules and commands have run already. The invitation is its input, which it passes to every task.
 
 use super::{counted, AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use ligament_catalogue::{said, Fault};
@@ -12,7 +12,8 @@ impl Launcher for SrunLauncher {
         "srun"
     }
 
-    /// Tasks are numbered in the allocation's order of nodes, as domains are: an agent finds its number by itself.
+    /// Tasks are numbered in the allocation's order of nodes, and so are domains. So an agent finds its number
+    /// by itself.
     fn starts(
         &self,
         expected: &[ExpectedDomain],
@@ -30,14 +31,14 @@ impl Launcher for SrunLauncher {
             "--ntasks-per-node=1".into(),
             format!("--nodelist={}", nodes.join(",")),
             "--distribution=block".into(),
-            // It runs beside the step of the batch script and beside steps that instances start.
+            // The step runs beside the step of the batch script and the steps that instances start.
             "--overlap".into(),
-            // Without a number of cores, a step has all of the job's cores on its nodes; agents place what they
-            // start.
+            // Without a number of cores, a step has all cores of the job on its nodes; agents place their
+            // instances.
             "--cpu-bind=none".into(),
             "--mem=0".into(),
             "--mpi=none".into(),
-            // The head deals with an agent that ends early.
+            // The head handles an agent that ends early.
             "--kill-on-bad-exit=0".into(),
             "--wait=0".into(),
             "--input=all".into(),

@@ -1,4 +1,4 @@
-//! What each launcher would start, word for word. `tests/launch` tests what happens then, with real launchers.
+//! The commands of each launcher, word for word. `tests/launch` tests the behaviour of real launchers.
 
 use super::*;
 use std::time::Duration;

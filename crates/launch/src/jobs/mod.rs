@@ -1,5 +1,5 @@
-//! Jobs of a batch system: the script of a job (`script`), Slurm's queue here (`slurm`), and queues of any kind over a
-//! shell at their site (`system`).
+//! Jobs of a batch system: the script of a job (`script`), Slurm's queue on this machine (`slurm`), and queues
+//! of any kind that are reached over a shell at their site (`system`).
 
 mod script;
 mod slurm;
@@ -9,14 +9,15 @@ pub use script::Job;
 pub use slurm::{cancel, state, submit};
 pub use system::JobSystem;
 
-/// How a job stands in its queue.
+/// The state of a job in its queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobState {
-    /// It has not begun; why, in the batch system's words.
+    /// It has not begun; the reason in the batch system's words.
     Waiting { why: String },
     /// It runs, on these nodes.
     Running { nodes: String },
-    /// It is over; how, in the batch system's words, such as `COMPLETED`. A job that ended long ago is `gone`.
+    /// It is over; the result in the batch system's words, such as `COMPLETED`. A job that ended long ago is
+    /// `gone`.
     Over { how: String },
 }
 

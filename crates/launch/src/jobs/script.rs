@@ -1,4 +1,4 @@
-//! The script of a job: its requests, what is run first, and its command.
+//! The script of a job: its requests, the site's modules and commands, and its own command.
 
 use super::JobSystem;
 use crate::command::{plain_or_quoted, quote, quote_path};
@@ -6,7 +6,7 @@ use crate::site::{Gpus, Site, Walltime};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// How many seconds before its time limit a job is asked to end, so that the run can end in order.
+/// Time before its limit at which a job is asked to end, so that the run can end in order.
 const WARNING_BEFORE_END_S: u64 = 60;
 
 /// A job that runs a model.
@@ -14,17 +14,17 @@ const WARNING_BEFORE_END_S: u64 = 60;
 pub struct Job {
     /// The run's name.
     pub run: String,
-    /// The run directory; full.
+    /// The full path of the run directory.
     pub directory: PathBuf,
-    /// Where it is submitted from, and where the run works; full.
+    /// The full path of the directory in which it is submitted, and in which the run works.
     pub from: PathBuf,
     pub nodes: u32,
-    /// Cores of each node; `None`: as the batch system gives them.
+    /// Cores of each node; `None`: the batch system's default.
     pub cores: Option<u32>,
     pub time: Option<Walltime>,
-    /// What the command does, for who reads the script.
+    /// A description of the command, for readers of the script.
     pub does: &'static str,
-    /// The words of the command, the first the path of `ligament`.
+    /// The words of the command, beginning with the path of `ligament`.
     pub command: Vec<String>,
 }
 
@@ -55,14 +55,17 @@ impl Job {
             }
         }
         line(&format!("\n# {}", self.does));
-        let ligament = self.command.iter().take(1).map(|path| match path.starts_with('~') {
-            true => quote_path(path),
-            false => plain_or_quoted(path),
+        let ligament = self.command.iter().take(1).map(|path| {
+            if path.starts_with('~') {
+                quote_path(path)
+            } else {
+                plain_or_quoted(path)
+            }
         });
         let mut words: Vec<String> =
             ligament.chain(self.command.iter().skip(1).map(|word| plain_or_quoted(word))).collect();
         if site.ssh.is_some() && site.ligament.is_none() {
-            // It may be at the path that it has here.
+            // `ligament` may be at the same path as here.
             line(&format!("l={}\n[ -x \"$l\" ] || l=ligament", words[0]));
             "\"$l\"".clone_into(&mut words[0]);
         }
@@ -108,7 +111,7 @@ impl Job {
             line(&format!("#SBATCH --licenses={}", all.join(",")));
         }
         line(&format!("#SBATCH --chdir={}", in_quotes(&self.from.to_string_lossy())));
-        // In file names, sbatch gives % a meaning of its own.
+        // In file names, % has a special meaning for sbatch.
         line(&format!("#SBATCH --output={}", in_quotes(&self.output().replace('%', "%%"))));
         line("# A run that has begun is not begun again.");
         line("#SBATCH --no-requeue");
@@ -117,7 +120,7 @@ impl Job {
         }
     }
 
-    /// Untested: as "PBS Professional Reference Guide", qsub, has it.
+    /// Untested; written against "PBS Professional Reference Guide", qsub.
     fn asks_pbs(&self, site: &Site, line: &mut dyn FnMut(&str)) {
         line(&format!("#PBS -N {}", short(&self.run, 230)));
         let cores = self.cores.or(site.cores_per_node).map_or(String::new(), |cores| format!(":ncpus={cores}"));
@@ -131,7 +134,7 @@ impl Job {
             let (hours, rest) = (time.0 / 3600, time.0 % 3600);
             line(&format!("#PBS -l walltime={hours:02}:{:02}:{:02}", rest / 60, rest % 60));
         }
-        // A reservation has a queue of its own, by its name.
+        // A reservation has a queue of its own, with its name.
         let queue = if site.reservation.is_some() { &site.reservation } else { &site.partition };
         for (option, value) in [("A", &site.account), ("q", queue)] {
             if let Some(value) = value {
@@ -147,7 +150,7 @@ impl Job {
         line(&format!("cd {} || exit 1", quote(&self.from.to_string_lossy())));
     }
 
-    /// Untested: as "IBM Spectrum LSF 10.1, Command reference", bsub, has it.
+    /// Untested; written against "IBM Spectrum LSF 10.1, Command reference", bsub.
     fn asks_lsf(&self, site: &Site, line: &mut dyn FnMut(&str)) {
         line(&format!("#BSUB -J {}", one_word(&self.run)));
         line(&format!("#BSUB -n {}", self.nodes));
@@ -184,16 +187,17 @@ impl Job {
     }
 }
 
-/// sbatch splits its options at blanks, and knows double quotes.
+/// sbatch splits its options at blanks, and respects double quotes.
 fn in_quotes(text: &str) -> String {
     let plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\' | '#');
-    match text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
     }
 }
 
-/// PBS takes names of so many characters at most.
+/// The text, cut to this number of characters: PBS limits the length of names.
 fn short(text: &str, most: usize) -> String {
     one_word(text).chars().take(most).collect()
 }

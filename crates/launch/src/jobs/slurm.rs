@@ -1,4 +1,4 @@
-//! Slurm's queue: sbatch, squeue, scancel.
+//! Slurm's queue on this machine: sbatch, squeue, scancel.
 
 use super::JobState;
 use crate::terminal_text::last_lines;
@@ -11,8 +11,8 @@ fn run(words: &[&str]) -> Result<Output, Fault> {
     Command::new(program).args(rest).stdin(Stdio::null()).output().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => fault!(
             JOB_REFUSED,
-            "the command \"{program}\" is not in PATH; is this a machine from which jobs are submitted to Slurm? A site \
-             that is elsewhere has \"ssh:\" in its file"
+            "the command \"{program}\" is not in PATH; is this a machine from which jobs are submitted to \
+            Slurm? A site that is elsewhere has \"ssh:\" in its file"
         ),
         _ => fault!(JOB_REFUSED, "{program}: {error}"),
     })
@@ -24,10 +24,10 @@ fn output_text(output: &Output) -> String {
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// Submits a script; the job's number comes back.
+/// Submits a script. Returns the job's number.
 ///
 /// # Errors
-/// Why Slurm does not take it, in its own words.
+/// Slurm refuses it, in its own words.
 pub fn submit(script: &Path) -> Result<String, Fault> {
     let output = run(&["sbatch", "--parsable", &script.to_string_lossy()])?;
     if !output.status.success() {
@@ -41,29 +41,27 @@ pub fn submit(script: &Path) -> Result<String, Fault> {
     // "17" or "17;cluster".
     let text = String::from_utf8_lossy(&output.stdout);
     let job = text.trim().split(';').next().unwrap_or_default();
-    match job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
-        true => Ok(job.to_owned()),
-        false => Err(fault!(
-            JOB_REFUSED,
-            "sbatch gave no number of a job: {}; look with squeue",
-            output_text(&output)
-        )),
+    if job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
+        Ok(job.to_owned())
+    } else {
+        Err(fault!(JOB_REFUSED, "sbatch gave no number of a job: {}; look with squeue", output_text(&output)))
     }
 }
 
-/// How a job stands.
+/// The state of a job.
 ///
 /// # Errors
-/// Slurm does not answer, in its own words; it may later.
+/// Slurm does not answer, in its own words; a later attempt may succeed.
 pub fn state(job: &str) -> Result<JobState, Fault> {
     let output = run(&["squeue", "--noheader", "--states=all", &format!("--jobs={job}"), "--format=%T|%r|%N"])?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         let said = output_text(&output);
-        // Slurm forgets jobs that are long over.
-        return match said.contains("Invalid job id") {
-            true => Ok(JobState::Over { how: "gone".into() }),
-            false => Err(fault!(JOB_REFUSED, "the queue of Slurm cannot be seen: {said}")),
+        // Slurm forgets jobs that ended long ago.
+        return if said.contains("Invalid job id") {
+            Ok(JobState::Over { how: "gone".into() })
+        } else {
+            Err(fault!(JOB_REFUSED, "the queue of Slurm cannot be seen: {said}"))
         };
     }
     Ok(of_line(text.lines().next().unwrap_or_default()))
@@ -85,15 +83,16 @@ pub(super) fn of_line(line: &str) -> JobState {
     }
 }
 
-/// Cancels a job. That it is over already is no error.
+/// Cancels a job. It is no error if the job is over already.
 ///
 /// # Errors
 /// Slurm refuses, in its own words.
 pub fn cancel(job: &str) -> Result<(), Fault> {
     let output = run(&["scancel", job])?;
-    match output.status.success() || output_text(&output).contains("Invalid job id") {
-        true => Ok(()),
-        false => Err(fault!(JOB_REFUSED, "the job {job} cannot be cancelled: {}", output_text(&output))),
+    if output.status.success() || output_text(&output).contains("Invalid job id") {
+        Ok(())
+    } else {
+        Err(fault!(JOB_REFUSED, "the job {job} cannot be cancelled: {}", output_text(&output)))
     }
 }
 

@@ -1,26 +1,26 @@
-//! The batch systems to which jobs are given over a shell at a site, so that none of them needs to be here: the
-//! lines that submit, show and cancel a job, and what their answers mean. Slurm is tested; PBS ("PBS
+//! Batch systems that are used over a shell at a site, so that none of them needs to be installed here: the
+//! commands that submit, show and cancel a job, and how to read their answers. Slurm is tested. PBS ("PBS
 //! Professional Reference Guide": qsub, qstat, qdel) and LSF ("IBM Spectrum LSF 10.1, Command reference": bsub,
-//! bjobs, bkill) are written against their documentation. Where there is none, a job is a process that is
-//! started at once.
+//! bjobs, bkill) are written against their documentation. At a site without a batch system, a job is a process
+//! that is started at once.
 
 use super::{slurm, JobState};
 use crate::command::quote;
 use crate::site::{LauncherKind, Site};
 use ligament_catalogue::{fault, Fault};
 
-/// What a site gives jobs to.
+/// The system that runs the jobs of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobSystem {
     Slurm,
     Pbs,
     Lsf,
-    /// Nothing: the machines that the site lists are there for whoever comes.
+    /// None: the site's machines may be used at any time.
     None,
 }
 
 impl JobSystem {
-    /// That of a site. Slurm, unless its file says otherwise.
+    /// The system of a site: Slurm, unless its file names another.
     pub fn of(site: &Site) -> JobSystem {
         match site.launcher {
             _ if !site.hosts.is_empty() => JobSystem::None,
@@ -30,7 +30,7 @@ impl JobSystem {
         }
     }
 
-    /// The name in files.
+    /// The system's name in files.
     pub fn name(self) -> &'static str {
         match self {
             JobSystem::Slurm => "slurm",
@@ -40,15 +40,15 @@ impl JobSystem {
         }
     }
 
-    /// Reads a name.
+    /// The system of this name.
     pub fn from_name(name: &str) -> Option<JobSystem> {
         [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf, JobSystem::None]
             .into_iter()
             .find(|one| one.name() == name)
     }
 
-    /// The line that fails if a job's number may be somebody else's by now, where its files are in `place`: those of
-    /// processes are given out again.
+    /// A command that fails if a job's number may belong to another job by now: numbers of processes are
+    /// reused. `place` is the directory of the job's files.
     pub fn is_still(self, job: &str, place: &str) -> String {
         match self {
             JobSystem::Slurm | JobSystem::Pbs | JobSystem::Lsf => "true".to_owned(),
@@ -58,14 +58,14 @@ impl JobSystem {
         }
     }
 
-    /// The line for a shell that submits a script, whose whole path this is.
+    /// A shell command that submits a script; `script` is its full path.
     pub fn submits(self, script: &str) -> String {
         let script = quote(script);
         match self {
             JobSystem::Slurm => format!("sbatch --parsable {script}"),
             JobSystem::Pbs => format!("qsub {script}"),
             JobSystem::Lsf => format!("bsub < {script}"),
-            // In a session, and so a process group, of its own.
+            // The process gets a session of its own, and so a process group.
             JobSystem::None => {
                 format!(
                     "setsid nohup bash {script} > \"$(dirname {script})/job.log\" 2>&1 < /dev/null & echo $!"
@@ -74,7 +74,7 @@ impl JobSystem {
         }
     }
 
-    /// The job's number, from what that line printed; `None` if it has none.
+    /// The job's number, from the output of that command; `None` if it has none.
     pub fn number(self, said: &str) -> Option<String> {
         let lines = said.lines().rev().map(str::trim);
         let plain = |word: &str| {
@@ -82,7 +82,7 @@ impl JobSystem {
         };
         let digits = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
         match self {
-            // "17" or "17;cluster"; warnings may come before it.
+            // "17" or "17;cluster"; warnings may precede it.
             JobSystem::Slurm => lines
                 .into_iter()
                 .find(|line| {
@@ -102,7 +102,7 @@ impl JobSystem {
         }
     }
 
-    /// The line that shows how a job stands.
+    /// A shell command that shows the state of a job.
     pub fn shows(self, job: &str) -> String {
         let (number, cluster) = of_cluster(job);
         let job = quote(job);
@@ -113,17 +113,18 @@ impl JobSystem {
             JobSystem::Pbs => format!("qstat -x -f {job}"),
             JobSystem::Lsf => format!("bjobs -noheader -o \"stat exec_host pend_reason delimiter='|'\" {job}"),
             JobSystem::None => format!(
-                // A zombie has ended: its parent may be the run's head, which takes it up later.
-                "if ps -e -o pgid=,stat= | awk -v g={job} '$1 == g && $2 !~ /^Z/ {{ f = 1 }} END {{ exit !f }}'; then \
-                 echo running; else echo over; fi"
+                // A zombie has ended: its parent may be the run's head, which reaps it later.
+                "if ps -e -o pgid=,stat= | awk -v g={job} '$1 == g && $2 !~ /^Z/ {{ f = 1 }} END {{ exit !f \
+                }}'; then echo running; else echo over; fi"
             ),
         }
     }
 
-    /// How a job stands, from what that line printed and whether it succeeded. Jobs that are long over are forgotten.
+    /// The state of a job, from the output of that command and whether it succeeded. Jobs that ended long ago
+    /// are forgotten.
     ///
     /// # Errors
-    /// What it says is no answer; it may answer later.
+    /// The output is no answer; a later attempt may succeed.
     pub fn state(self, succeeded: bool, said: &str) -> Result<JobState, Fault> {
         let gone = || JobState::Over { how: "gone".into() };
         let said = said.trim();
@@ -145,7 +146,7 @@ impl JobSystem {
         })
     }
 
-    /// The line that cancels a job.
+    /// A shell command that cancels a job.
     pub fn cancels(self, job: &str) -> String {
         let (number, cluster) = of_cluster(job);
         let job = quote(job);
@@ -158,7 +159,7 @@ impl JobSystem {
     }
 }
 
-/// Slurm's "17;big" as words of squeue and scancel: the number, and the option that names the cluster.
+/// Splits Slurm's "17;big" into words of squeue and scancel: the number, and the option that names the cluster.
 fn of_cluster(job: &str) -> (String, String) {
     match job.split_once(';') {
         Some((number, cluster)) => (quote(number), format!(" --clusters={}", quote(cluster))),
@@ -166,7 +167,7 @@ fn of_cluster(job: &str) -> (String, String) {
     }
 }
 
-/// `    job_state = Q` and the like, a line each.
+/// Reads lines such as `    job_state = Q`.
 fn of_qstat(said: &str) -> JobState {
     let value = |key: &str| {
         let of = |line: &str| {

@@ -1,14 +1,15 @@
-//! Machines that the user lists: `--hosts a,b:4`, and the host files of Open MPI (`a slots=4`) and MPICH (`a:4`).
+//! Machines that the user lists: `--hosts a,b:4`, and the host files of Open MPI (`a slots=4`) and MPICH
+//! (`a:4`).
 
 use super::ComputeNode;
 use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 
-/// Reads `a,b:4,[fe80::1]:2`: names or addresses, each with its cores if a number follows. A name that stands
-/// several times has the sum.
+/// Parses `a,b:4,[fe80::1]:2`: names or addresses, each with its number of cores if one follows. Repeated names
+/// add up.
 ///
 /// # Errors
-/// What cannot be understood, and how to write it.
+/// The part that cannot be understood, and how to write it.
 pub fn parse_hosts(text: &str) -> Result<Vec<ComputeNode>, Fault> {
     let mut nodes = Vec::new();
     for word in text.split(',') {
@@ -20,7 +21,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<ComputeNode>, Fault> {
     Ok(nodes)
 }
 
-/// Reads a host file: a machine in each line, as Open MPI or MPICH write it; `#` begins a comment.
+/// Reads a host file: one machine per line, as Open MPI or MPICH write it; `#` begins a comment.
 ///
 /// # Errors
 /// `file:line: what is wrong; what to do`.
@@ -44,7 +45,7 @@ pub fn read_hostfile(path: &Path) -> Result<Vec<ComputeNode>, Fault> {
         for word in words {
             match word.split_once('=') {
                 Some(("slots" | "cpu", slots)) => node.cores = Some(cores(slots).map_err(wrong)?),
-                // Limits on further processes, and MPICH's binding of ranks: meaningless for a run.
+                // Limits on further processes, and MPICH's binding of ranks, have no meaning for a run.
                 Some(("max_slots" | "max-slots" | "binding" | "ifhn", _)) => {}
                 _ => return Err(wrong(fault!(HOSTS_NOT_UNDERSTOOD, "\"{word}\" cannot be understood"))),
             }
@@ -71,7 +72,7 @@ fn add(nodes: &mut Vec<ComputeNode>, node: ComputeNode) {
     }
 }
 
-/// `a`, `a:4`, `10.0.0.1:4`, `::1` or `[::1]:4`.
+/// Parses `a`, `a:4`, `10.0.0.1:4`, `::1` or `[::1]:4`.
 fn entry(word: &str) -> Result<ComputeNode, Fault> {
     let (name, count) = if let Some(rest) = word.strip_prefix('[') {
         let (address, rest) = rest
@@ -86,7 +87,7 @@ fn entry(word: &str) -> Result<ComputeNode, Fault> {
             None => (word, None),
         }
     };
-    // Names that a shell, or ssh, would take for something else.
+    // A shell, or ssh, would misread other names.
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
         return Err(fault!(HOSTS_NOT_UNDERSTOOD, "\"{name}\" is no name of a machine"));

@@ -1,5 +1,5 @@
-//! The machines that a run may use: those that a batch system has given to this job (`slurm`, `pbs`, `lsf`), or that
-//! the user lists (`hostfile`).
+//! The machines that a run may use: those that a batch system has assigned to this job (`slurm`, `pbs`, `lsf`),
+//! or that the user lists (`hostfile`).
 
 mod hostfile;
 mod lsf;
@@ -11,19 +11,19 @@ pub use hostfile::{parse_hosts, read_hostfile};
 use ligament_catalogue::Fault;
 use std::path::Path;
 
-/// More machines than this are refused: a slip such as `n[1-1000000000]` must not fill memory.
+/// A larger number of machines is refused, so that a mistake such as `n[1-1000000000]` does not fill memory.
 const MAX_NODES: usize = 1 << 20;
 
-/// A machine, as its launcher calls it.
+/// A machine, by the name that its launcher uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputeNode {
     pub name: String,
-    /// Cores that the run may use there; `None` if only the machine itself knows.
+    /// Number of cores that the run may use there; `None` if only the machine itself knows.
     pub cores: Option<u32>,
 }
 
 impl ComputeNode {
-    /// A machine with so many cores.
+    /// A machine with this number of cores.
     pub fn new(name: impl Into<String>, cores: impl Into<Option<u32>>) -> ComputeNode {
         ComputeNode { name: name.into(), cores: cores.into() }
     }
@@ -38,7 +38,7 @@ pub enum BatchSystem {
 }
 
 impl BatchSystem {
-    /// The name that users know.
+    /// The batch system's name for users.
     pub fn name(self) -> &'static str {
         match self {
             BatchSystem::Slurm => "Slurm",
@@ -48,23 +48,23 @@ impl BatchSystem {
     }
 }
 
-/// What a batch system has given to the job that this process is part of.
+/// The allocation of the job that this process is part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocation {
     pub system: BatchSystem,
     /// The job's number.
     pub job: String,
-    /// In the batch system's order, each once.
+    /// The nodes in the batch system's order, each once.
     pub nodes: Vec<ComputeNode>,
-    /// Which of them this process runs on; `None` if it runs elsewhere, for example on a login node.
+    /// The index of this process's node; `None` if the process runs elsewhere, for example on a login node.
     pub here: Option<usize>,
 }
 
-/// The allocation that this process is part of, as its environment says. `variable` looks one up; `host` is this
-/// machine's name.
+/// The allocation that this process is part of, from its environment. `variable` looks up a variable; `host` is
+/// this machine's name.
 ///
 /// # Errors
-/// The environment names an allocation, but what it says about it cannot be understood.
+/// The environment announces an allocation that cannot be understood.
 pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Result<Option<Allocation>, Fault> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if let Some(job) = variable("SLURM_JOB_ID").filter(|_| variable("SLURM_JOB_NODELIST").is_some()) {
@@ -87,7 +87,7 @@ pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Resu
     Ok(None)
 }
 
-/// Which of the nodes a machine is: by its whole name, else by the part before the first period.
+/// The index of a machine among the nodes: by its whole name, else by the part before the first period.
 pub fn position(nodes: &[ComputeNode], host: &str) -> Option<usize> {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_address = |name: &str| name.parse::<std::net::IpAddr>().is_ok();
@@ -102,7 +102,7 @@ pub fn position(nodes: &[ComputeNode], host: &str) -> Option<usize> {
         .or_else(|| nodes.iter().position(this_machine))
 }
 
-/// Names in their order, with how often each stands there.
+/// The different names in their order, with the number of times that each occurs.
 fn counted<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
     let mut places = std::collections::HashMap::new();
     let mut counts: Vec<(String, u32)> = Vec::new();

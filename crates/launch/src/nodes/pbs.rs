@@ -1,5 +1,5 @@
-//! The file that `$PBS_NODEFILE` names: a line for each process that the job asked for ("PBS Professional User's
-//! Guide", The Job's Node File). Written against that documentation.
+//! The file that `$PBS_NODEFILE` names: one line for each process that the job asked for ("PBS Professional
+//! User's Guide", The Job's Node File). Written against that documentation.
 
 use super::{counted, ComputeNode};
 use ligament_catalogue::{fault, Fault};
@@ -21,7 +21,7 @@ pub(super) fn nodes(file: &Path) -> Result<Vec<ComputeNode>, Fault> {
             file.display()
         ));
     }
-    // If each node is listed once, `select=n:ncpus=m` was requested, and the file does not have the cores.
+    // If each node is listed once, `select=n:ncpus=m` was requested, and the file does not show the cores.
     let told = counts.iter().any(|(_, count)| *count > 1);
     Ok(counts.into_iter().map(|(name, count)| ComputeNode::new(name, told.then_some(count))).collect())
 }

@@ -27,7 +27,7 @@ pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Com
     Ok(names.into_iter().zip(counts).map(|(name, cores)| ComputeNode::new(name, cores)).collect())
 }
 
-/// All names of a list. Several brackets in one name are a product; numbers keep their leading zeros.
+/// All names of a list. Several brackets in one name form a product; numbers keep their leading zeros.
 pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
     let mut names = Vec::new();
     for word in split_outside_brackets(list)? {
@@ -82,7 +82,7 @@ fn split_outside_brackets(list: &str) -> Result<Vec<&str>, Fault> {
     Ok(words)
 }
 
-/// What stands in brackets: `1-3,07`.
+/// Parses the content of brackets: `1-3,07`.
 fn numbers(text: &str) -> Result<Vec<String>, Fault> {
     let mut all = Vec::new();
     for range in text.split(',') {
@@ -108,8 +108,8 @@ fn numbers(text: &str) -> Result<Vec<String>, Fault> {
     Ok(all)
 }
 
-/// `2(x3),4` is 2, 2, 2, 4. Of more than `most` numbers, only enough are returned to show that there are too
-/// many.
+/// Expands `2(x3),4` to 2, 2, 2, 4. If there are more than `most` numbers, returns only enough of them to show
+/// that.
 fn repeated(text: &str, most: usize) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for word in text.split(',') {

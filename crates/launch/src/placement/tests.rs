@@ -1,4 +1,4 @@
-//! What must hold of every placement, and the cases that users meet.
+//! Properties of every placement, and cases that users meet.
 
 use super::*;
 use proptest::prelude::*;
@@ -91,8 +91,9 @@ fn cores_that_are_kept_for_the_agent_are_given_to_nobody() {
     let error = place(&all(1, 2), &[room("a", 2, 1)], PACKED).unwrap_err();
     assert_eq!(
         error.text(),
-        "i[0] needs 2 cores on one node, and there is no room for it: a has 1 of 2 left, 1 kept for the agent; give \
-         the run more nodes, ask for less under \"resources:\", or let instances share cores with --overcommit"
+        "i[0] needs 2 cores on one node, and there is no room for it: a has 1 of 2 left, 1 kept for the \
+        agent; give the run more nodes, ask for less under \"resources:\", or let instances share cores with \
+        --overcommit"
     );
 }
 
@@ -251,8 +252,9 @@ fn what_only_one_domain_can_start_is_placed_there_and_not_elsewhere_by_word() {
 }
 
 prop_compose! {
-    fn any_need()(kind in 0..4u8, a in 1..5usize, b in 1..4usize, fixed in proptest::option::weighted(0.2, 0..5u32))
-        -> (Resources, Option<u32>)
+    fn any_need()(
+        kind in 0..4u8, a in 1..5usize, b in 1..4usize, fixed in proptest::option::weighted(0.2, 0..5u32)
+    ) -> (Resources, Option<u32>)
     {
         let resources = match kind {
             0 => Resources::MpiProcesses { mpi_processes: a, threads_per_mpi_process: b },
@@ -326,8 +328,11 @@ proptest! {
     }
 
     #[test]
-    fn single_cores_fit_if_and_only_if_there_are_as_many(count in 0..40u32, cores in proptest::collection::vec(0..9u32, 1..6)) {
-        let rooms: Vec<DomainCapacity> = cores.iter().enumerate().map(|(i, cores)| room(&format!("n{i}"), *cores, 0)).collect();
+    fn single_cores_fit_if_and_only_if_there_are_as_many(
+        count in 0..40u32, cores in proptest::collection::vec(0..9u32, 1..6)
+    ) {
+        let rooms: Vec<DomainCapacity> =
+            cores.iter().enumerate().map(|(i, cores)| room(&format!("n{i}"), *cores, 0)).collect();
         let fits = cores.iter().sum::<u32>() >= count;
         for options in [PACKED, SPREAD] {
             prop_assert_eq!(place(&all(count, 1), &rooms, options).is_ok(), fits);

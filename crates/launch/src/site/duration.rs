@@ -1,13 +1,13 @@
-//! How long a job may take: read as Slurm writes it, and with units; written as Slurm writes it.
+//! The time limit of a job: parsed as Slurm writes it, or with units; written as Slurm writes it.
 
 use std::fmt;
 
-/// How long a job may take, in seconds.
+/// The time limit of a job, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Walltime(pub u64);
 
 impl Walltime {
-    /// Reads `90` (minutes), `30:00` (minutes and seconds), `1:30:00`, `2-12` (days and hours), `2-12:30`,
+    /// Parses `90` (minutes), `30:00` (minutes and seconds), `1:30:00`, `2-12` (days and hours), `2-12:30`,
     /// `2-12:30:00`, as sbatch does, or a number with a unit, `90 min`.
     pub fn parse(text: &str) -> Option<Walltime> {
         let text = text.trim();
@@ -38,7 +38,7 @@ impl Walltime {
 }
 
 impl fmt::Display for Walltime {
-    /// As Slurm writes it: `1-02:03:04`.
+    /// The form that Slurm uses: `1-02:03:04`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 >= 86_400 {
             write!(f, "{}-", self.0 / 86_400)?;
@@ -47,7 +47,7 @@ impl fmt::Display for Walltime {
     }
 }
 
-/// Reads a number with a unit (`s`, `min`, `h`, `d`, or the words) in seconds; `None` if it is none.
+/// Parses a number with a unit (`s`, `min`, `h`, `d`, or the words), in seconds; `None` if it is invalid.
 pub fn parse_duration(text: &str) -> Option<u64> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;

@@ -1,27 +1,26 @@
-//! Where site files are looked for: `sites/` beside the place from which the command is called, then the user's own
-//! configuration.
+//! Finds site files: in `sites/` below the working directory of the command, then in the user's configuration.
 
 use super::{read_site, Site};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{nearest, Problems};
 use std::path::{Path, PathBuf};
 
-/// Where a project keeps its sites.
+/// The directory of a project's site files.
 pub const SITES_DIRECTORY: &str = "sites";
 
-/// Where a user keeps the sites of all projects; `None` if the environment does not say.
+/// The directory of a user's site files for all projects; `None` if the environment does not tell it.
 pub fn own_directory() -> Option<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let config = config.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
     config.map(|config| config.join("ligament").join(SITES_DIRECTORY))
 }
 
-/// The directories in which sites are looked for, the first first.
+/// The directories that are searched, in their order.
 fn directories() -> Vec<PathBuf> {
     [PathBuf::from(SITES_DIRECTORY)].into_iter().chain(own_directory()).collect()
 }
 
-/// All sites that can be named, with their files: those of a project hide the user's own.
+/// The names and files of all known sites. A project's site hides the user's own site of that name.
 pub fn known_sites() -> Vec<(String, PathBuf)> {
     let mut known: Vec<(String, PathBuf)> = Vec::new();
     for directory in directories() {
@@ -47,10 +46,10 @@ fn name_of(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The site that a user names: a file (with a `/` in it, or ending in `.yaml`), or one of `known_sites`.
+/// The site of this name: a file (if the name has a `/` in it, or ends in `.yaml`), or one of `known_sites`.
 ///
 /// # Errors
-/// There is none of this name, or its file has mistakes: all of them, one a line.
+/// There is none of this name, or its file has mistakes: all of them, one per line.
 pub fn find_site(wanted: &str) -> Result<Site, Fault> {
     let is_file = wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml");
     let file = if is_file {
@@ -77,7 +76,8 @@ pub fn find_site(wanted: &str) -> Result<Site, Fault> {
     Ok(site)
 }
 
-/// Where a file is that a site's file names: relative names are beside it, and `~/` is the user's home.
+/// The path of a file that a site's file names: relative names are beside the site's file, and `~/` is the
+/// user's home.
 fn place_of(name: &Path, site: &Path) -> PathBuf {
     match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Ok(below), Some(home)) => PathBuf::from(home).join(below),

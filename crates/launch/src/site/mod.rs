@@ -1,6 +1,6 @@
-//! Sites: how runs are started at a place, each in one small YAML file. `read` parses a site, `find` looks one
-//! up by name, `shell` asks things there, `template` is what `ligament site new` writes, `duration` reads times as
-//! batch systems write them, `resources` what a job needs besides cores.
+//! Sites: how runs are started at a place, each described in one small YAML file. `read` parses a site's file,
+//! `find` finds it by name, `shell` runs scripts there, `template` is the output of `ligament site new`,
+//! `duration` parses time limits, `resources` the needs of a job other than cores.
 
 mod duration;
 mod find;
@@ -21,10 +21,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long agents may take to join unless the site says otherwise.
+/// Time that agents have to join, unless the site sets another.
 pub const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What starts the agents of a run on other machines.
+/// The kind of launcher that starts the agents of a run on other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LauncherKind {
     /// Each by ssh.
@@ -42,10 +42,10 @@ pub enum LauncherKind {
 }
 
 impl LauncherKind {
-    /// All names.
+    /// All names of launchers.
     pub const NAMES: &'static [&'static str] = &["ssh", "slurm", "mpirun", "pbs", "lsf", "none"];
 
-    /// Reads a name.
+    /// The launcher of this name.
     pub fn from_name(name: &str) -> Option<LauncherKind> {
         use LauncherKind::{Lsf, Mpirun, None as ByHand, Pbs, Slurm, Ssh};
         let kinds = [Ssh, Slurm, Mpirun, Pbs, Lsf, ByHand];
@@ -53,7 +53,7 @@ impl LauncherKind {
         Some(kinds[at])
     }
 
-    /// The name in a file.
+    /// The launcher's name in a site's file.
     pub fn name(self) -> &'static str {
         LauncherKind::NAMES[self as usize]
     }
@@ -68,29 +68,30 @@ impl LauncherKind {
     }
 }
 
-/// How runs are started somewhere.
+/// The description of a site, and how runs are started there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// What it is called: its file's name without `.yaml`.
+    /// The site's name: its file's name without `.yaml`.
     pub name: String,
-    /// The file; `None` for a site that nobody has described.
+    /// The site's file; `None` for a site without one.
     pub file: Option<PathBuf>,
     pub description: String,
     /// The address for ssh, such as `me@login.site.org`; `None` if the site is here.
     pub ssh: Option<String>,
-    /// Further options for ssh, as it takes them.
+    /// Further options of ssh.
     pub ssh_options: Vec<String>,
-    /// What starts agents; `None`: the batch system that this process runs under, else ssh.
+    /// The launcher of agents; `None`: that of the batch system that this process runs under, else ssh.
     pub launcher: Option<LauncherKind>,
     /// The machines, if no batch system gives them.
     pub hosts: Vec<ComputeNode>,
-    /// Modules to load before anything is started.
+    /// Modules that are loaded before anything is started.
     pub modules: Vec<String>,
-    /// Lines for the shell to run after that.
+    /// Lines that the shell runs after that.
     pub commands: Vec<String>,
-    /// The command `ligament` at the site; `None`: the one of this process if it is there, else that in `PATH`.
+    /// The command `ligament` at the site; `None`: the path of this process's program if it exists there, else
+    /// that in `PATH`.
     pub ligament: Option<String>,
-    /// A directory at the site, reached by ssh, in which runs are made.
+    /// A directory at the site, reached by ssh, for run directories.
     pub directory: Option<String>,
     /// A directory on each machine for temporary files of a run.
     pub scratch: Option<String>,
@@ -98,37 +99,37 @@ pub struct Site {
     pub interface: Option<String>,
     /// The ports at which they may listen.
     pub ports: Option<RangeInclusive<u16>>,
-    /// The files of the relays over which the site is left, the nearest first.
+    /// The files of the relays that lead out of the site, the nearest first.
     pub relays: Vec<PathBuf>,
-    /// The machine through which ssh leads to others that are not reached directly.
+    /// The machine over which ssh reaches those that are not reached directly.
     pub jump: Option<String>,
-    /// Connections of a link to another domain; `None`: as many as the link needs.
+    /// Number of connections of a link to another domain; `None`: as many as the link needs.
     pub streams: Option<u16>,
-    /// Bytes in a second that each domain here sends to another one far away, at most.
+    /// Limit of the rate at which each domain here sends to another one far away, bytes per second.
     pub pace: Option<u64>,
-    /// Whether the network is trusted, so that agents may send unencrypted.
+    /// True if the network is trusted, so that agents may send without encryption.
     pub trusted_network: bool,
-    /// Cores that each machine keeps for its agent.
+    /// Number of cores of each machine that are kept for its agent.
     pub agent_cores: Option<u32>,
-    /// Cores of each machine.
+    /// Number of cores of each machine.
     pub cores_per_node: Option<u32>,
-    /// How long agents may take to join.
+    /// Time that agents have to join.
     pub start_within: Duration,
     pub account: Option<String>,
     pub partition: Option<String>,
     /// The reservation in which jobs run.
     pub reservation: Option<String>,
-    /// What each node of a job is to have of accelerators.
+    /// Accelerators of each node of a job.
     pub gpus_per_node: Option<Gpus>,
     /// Licences that a job needs.
     pub licences: Vec<Licence>,
-    /// How long a job may take unless the user says otherwise.
+    /// The time limit of a job, unless the user sets another.
     pub time: Option<Walltime>,
-    /// Whether the user's group may read run directories.
+    /// True if the user's group may read run directories.
     pub share_with_group: bool,
-    /// Whether jobs have their nodes for themselves.
+    /// True if jobs do not share nodes with others.
     pub whole_nodes: bool,
-    /// Further options of jobs, as the batch system takes them.
+    /// Further options of jobs, in the batch system's syntax.
     pub batch_options: Vec<String>,
 }
 
@@ -179,7 +180,7 @@ impl Site {
         modules.chain(self.commands.iter().cloned()).collect()
     }
 
-    /// The command `ligament`, for a process at the site: after `~/` it is below the home directory.
+    /// The path of the command `ligament` at the site; `~/` becomes the home directory.
     pub fn ligament_here(&self) -> Option<PathBuf> {
         let path = self.ligament.as_deref()?;
         let home = path

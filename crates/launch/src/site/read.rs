@@ -1,4 +1,4 @@
-//! A site file as a `Site`. Reading goes on after a mistake, so that all of them are found at once.
+//! Reads a site file. Reading goes on after a mistake, so that all of them are found at once.
 
 use super::resources::is_name;
 use super::{parse_rate, Gpus, LauncherKind, Licence, Site, Walltime};
@@ -6,7 +6,7 @@ use crate::nodes::parse_hosts;
 use crate::site::parse_duration;
 use ligament_catalogue::Code;
 use ligament_model::yaml::{self, YamlKind, YamlNode};
-use ligament_model::{FieldReader, Fields, Problem, TextOrList};
+use ligament_model::{Fields, Problem, FieldReader, TextOrList};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub const SITE_KEYS: &[&str] = &[
     "batch_options",
 ];
 
-/// Reads a site file; what is wrong comes back beside it, in the order of the file.
+/// Reads a site file. Returns the site and all mistakes, in the order of the file.
 pub fn read_site(text: &str, file: &str) -> (Site, Vec<Problem>) {
     let mut reader = FieldReader::default();
     let file: Arc<str> = file.into();
@@ -176,7 +176,7 @@ fn fill(reader: &mut FieldReader, map: &Fields<'_>, site: &mut Site) {
     }
 }
 
-/// Combinations that make no sense.
+/// Checks for combinations that make no sense.
 fn check(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     if let (Some(node), Some(agent), Some(cores)) =
         (map.get("agent_cores"), site.agent_cores, site.cores_per_node)
@@ -212,7 +212,7 @@ fn check(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     }
 }
 
-/// What the site's batch system has no word for.
+/// Checks for keys that the site's batch system does not support.
 fn for_batch(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     let mut refuse = |key: &str, message: &str, advice: &str| {
         if let Some(node) = map.get(key) {
@@ -238,7 +238,7 @@ fn for_batch(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     }
 }
 
-/// A text of one line, with something in it.
+/// A text of one line that is not empty.
 fn line(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<String> {
     let text = reader.text(node, what)?;
     if text.trim().is_empty() || text.contains('\n') {
@@ -254,7 +254,7 @@ fn line(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<String>
     Some(text)
 }
 
-/// A text without blanks that ssh, or the kernel, takes as a name and not as an option.
+/// A text without blanks that ssh, or the kernel, does not read as an option.
 fn word(reader: &mut FieldReader, node: &YamlNode, what: &str, advice: &str) -> Option<String> {
     let text = line(reader, node, what)?;
     if text.starts_with('-') || text.contains(char::is_whitespace) {
@@ -329,7 +329,7 @@ fn streams(reader: &mut FieldReader, node: &YamlNode) -> Option<u16> {
     count
 }
 
-/// A value that YAML may take for a number.
+/// A value that YAML may read as a number.
 fn parsed_scalar<T>(
     reader: &mut FieldReader,
     node: &YamlNode,
@@ -350,7 +350,7 @@ fn parsed_scalar<T>(
     value
 }
 
-/// A time as it stands in the file: YAML takes `1:30:00` for a number.
+/// A time as written in the file: YAML reads `1:30:00` as a number.
 fn time<T>(
     reader: &mut FieldReader,
     node: &YamlNode,

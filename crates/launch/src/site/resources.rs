@@ -1,17 +1,17 @@
-//! What a job needs besides cores, as people write it: accelerators, licences; and rates.
+//! Needs of a job other than cores, as people write them: accelerators, licences; and rates.
 
 use std::fmt;
 
 /// Accelerators of each node: `2`, or `a100:2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpus {
-    /// Their kind, as the batch system calls it.
+    /// The kind, by its name in the batch system.
     pub kind: Option<String>,
     pub count: u32,
 }
 
 impl Gpus {
-    /// Reads `2` or `a100:2`.
+    /// Parses `2` or `a100:2`.
     pub fn parse(text: &str) -> Option<Gpus> {
         let (kind, count) = match text.trim().rsplit_once(':') {
             Some((kind, count)) => (Some(kind.trim()), count),
@@ -34,16 +34,16 @@ impl fmt::Display for Gpus {
     }
 }
 
-/// Licences of a kind that a job needs: `solver`, or `solver:4`.
+/// Licences of one kind that a job needs: `solver`, or `solver:4`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Licence {
-    /// As the batch system calls it.
+    /// The name in the batch system.
     pub name: String,
     pub count: u32,
 }
 
 impl Licence {
-    /// Reads `solver` or `solver:4`; a name may have the server behind it, `solver@server:4`.
+    /// Parses `solver` or `solver:4`. The name may include the server, `solver@server:4`.
     pub fn parse(text: &str) -> Option<Licence> {
         let (name, count) = match text.trim().rsplit_once(':') {
             Some((name, count)) => (name.trim(), count.trim().parse().ok().filter(|count| *count > 0)?),
@@ -59,13 +59,13 @@ impl fmt::Display for Licence {
     }
 }
 
-/// Whether a batch system takes it as one word that is no option.
+/// True if a batch system reads it as one word that is no option.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
 }
 
-/// Bytes in a second, from a number with a unit: `500k`, `10M`, `1.5 GB/s`; units are powers of 1000.
+/// Parses a rate, in bytes per second, with a unit: `500k`, `10M`, `1.5 GB/s`. Units are powers of 1000.
 pub fn parse_rate(text: &str) -> Option<u64> {
     let bare = text.trim();
     let bare = bare.strip_suffix("/s").unwrap_or(bare).trim_end();

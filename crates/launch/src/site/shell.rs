@@ -1,6 +1,6 @@
-//! A shell at a site that stays open: one sign-in for everything that a run asks there. Scripts go in and
-//! answers come out over ssh's own channel, or that of a shell here, so that nothing of them stands on a
-//! command line. A shell that breaks is opened anew for the next script.
+//! A shell at a site that stays open: one sign-in for all scripts that a run needs there. Scripts and output go
+//! over ssh's own channel, or that of a local shell, so nothing of them appears on a command line. A broken
+//! shell is replaced for the next script.
 
 use super::Site;
 use crate::agents::ssh_words;
@@ -13,14 +13,14 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Seconds until a site that does not answer ssh is given up.
+/// Timeout of a connection to a site.
 const CONNECT_TIMEOUT_S: u64 = 30;
-/// How long what a shell runs may take to end when it is asked to.
+/// Time that the processes of a shell have to end when asked.
 const END_GRACE: Duration = Duration::from_millis(500);
-/// How much a script may print, bytes.
+/// Maximum size of a script's output.
 const MAX_OUTPUT_BYTES: usize = 4 << 20;
 
-/// What a script printed, errors included, and whether it succeeded.
+/// The output of a script, with its errors, and whether it succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptOutput {
     pub succeeded: bool,
@@ -31,7 +31,7 @@ pub struct ScriptOutput {
 pub struct SiteShell {
     site: Site,
     open: Option<ShellProcess>,
-    /// Scripts so far: the end of each answer has a mark of its own.
+    /// Number of scripts so far. It makes the mark at the end of each output unique.
     count: u64,
 }
 
@@ -39,14 +39,14 @@ struct ShellProcess {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
-    /// Whether it has come to a script: its startup files are read.
+    /// True if the shell has begun its first script, after its startup files.
     began: bool,
 }
 
 impl Drop for ShellProcess {
     fn drop(&mut self) {
-        // With what a script may have left behind. Startup files may hold locks of their own (pyenv's is a file that keeps
-        // every later login waiting for a minute), which they give back when they are asked to end.
+        // The whole group, because a script may have left processes. Startup files may hold locks (pyenv's is a
+        // file that delays every later login by a minute), which they release when they are asked to end.
         let group = self.child.id();
         end_group(group, Signal::TERM);
         let until = Instant::now() + END_GRACE;
@@ -63,15 +63,15 @@ impl Drop for ShellProcess {
 }
 
 impl SiteShell {
-    /// One that is opened by its first script.
+    /// A shell that is opened by its first script.
     pub fn at(site: &Site) -> SiteShell {
         SiteShell { site: site.clone(), open: None, count: 0 }
     }
 
-    /// Runs a script, after the site's modules and commands. It reads nothing.
+    /// Runs a script, after the site's modules and commands. The script's input is empty.
     ///
     /// # Errors
-    /// The site is not reached, or does not answer in time; what became of the script is not known then.
+    /// The site is not reached, or does not answer in time; it is unknown then whether the script ran.
     pub fn run(&mut self, script: &str, within: Duration) -> Result<ScriptOutput, Fault> {
         let until = Instant::now() + within;
         let mut open = match self.open.take() {
@@ -87,7 +87,8 @@ impl SiteShell {
         let mut words = match &self.site.ssh {
             None => Vec::new(),
             Some(target) => {
-                // It uses a connection that is there, and never becomes one that others need: it is killed at the end.
+                // The shell uses an existing master connection, and never becomes one that others need: it is
+                // killed at the end.
                 let own = ["-o".to_owned(), "ControlMaster=no".to_owned()];
                 ssh_words(&[&own[..], &self.site.ssh_options].concat(), CONNECT_TIMEOUT_S, target)
             }
@@ -95,7 +96,7 @@ impl SiteShell {
         words.extend(["bash", "-ls"].map(Into::into));
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A Ctrl-C here is not meant for it.
+        // Ctrl-C must not reach the shell.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| {
             fault!(SITE_UNREACHABLE, "{}: {error}; is it installed?", command.get_program().to_string_lossy())
@@ -105,7 +106,7 @@ impl SiteShell {
         };
         let mut open = ShellProcess { child, input, output, began: false };
         for line in self.site.before() {
-            // In this shell itself, so that what it sets stays.
+            // Run in this shell itself, so that its settings stay.
             let failed = format!("this line failed: {line}");
             let script = format!("{line}\n[ $? -eq 0 ] || {{ echo {} >&2; exit 1; }}", crate::quote(&failed));
             let answer = self.ask_plainly(&mut open, &script, until)?;
@@ -116,7 +117,7 @@ impl SiteShell {
         Ok(open)
     }
 
-    /// What a script does to its shell does not last.
+    /// Runs a script in a subshell, so that its changes to the shell do not last.
     fn ask(&mut self, open: &mut ShellProcess, script: &str, until: Instant) -> Result<ScriptOutput, Fault> {
         self.ask_plainly(open, &format!("(\n{script}\n) </dev/null"), until)
     }
@@ -129,7 +130,7 @@ impl SiteShell {
     ) -> Result<ScriptOutput, Fault> {
         self.count += 1;
         let mark = format!("ligament-{}-{}", std::process::id(), self.count);
-        // What a login shell prints by itself comes before the first mark.
+        // A login shell's own output precedes the first mark.
         let text = format!(
             "printf '\\n%s\\n' {mark}-begin\n{{\n{script}\n}} 2>&1\nprintf '\\n%s %d\\n' {mark}-end $?\n"
         );
@@ -154,7 +155,7 @@ impl SiteShell {
         }
     }
 
-    /// Reads what is there, once something is; whether there was.
+    /// Waits for output and reads it. Returns false at its end.
     fn more(&self, open: &mut ShellProcess, came: &mut Vec<u8>, until: Instant) -> Result<bool, Fault> {
         let name = &self.site.name;
         let left = until.saturating_duration_since(Instant::now());
@@ -182,28 +183,28 @@ impl SiteShell {
         }
     }
 
-    /// The first script was never begun.
+    /// The error for a shell that never began its first script.
     fn never_began(&self) -> Fault {
         let name = &self.site.name;
         match &self.site.ssh {
             None => fault!(
                 SITE_UNREACHABLE,
-                "the site {name} does not answer in time: its shell still reads its startup files, such as ~/.bash_profile; \
-                 bash -lc true shows what takes so long"
+                "the site {name} does not answer in time: its shell still reads its startup files, such as \
+                ~/.bash_profile; bash -lc true shows what takes so long"
             ),
             Some(target) => fault!(
                 SITE_UNREACHABLE,
-                "the site {name} does not answer in time: ssh still signs in, or the shell there still reads its startup \
-                 files, such as ~/.bash_profile; ssh {target} bash -lc true shows what takes so long"
+                "the site {name} does not answer in time: ssh still signs in, or the shell there still reads \
+                its startup files, such as ~/.bash_profile; ssh {target} bash -lc true shows what takes so long"
             ),
         }
     }
 
-    /// Why a shell has ended, as ssh or the script says it.
+    /// The error for a shell that has ended, from the output of ssh or the script.
     fn broken(&self, open: &mut ShellProcess, came: &[u8]) -> Fault {
         end_group(open.child.id(), Signal::KILL);
         let mut said = vec![0; 1 << 16];
-        // A master connection of ssh that stays keeps it open.
+        // A master connection of ssh, which stays, keeps the pipe open.
         let read = open.child.stderr.take().and_then(|mut errors| {
             let mut fds = [PollFd::new(&errors, PollFlags::IN)];
             let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };

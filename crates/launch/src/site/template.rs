@@ -1,6 +1,6 @@
-//! What `ligament site new` writes: every key, with a comment that says what it is for.
+//! The output of `ligament site new`: every key, with a comment that explains it.
 
-/// A commented site file. Everything in it is left at its default.
+/// A site file with comments, in which everything has its default.
 pub fn template(name: &str) -> String {
     TEMPLATE.replace("NAME", name)
 }
@@ -32,7 +32,7 @@ mod tests {
         let lines: Vec<String> = template("big")
             .lines()
             .map(|line| match line.strip_prefix('#') {
-                // With "launcher: slurm" the batch system gives the hosts.
+                // With "launcher: slurm", the batch system provides the hosts.
                 Some(rest) if !rest.starts_with([' ', '#']) && !rest.starts_with("hosts") => rest.to_owned(),
                 _ => line.to_owned(),
             })

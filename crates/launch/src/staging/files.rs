@@ -1,5 +1,5 @@
-//! Files of inputs: the run's copy of each, the copies that instances get of it, and the message when there is no
-//! room. A file gets its own name only when it is whole.
+//! Files of inputs: the run's copy of each, the instances' copies of that, and the error for a full disk. A
+//! file gets its final name only when it is complete.
 
 use ligament_catalogue::{fault, Fault};
 use std::fs::Metadata;
@@ -8,43 +8,42 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The owner may write.
+/// Mode bit: the owner may write.
 const MODE_OWNER_WRITE: u32 = 0o200;
-/// A copy for an instance is older than the run's by this much: more than the grain of any clock of files, so that
-/// a first write always changes its time.
+/// Age of an instance's copy relative to the run's. It exceeds the resolution of any file system's clock, so a
+/// first write always changes the modification time.
 const COPY_AGE: Duration = Duration::from_secs(2);
 
-/// Room on the disk of a path.
+/// Free space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// Bytes that this user may still write.
+    /// Number of bytes that this user may still write.
     pub free: u64,
 }
 
 impl DiskSpace {
-    /// Of the file system of a path, or of what is to be made there.
+    /// The space of the file system that holds a path, or will hold it.
     pub fn at(path: &Path) -> Option<DiskSpace> {
         let there = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
         Some(DiskSpace { free: there.f_bavail.saturating_mul(there.f_frsize) })
     }
 }
 
-/// The message for files for which a disk has no room: where, on which machine, what is needed, and what is
-/// free.
+/// The error for a full disk: where, on which machine, how much is needed, and how much is free.
 pub fn no_room(path: &Path, needed: u64) -> Fault {
     let machine = rustix::system::uname();
     let free = DiskSpace::at(path).map_or_else(|| "nothing".to_owned(), |room| in_bytes(room.free));
     fault!(
         NO_ROOM_FOR_FILES,
-        "there is no room for {} on the disk of {}: {} are needed, and {free} are free; make room there, or choose another \
-         place (--run-dir, --scratch)",
+        "there is no room for {} on the disk of {}: {} are needed, and {free} are free; make room there, or \
+        choose another place (--run-dir, --scratch)",
         path.display(),
         machine.nodename().to_string_lossy(),
         in_bytes(needed),
     )
 }
 
-/// Why a file of so many bytes could not be written.
+/// The error for a file of this size that could not be written.
 pub fn cannot_write(path: &Path, needed: u64, error: &io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => no_room(path, needed),
@@ -61,11 +60,11 @@ fn in_bytes(bytes: u64) -> String {
     }
 }
 
-/// Makes the run's own copy of a file, with these permissions; later changes of the user's file do not reach
+/// Makes the run's own copy of a file, with these permissions. Later changes of the user's file do not affect
 /// it. If the file system can share blocks, no bytes are copied.
 ///
 /// # Errors
-/// What is wrong, with the path; nothing is left there then.
+/// The system's message, with the path; no file is left then.
 pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), Fault> {
     let unfinished = beside(copy);
     let made = (|| {
@@ -83,7 +82,8 @@ pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), Fa
     })
 }
 
-/// A process's own copy of an input as it was laid. An instance that writes to it changes this.
+/// The identity and state of a process's copy of an input when it was made. It changes if an instance writes to
+/// the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CopyStamp {
     file: (u64, u64),
@@ -92,7 +92,7 @@ pub struct CopyStamp {
 }
 
 impl CopyStamp {
-    /// Of a file as it is now.
+    /// The state of a file at present.
     pub fn of(found: &Metadata) -> CopyStamp {
         CopyStamp {
             file: (found.dev(), found.ino()),
@@ -102,11 +102,12 @@ impl CopyStamp {
     }
 }
 
-/// Gives a process a copy of its own of a stored file, which it may write: a link would lead into the run's copy, and
-/// root may write that whatever its permissions are. Where the file system can share blocks, no bytes are copied.
+/// Makes a process's own copy of a stored file, which the process may write. It is no link, because a link
+/// would lead into the run's copy, and root may write that whatever its permissions are. If the file system can
+/// share blocks, no bytes are copied.
 ///
 /// # Errors
-/// What is wrong, with the path.
+/// The system's message, with the path.
 pub fn copy_for_process(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<CopyStamp, Fault> {
     if there.symlink_metadata().is_ok() {
         return Err(fault!(
@@ -129,7 +130,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)
 }
 
-/// What a file is called until it is whole.
+/// The temporary name of a file until it is complete.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".part-{}", std::process::id()));

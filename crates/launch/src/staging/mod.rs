@@ -1,7 +1,7 @@
-//! Inputs: the files that a model wants its instances to find when they start. A run has one copy of each input
-//! on each machine, which nobody may write, and each process gets a copy of its own in its working directory. A code
-//! may write to that (a restart file, say) and changes nothing for the others. `files` copies, and says so when there is
-//! no room.
+//! Inputs: files of the model that its instances find when they start. On each machine, a run has one read-only
+//! copy of each input, and each process gets its own copy of that in its working directory. A code may write to
+//! its copy (a restart file, for example) without effect on others. `files` makes the copies, and the errors
+//! for a full disk.
 //!
 //! Inputs are in place before anything starts, so an instance never waits for them.
 
@@ -16,51 +16,48 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// How deep staged directories may be nested.
+/// Maximum depth of nested directories.
 const MAX_DIRECTORY_DEPTH: usize = 64;
 
 /// A file that is staged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedFile {
-    /// Where the user has it, in full.
+    /// The full path of the user's file.
     pub source: PathBuf,
-    /// What it is called below the directory of the run's inputs.
+    /// The path below the directory of the run's inputs.
     pub name: String,
     pub bytes: u64,
-    /// Permissions of the copy, none of them to write.
+    /// Permissions of the copy, without those to write.
     pub mode: u32,
 }
 
-/// An input that a process finds.
+/// An input of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInput {
     /// The process: the first of its instances.
     pub process: InstanceId,
-    /// Position in `StagedInputs::files`.
+    /// Index in `StagedInputs::files`.
     pub input: u32,
-    /// What it is called in the working directory.
+    /// The path in the working directory.
     pub name: String,
 }
 
 /// The inputs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StagedInputs {
-    /// Each once.
+    /// Files, each once.
     pub files: Vec<StagedFile>,
-    /// By processes, and by names.
+    /// Inputs in the order of processes, and of names.
     pub given: Vec<ProcessInput>,
 }
 
 impl StagedInputs {
-    /// The inputs that the model stages; `process_of` has the first of the instances that share an instance's
+    /// The inputs that the model stages. `process_of` has the first of the instances that share an instance's
     /// process.
     ///
     /// # Errors
-    /// What cannot be staged, and why.
-    pub fn of(
-        model: &ResolvedModel,
-        process_of: impl Fn(InstanceId) -> InstanceId,
-    ) -> Result<StagedInputs, Fault> {
+    /// A file cannot be staged, and why.
+    pub fn of(model: &ResolvedModel, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<StagedInputs, Fault> {
         let mut found = InputCollector::default();
         let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;
@@ -75,8 +72,8 @@ impl StagedInputs {
                 if before.is_some_and(|before| before != input) {
                     return Err(fault!(
                         INPUT_NOT_STAGED,
-                        "the instances of one process, among them {}, are to find different inputs called \"{name}\"; \
-                         give them different names under \"stage:\"",
+                        "the instances of one process, among them {}, are to find different inputs called \
+                        \"{name}\"; give them different names under \"stage:\"",
                         instance.name
                     ));
                 }
@@ -87,7 +84,7 @@ impl StagedInputs {
         Ok(StagedInputs { files: found.files, given })
     }
 
-    /// The staged paths of a process in its working directory, by the user's paths.
+    /// The staged paths of a process in its working directory, for each path of the user.
     pub fn staged_for(&self, process: InstanceId, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
         let first = self.given.partition_point(|given| given.process < process);
         let own = self.given[first..].iter().take_while(|given| given.process == process);
@@ -99,19 +96,19 @@ impl StagedInputs {
     }
 }
 
-/// Files that were found, each once.
+/// Collects files, each once.
 #[derive(Default)]
 struct InputCollector {
     files: Vec<StagedFile>,
     numbers: HashMap<PathBuf, u32>,
-    /// Names that are taken below the directory of the inputs.
+    /// Names that are in use below the directory of the inputs.
     taken: HashSet<String>,
-    /// What is below each place that was looked at: names relative to the place, and inputs.
+    /// The files below each directory that was visited: their names relative to it, and their indices.
     below: HashMap<PathBuf, Vec<(PathBuf, u32)>>,
 }
 
 impl InputCollector {
-    /// The inputs of an instance: its component's, and its own, which take precedence.
+    /// The inputs of an instance: those of its component, and its own, which take precedence.
     fn of(
         &mut self,
         shared: Option<&Vec<StagedInput>>,
@@ -130,10 +127,11 @@ impl InputCollector {
                 self.below.insert(source.clone(), found);
             }
             for (name, input) in &self.below[&source] {
-                // A file has no name below itself.
-                let whole = match name.as_os_str().is_empty() {
-                    true => PathBuf::from(&staged.name),
-                    false => Path::new(&staged.name).join(name),
+                // A file has an empty name relative to itself.
+                let whole = if name.as_os_str().is_empty() {
+                    PathBuf::from(&staged.name)
+                } else {
+                    Path::new(&staged.name).join(name)
                 };
                 all.insert(whole.to_string_lossy().into_owned(), *input);
             }
@@ -141,7 +139,7 @@ impl InputCollector {
         Ok(all)
     }
 
-    /// The files at or below a place.
+    /// The files at or below a path.
     fn look(&mut self, place: &Path) -> Result<Vec<(PathBuf, u32)>, Fault> {
         let stem = place.file_name().map_or_else(|| "input".into(), |name| name.to_string_lossy().into_owned());
         let top = (1..)

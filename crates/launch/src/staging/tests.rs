@@ -1,9 +1,9 @@
-//! What is staged for whom, and how it lies there.
+//! The inputs that are staged for each process, and their files.
 
 use super::*;
 use ligament_model::Configuration;
 
-/// A directory with a model file and what it stages.
+/// A directory with a model file and files to stage.
 struct StagingFixture(PathBuf);
 
 impl StagingFixture {
@@ -21,8 +21,9 @@ impl StagingFixture {
 
     fn model(&self, stage: &str) -> ResolvedModel {
         let text = format!(
-            "ymmsl_version: v0.2\nmodels:\n  town:\n    components:\n      macro: {{ports: {{o_i: out}}, implementation: p}}\n      \
-             micro: {{multiplicity: 2, implementation: p}}\nprograms: {{p: {{executable: p}}}}\nligament: {{stage: {stage}}}\n"
+            "ymmsl_version: v0.2\nmodels:\n  town:\n    components:\n      macro: {{ports: {{o_i: out}}, \
+            implementation: p}}\n      micro: {{multiplicity: 2, implementation: p}}\nprograms: {{p: \
+            {{executable: p}}}}\nligament: {{stage: {stage}}}\n"
         );
         let file = self.0.join("m.ymmsl").display().to_string();
         Configuration::from_yaml(&text, &file).unwrap().expand().unwrap()
@@ -124,7 +125,7 @@ fn each_process_has_a_copy_of_its_own_and_writing_to_it_changes_no_other_and_sho
     let now = |path: &Path| CopyStamp::of(&std::fs::metadata(path).unwrap());
     assert_eq!(std::fs::metadata(&one).unwrap().permissions().mode() & 0o300, 0o200, "its owner may write");
     assert_eq!(laid, [now(&one), now(&other)]);
-    // The same length, at once.
+    // The same length, immediately afterwards.
     std::fs::write(&one, "MESH").unwrap();
     assert_ne!(laid[0], now(&one));
     assert_eq!(laid[1], now(&other));

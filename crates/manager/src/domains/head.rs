@@ -1,5 +1,6 @@
-//! The head of a run over several domains: what agents tell becomes what its manager sees of every instance, and what is
-//! to be done goes to those whose business it is. The first reason for which the run ends anywhere is told everywhere.
+//! The head's logic of a run over several domains. It combines the reports of all agents into one view for the
+//! manager, and passes the manager's orders to the agents that they concern. The first reason for which the run
+//! ends in one domain is passed to all others.
 
 use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
@@ -10,83 +11,93 @@ use ligament_agent::{
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
-    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OutputPart, OwnCores, PeekReply, Snapshot, TapReply,
+    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OwnCores, OutputPart, PeekReply, Snapshot, TapReply,
 };
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
-/// What is to be done.
+/// An action for the host.
 #[derive(Debug, Clone)]
 pub enum HeadAction {
-    /// Tell this to the agent of a domain.
+    /// Send this message to the agent of a domain.
     Tell { domain: DomainId, bytes: Vec<u8> },
-    /// The head's own agent is to do this.
+    /// Pass an order to the head's own agent.
     Order(AgentOrder),
-    /// Something happened elsewhere.
+    /// Pass on a report of another domain.
     Report(AgentReport),
-    /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
+    /// Pass on news of a rank's timeline in another domain, until time `at` of the head's clock. `over` says
+    /// that they are the last.
     Gained { rank: RankId, gained: TimelineDelta, at: u64, over: bool },
-    /// A piece of a file for the run directory. When it is written, call `wrote`.
+    /// Write a piece of a file into the run directory. The host calls `wrote` when that is done.
     Write { domain: DomainId, piece: OutputPart },
-    /// All is in place for the instances of a domain; where they have their files, if not in the run directory.
+    /// A domain is ready to start its instances. `scratch` is the directory of their files, if that is not the
+    /// run directory.
     Ready { domain: DomainId, scratch: Option<String> },
     /// Processes of a domain have cores of their own.
     Cores(Vec<OwnCores>),
-    /// So much is to come of a domain's files.
+    /// The amount of files that a domain will send.
     Leaves { domain: DomainId, files: u64, bytes: u64 },
-    /// A domain shows what somebody wanted to see.
+    /// A domain answers a client's request for a file.
     Seen { domain: DomainId, seen: PeekReply },
-    /// The same of a port.
+    /// A domain answers a client that views a port.
     Tapped { domain: DomainId, tapped: TapReply },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DomainState {
     Running,
-    /// No process of it is left. Its carrier may still bring to others what they had sent.
+    /// All its processes have ended. Its carrier may still deliver messages of theirs.
     Over,
     /// Its agent is gone.
     Lost,
 }
 
-/// A domain that is not the head's.
+/// A domain other than the head's.
 #[derive(Debug)]
 struct RemoteDomain {
     name: String,
     stage: DomainState,
-    /// When something was heard of it last, ns of the head's clock.
+    /// Time of the last message of its agent, ns of the head's clock.
     heard: u64,
-    /// The head's clock less its clock, as far as is known: what has come fastest says it best.
+    /// Difference between the head's clock and the domain's, as far as it is known. The message with the least
+    /// delay gives the best estimate.
     ahead: Option<i128>,
     carrier: CarrierReport,
     memory: (u64, u64),
     wrote: u64,
-    /// Whether it knows that the run ends.
+    /// True if the domain knows that the run ends.
     ending: bool,
 }
 
-/// The head of a run.
+/// The head of a run over several domains.
+///
+/// Before anything starts, messages of agents go to [`Head::heard_early`]; [`Head::starts`] begins the run.
+/// From then on the host calls [`Head::heard`] for each message of an agent, [`Head::lost`] or [`Head::gone`]
+/// for the loss of one, [`Head::tick`] now and then, and [`Head::pass_on`] for each order of the manager. It
+/// reports the end of the run with [`Head::ending`] and the end of its own processes with [`Head::done_here`].
+/// After each call, [`Head::release`] says whether all domains are done. [`Head::dismiss_agents`] is the last
+/// call. All of them return actions, to be carried out in their order.
 #[derive(Debug)]
 pub struct Head {
     extent: Extent,
-    /// The domains from 1 on.
+    /// The domains from number 1 on.
     members: Vec<RemoteDomain>,
-    /// What was told of each rank that is elsewhere, and whether its process is stopped.
+    /// The last view of each rank in another domain, with the last inspection of its processes.
     seen: Vec<Option<(InstanceView, ProcessInspection)>>,
-    /// What was told of each channel.
+    /// The last counts of each channel, as other domains report them.
     channels: Vec<ChannelView>,
     /// The last round in which the head's own instances were asked.
     round: u64,
-    /// For how long a domain may be silent.
+    /// Time of silence after which a domain is lost.
     patience: Duration,
-    /// Whether no process of the head's own domain is left.
+    /// True if all processes of the head's own domain have ended.
     done_here: bool,
     released: bool,
 }
 
 impl Head {
-    /// A run whose instances are in these domains and have these ranks, and which has so many channels. `names`
-    /// has what people call the domains from 1 on, all of which are there at `now` (ns).
+    /// The head of a run. `names` has the names of the domains from number 1 on, for people; all of them have
+    /// joined by `now` (ns).
     pub fn new(
         placement: Vec<DomainId>,
         ranks: Ranks,
@@ -117,7 +128,7 @@ impl Head {
         }
     }
 
-    /// Whether the agent of a domain is still there to be asked.
+    /// True if the agent of a domain can still be asked.
     pub fn is_there(&self, domain: DomainId) -> bool {
         let member = domain.index().checked_sub(1).and_then(|place| self.members.get(place));
         member.is_some_and(|member| member.stage != DomainState::Lost)
@@ -133,7 +144,7 @@ impl Head {
         self.extent.placement[instance.index()]
     }
 
-    /// Those that are not the head's.
+    /// All domains other than the head's.
     fn domains(&self) -> impl Iterator<Item = (DomainId, &RemoteDomain)> {
         DomainId::first(self.members.len() + 1).skip(1).zip(&self.members)
     }
@@ -142,15 +153,15 @@ impl Head {
         self.members.get_mut(domain.index().checked_sub(1)?)
     }
 
-    /// Before anything starts: domains have so many inputs to wait for.
+    /// Announces, before anything starts, the number of inputs that each domain has to wait for.
     pub fn stages(&mut self, inputs: usize) {
         self.extent.inputs = inputs;
     }
 
-    /// What the agent of a domain says before anything starts, at `now` (ns).
+    /// Takes a message of an agent before anything starts, at `now` (ns).
     ///
     /// # Errors
-    /// Why the run cannot begin.
+    /// The reason why the run cannot begin.
     pub fn heard_early(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Result<FromAgent, Fault> {
         let message = from_bytes::<FromAgent>(bytes)
             .and_then(|message| self.extent.check(domain, &message).map(|()| message));
@@ -169,13 +180,13 @@ impl Head {
         }
     }
 
-    /// All domains start at `now` (ns): until now they had nothing to say.
+    /// All domains start at `now` (ns). Their silence is measured from here.
     pub fn starts(&mut self, now: u64) -> Vec<HeadAction> {
         self.members.iter_mut().for_each(|member| member.heard = now);
         self.tell_all(to_bytes(&FromHead::Start))
     }
 
-    /// The agent of a domain says something, which is heard at `now` (ns).
+    /// Takes a message of an agent, at `now` (ns).
     pub fn heard(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Vec<HeadAction> {
         if self.member(domain).is_none_or(|member| member.stage == DomainState::Lost) {
             return Vec::new();
@@ -217,7 +228,7 @@ impl Head {
 
     fn report(&mut self, domain: DomainId, report: AgentReport) -> HeadAction {
         match report {
-            // What the head's own agent makes of it is what the run makes of it.
+            // The head's own agent decides on the outcome, for the whole run.
             AgentReport::Ending(outcome) => {
                 if let Some(member) = self.member(domain) {
                     member.ending = true;
@@ -263,7 +274,7 @@ impl Head {
         if let Some(member) = self.member(domain) {
             member.stage = DomainState::Over;
         }
-        // How the process ended that was first to fail is known only now.
+        // The exit of the process that failed first is known only now.
         ending
             .filter(|outcome| *outcome != RunOutcome::Done)
             .map(AgentOrder::End)
@@ -272,19 +283,19 @@ impl Head {
             .collect()
     }
 
-    /// The path to a domain is given up: its agent is gone, and why.
+    /// Reports that the path to a domain was given up, and why: its agent is gone.
     pub fn lost(&mut self, domain: DomainId, why: &str) -> Vec<HeadAction> {
         self.lose(domain, |name| {
             fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) vanished: {why}")
         })
     }
 
-    /// The process of a domain's agent is gone, as who outlived it there says; `how` it ended.
+    /// Reports that the process of a domain's agent has ended; `how` comes from the agent's guard.
     pub fn gone(&mut self, domain: DomainId, how: &str) -> Vec<HeadAction> {
         self.lose(domain, |name| fault!(DOMAIN_KILLED, "the agent on {name} (domain {domain}) is gone: {how}"))
     }
 
-    /// A domain takes part no more; `why`, of its name, is why the run fails.
+    /// Marks a domain as lost. `why` makes the reason for the failure of the run from the domain's name.
     fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> Fault) -> Vec<HeadAction> {
         let Some(member) = self.member(domain).filter(|member| member.stage != DomainState::Lost) else {
             return Vec::new();
@@ -301,17 +312,17 @@ impl Head {
             }
             *looked = ProcessInspection::default();
         }
-        // If it is still there, it is to go.
+        // If the agent is still there, it is told to end.
         let tell = |message| HeadAction::Tell { domain, bytes: to_bytes(&message) };
         let mut out = vec![tell(FromHead::Refused(why.with_code())), tell(FromHead::Bye)];
-        // Also of one whose instances had ended: what they had sent may not have arrived.
+        // Also if the domain's instances had ended: their messages may not have arrived.
         if !self.released {
             out.push(HeadAction::Order(AgentOrder::Fail(why)));
         }
         out
     }
 
-    /// Time passes: who has been silent for too long is gone.
+    /// Time passes: domains that have been silent for too long are lost.
     pub fn tick(&mut self, now: u64) -> Vec<HeadAction> {
         let patience = self.patience.as_nanos() as u64;
         let silent = |member: &RemoteDomain| {
@@ -323,7 +334,7 @@ impl Head {
         silent.into_iter().flat_map(|domain| self.lost(domain, &heard)).collect()
     }
 
-    /// The head's own agent reports that the run ends: all others are told.
+    /// Reports that the run ends, as the head's own agent says. All other domains are told.
     pub fn ending(&mut self, outcome: &RunOutcome) -> Vec<HeadAction> {
         let bytes = orders([&AgentOrder::End(outcome.clone())]);
         let mut out = Vec::new();
@@ -336,7 +347,7 @@ impl Head {
         out
     }
 
-    /// The time for ending cleanly is over, for all.
+    /// Ends the grace period in all domains.
     pub fn hurry(&self) -> Vec<HeadAction> {
         self.tell_all(orders([&AgentOrder::Hurry]))
     }
@@ -346,7 +357,7 @@ impl Head {
         there.map(|(domain, _)| HeadAction::Tell { domain, bytes: bytes.clone() }).collect()
     }
 
-    /// What the manager orders, for whom it is.
+    /// Passes an order of the manager to the agents that it concerns.
     pub fn pass_on(&mut self, order: AgentOrder) -> Vec<HeadAction> {
         match order {
             AgentOrder::Look { round, ranks } => {
@@ -354,7 +365,8 @@ impl Head {
                     let own = ranks.iter().copied().filter(|&one| self.domain_of(one) == domain);
                     AgentOrder::Look { round, ranks: own.collect() }
                 };
-                // Also those that have none of them tell what their carriers do after it.
+                // Domains without any of these ranks also take part, and report the state of their carriers
+                // after the round.
                 let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
                 let mut out: Vec<HeadAction> = there
                     .map(|(domain, _)| HeadAction::Tell { domain, bytes: orders([&of(domain)]) })
@@ -383,14 +395,15 @@ impl Head {
         }
     }
 
-    /// So many bytes of a domain's files were written down, or could not be.
+    /// Reports that this number of bytes of a domain's files has been handled: written, or found impossible to
+    /// write.
     pub fn wrote(&mut self, domain: DomainId, bytes: u64) -> Vec<HeadAction> {
         let Some(member) = self.member(domain) else { return Vec::new() };
         member.wrote += bytes;
         vec![HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Wrote(member.wrote)) }]
     }
 
-    /// Puts what was told of instances elsewhere where the head's own agent knows nothing.
+    /// Fills in the views of ranks in other domains, which the head's own agent does not know.
     pub fn fill_views(&self, views: &mut [InstanceView]) {
         let ranks = self.extent.ranks.all().zip(views);
         for (rank, view) in ranks.filter(|(rank, _)| self.domain_of(*rank) != DomainId::HEAD) {
@@ -398,7 +411,7 @@ impl Head {
         }
     }
 
-    /// The same of channels: of the ends that are elsewhere, what was told.
+    /// Fills in the counts of channel ends in other domains.
     pub fn fill_channel_views(&self, views: &mut [ChannelView]) {
         for (view, told) in views.iter_mut().zip(&self.channels) {
             view.sent = view.sent.or(told.sent);
@@ -406,18 +419,18 @@ impl Head {
         }
     }
 
-    /// What was found elsewhere by a look at the processes of a rank.
+    /// The last inspection of the processes of a rank in another domain.
     pub fn looked(&self, rank: RankId) -> ProcessInspection {
         self.seen[rank.index()].as_ref().map(|(_, looked)| looked.clone()).unwrap_or_default()
     }
 
-    /// What the carriers of all domains do; `own` asks the head's, and is called last.
+    /// Reports on the carriers of all domains. `own` reads the state of the head's, and is called last.
     pub fn carriers(&self, own: impl FnOnce() -> CarrierLoad) -> Vec<CarrierReport> {
         let own = carrier_of(self.round, own());
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
 
-    /// The memory for messages of all domains: used, and the least that one of them may use.
+    /// Memory for messages of all domains: the sum in use, and the lowest limit.
     pub fn memory(&self, (used, limit): (u64, u64)) -> (u64, u64) {
         let add = |(used, limit): (u64, u64), member: &RemoteDomain| {
             (used.saturating_add(member.memory.0), limit.min(member.memory.1))
@@ -425,18 +438,18 @@ impl Head {
         self.members.iter().fold((used, limit), add)
     }
 
-    /// No process of the head's own domain is left.
+    /// Reports that all processes of the head's own domain have ended.
     pub fn done_here(&mut self) {
         self.done_here = true;
     }
 
-    /// Whether no process is left in any domain. Tells the head's own agent, once.
+    /// Checks whether all processes of all domains have ended; if so, releases the head's own agent, once.
     pub fn release(&mut self) -> Option<HeadAction> {
         let over = self.done_here && self.members.iter().all(|member| member.stage != DomainState::Running);
         (over && !std::mem::replace(&mut self.released, true)).then_some(HeadAction::Order(AgentOrder::Release))
     }
 
-    /// All is over and written down.
+    /// Ends the agents of all domains, when the run is over and everything is written.
     pub fn dismiss_agents(&self) -> Vec<HeadAction> {
         let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
         there.map(|(domain, _)| HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
@@ -455,7 +468,7 @@ fn unseen() -> (InstanceView, ProcessInspection) {
     )
 }
 
-/// Why a domain takes no part, as its agent says.
+/// The error for a domain that cannot take part, as its agent reports.
 fn unable(name: &str, domain: DomainId, why: String) -> Fault {
     let why = Fault::heard(why, Code::DOMAIN_VANISHED);
     fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) cannot take part: {why}").caused_by(&why)

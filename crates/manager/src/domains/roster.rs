@@ -1,4 +1,5 @@
-//! Who is expected to take part in a run, who has joined, and who is missing when the time is over.
+//! The domains that are expected to take part in a run: which have joined, and which are missing when the time
+//! is over.
 
 use crate::summary::format_seconds;
 use ligament_agent::domains::ExpectedDomain;
@@ -12,12 +13,15 @@ use ligament_wire::DomainId;
 pub struct JoinedDomain {
     pub domain: DomainId,
     pub name: String,
-    /// Its machine, as what starts programs there calls it.
+    /// The machine, by the name that its launcher uses.
     pub machine: String,
     pub join: Join,
 }
 
 /// The domains of a run, until all have joined.
+///
+/// The host passes each message of a domain to [`DomainRoster::heard`] and each loss of a domain to
+/// [`DomainRoster::forget`], until [`DomainRoster::complete`] returns all domains.
 #[derive(Debug)]
 pub struct DomainRoster {
     expected: Vec<ExpectedDomain>,
@@ -25,15 +29,15 @@ pub struct DomainRoster {
 }
 
 impl DomainRoster {
-    /// Of these, each with a number of its own.
+    /// A roster for these domains, each with a number of its own.
     pub fn new(expected: Vec<ExpectedDomain>) -> DomainRoster {
         DomainRoster { joined: vec![None; expected.len()], expected }
     }
 
-    /// A domain says something. The answer, for one that cannot take part.
+    /// Takes a message of a domain. If the domain cannot take part, the error has the answer to send.
     ///
     /// # Errors
-    /// For the log: who cannot take part, and why.
+    /// The reason, for the log, and the answer for the domain.
     pub fn heard(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), (Fault, Vec<u8>)> {
         self.take(domain, bytes).map_err(|why| {
             let told = to_bytes(&FromHead::Refused(why.with_code()));
@@ -50,8 +54,8 @@ impl DomainRoster {
         if join.version != VERSION {
             return Err(fault!(
                 OTHER_VERSION_ELSEWHERE,
-                "its Ligament ({}) speaks version {} of the protocol between domains, and this run's ({}) version \
-                 {VERSION}; install the same version everywhere",
+                "its Ligament ({}) speaks version {} of the protocol between domains, and this run's ({}) \
+                version {VERSION}; install the same version everywhere",
                 join.ligament,
                 join.version,
                 env!("CARGO_PKG_VERSION")
@@ -70,19 +74,19 @@ impl DomainRoster {
         Ok(())
     }
 
-    /// The numbers of those that have joined.
+    /// The numbers of the domains that have joined.
     pub fn have_joined(&self) -> impl Iterator<Item = DomainId> + '_ {
         let there = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_some());
         there.map(|(expected, _)| expected.domain)
     }
 
-    /// What people call a domain.
+    /// The name of a domain, for people.
     pub fn name(&self, domain: DomainId) -> String {
         let found = self.expected.iter().find(|one| one.domain == domain);
         found.map_or_else(|| format!("domain {domain}"), |one| name_of(one, ""))
     }
 
-    /// A domain that may have joined is gone.
+    /// Removes a domain that is lost.
     pub fn forget(&mut self, domain: DomainId) {
         for (_, joined) in self.expected.iter().zip(&mut self.joined).filter(|(one, _)| one.domain == domain) {
             *joined = None;
@@ -104,12 +108,12 @@ impl DomainRoster {
         missing.map(|(expected, _)| name_of(expected, "")).collect()
     }
 
-    /// How many have joined, and how many are expected.
+    /// Number of domains that have joined, and number expected.
     pub fn count(&self) -> (usize, usize) {
         (self.joined.iter().flatten().count(), self.expected.len())
     }
 
-    /// Why the run cannot begin when the time, s, is over.
+    /// The error for a run that cannot begin, because domains are missing after this time, s.
     pub fn too_late(&self, seconds: f64) -> Fault {
         let missing = self.missing();
         let (come, all) = self.count();
@@ -117,19 +121,19 @@ impl DomainRoster {
         match missing.as_slice() {
             [one] => fault!(
                 AGENTS_MISSING,
-                "the agent of {one} has not joined the run within {time} ({come} of {all} came); start it, or give it \
-                 more time with --join-timeout"
+                "the agent of {one} has not joined the run within {time} ({come} of {all} came); start it, or \
+                give it more time with --join-timeout"
             ),
             _ => fault!(
                 AGENTS_MISSING,
-                "the agents of {} have not joined the run within {time} ({come} of {all} came); start them, or give \
-                 them more time with --join-timeout",
+                "the agents of {} have not joined the run within {time} ({come} of {all} came); start them, \
+                or give them more time with --join-timeout",
                 crate::list_some(&missing, 8)
             ),
         }
     }
 
-    /// All domains, by their numbers, once each has joined.
+    /// All domains, in the order of their numbers, once all have joined.
     pub fn complete(&self) -> Option<Vec<JoinedDomain>> {
         let one = |(expected, join): (&ExpectedDomain, &Option<Join>)| {
             let join = join.clone()?;
@@ -143,18 +147,19 @@ impl DomainRoster {
     }
 }
 
-/// What the batch system calls a machine, else what it calls itself.
+/// The name of a machine in its batch system, or else its own.
 fn machine(join: &Join) -> &str {
     join.node.as_deref().unwrap_or(&join.host)
 }
 
-/// The machine of a domain, as its launcher calls it.
+/// The name of a domain's machine, as its launcher uses it.
 fn machine_of(expected: &ExpectedDomain, join: &Join) -> String {
     let name = if expected.name.is_empty() { machine(join) } else { &expected.name };
     name.to_owned()
 }
 
-/// Machines of several sites may have the same name.
+/// The name of a domain, for people. It includes the site if there is one, because machines of different sites
+/// may have the same name.
 fn name_of(expected: &ExpectedDomain, host: &str) -> String {
     let site = expected.site.as_deref();
     match (expected.name.as_str(), host, site) {

@@ -1,11 +1,13 @@
-//! Steering, as the head leads it: changes that all whom they concern make at one model time, or nobody. No I/O and no clock,
-//! so that tests can drive it through anything. `settings` says what can be steered, and how.
+//! Steering, as the head leads it. A change is made by all ranks concerned at the same model time, or by none.
+//! No I/O and no clock, so that tests can drive it through any sequence of events. `settings` says which
+//! settings can be steered, and how.
 //!
-//! One change at a time is agreed on; others wait their turn. First all are asked; whoever has accepted goes no further than the
-//! change's time, or than its next step where no time was asked for. When all have accepted, all are told that it is made
-//! good, and the time, if it was open: the earliest at which somebody stands and that nobody has passed. If one cannot, or does
-//! not answer for too long, all are told that it does not happen. A halt is a change too; it ends, or moves on, without being
-//! agreed on, since nobody can have passed a later time.
+//! Ranks agree on one change at a time; other changes wait. The head first asks all ranks. A rank that accepts
+//! goes no further than the change's time, or than its next step if no time was requested. When all have
+//! accepted, the head tells them that the change is made. If no time was requested, it tells them the time too:
+//! the earliest time that a rank has reached and that no rank has passed. If one rank cannot accept, or does
+//! not answer in time, the head tells all of them that the change is refused. A halt is a change too. It ends,
+//! or moves to a later time, without agreement, because no rank can have passed a later time.
 
 mod settings;
 
@@ -18,28 +20,28 @@ use ligament_wire::times::{after, begin_of, in_unit, is_before};
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The most changes that wait for their turn.
+/// Limit of the changes that wait for their turn.
 const MAX_WAITING_CHANGES: usize = 64;
 
-/// What somebody wants.
+/// A requested change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     pub matter: Matter,
-    /// Whom it concerns.
+    /// The ranks concerned.
     pub ranks: Vec<RankId>,
-    /// The model time, s; none: as soon as all can.
+    /// The model time, s; `None`: as soon as all ranks can.
     pub at: Option<f64>,
-    /// For how long all may take to agree, ns.
+    /// Time that the ranks may take to agree, ns.
     pub patience: u64,
-    /// Of a halt: the run ends when all stand still.
+    /// For a halt: whether the run ends when all ranks have halted.
     pub stops: bool,
 }
 
-/// What is to be done, or has come to be.
+/// An action for the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SteeringAction {
     Order(AgentOrder),
-    /// All have accepted it: it is in force from this time on.
+    /// All ranks have accepted the change: it holds from this time on.
     Agreed {
         change: u64,
         at: f64,
@@ -48,7 +50,7 @@ pub enum SteeringAction {
         change: u64,
         why: Fault,
     },
-    /// All whom it concerns have made it, or have ended; at least one has made it.
+    /// All ranks concerned have made the change, or have ended; at least one has made it.
     InForce {
         change: u64,
     },
@@ -58,17 +60,17 @@ pub enum SteeringAction {
 struct OpenChange {
     change: u64,
     proposal: Proposal,
-    /// When it is given up, ns.
+    /// Time at which the change is refused if ranks have not answered, ns.
     until: u64,
     answers: BTreeMap<RankId, Option<Steers>>,
 }
 
-/// Settings that were made good.
+/// The progress of an agreed change of settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ChangeProgress {
-    /// Who has not made them yet.
+    /// The ranks that have not made it yet.
     left: BTreeSet<RankId>,
-    /// Whether somebody has.
+    /// True if a rank has made it.
     is_made: bool,
 }
 
@@ -78,36 +80,42 @@ impl ChangeProgress {
     }
 }
 
-/// A halt that was made good.
+/// An agreed halt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Halt {
     pub change: u64,
     pub at: f64,
-    /// Whom it concerns that have not ended.
+    /// The ranks concerned that have not ended.
     pub ranks: BTreeSet<RankId>,
-    /// Who stands there, each at which time.
+    /// The ranks that have halted, with the time of each.
     pub held: BTreeMap<RankId, f64>,
-    /// Who had never called `steer` when it was agreed on, and does not stand there: it is not held before it does.
+    /// The ranks that had never called `steer` when the halt was agreed on, and have not halted: such a rank
+    /// halts only if it calls `steer`.
     pub unsteered: BTreeSet<RankId>,
-    /// The run ends when all stand still.
+    /// True if the run ends when all ranks have halted.
     pub stops: bool,
 }
 
-/// All that is steered in a run.
+/// All changes of a run.
+///
+/// [`Steering::begin`] takes the changes that are scheduled before the run. Then clients' requests go to
+/// [`Steering::propose`], [`Steering::withdraw`], [`Steering::move_halt`], [`Steering::step`] and
+/// [`Steering::stop_at_halt`], answers of ranks to [`Steering::answered`], and the time to [`Steering::tick`];
+/// [`Steering::run_ends`] is the last call. The host carries out the returned actions in their order.
 #[derive(Debug, Default)]
 pub struct Steering {
     last: u64,
     open: Option<OpenChange>,
     waiting: VecDeque<(u64, Proposal)>,
-    /// Settings that were made good, and who has not made them yet.
+    /// Agreed changes of settings that ranks have not made yet.
     made: BTreeMap<u64, ChangeProgress>,
     halt: Option<Halt>,
     ends: bool,
-    /// The unit of model times, if the model says it.
+    /// The unit of model times, if the model declares it.
     time_unit: Option<String>,
 }
 
-/// Names of some ranks.
+/// The names of some ranks.
 fn some(ranks: impl Iterator<Item = RankId>, name: &dyn Fn(RankId) -> String) -> String {
     let names: Vec<String> = ranks.map(name).collect();
     crate::record::list_some(&names, 4)
@@ -118,8 +126,8 @@ impl OpenChange {
         SteeringAction::Order(AgentOrder::Steer { ranks: self.proposal.ranks.clone(), steer })
     }
 
-    /// Not asked for a time, the earliest at which somebody stands and that nobody has passed; else right after the last that
-    /// somebody has passed.
+    /// The time of the change. If none was requested: the earliest time that a rank has reached and that no
+    /// rank has passed, or else the first time after the last one that a rank has passed.
     fn time(&self) -> Option<f64> {
         if let Some(at) = self.proposal.at {
             return Some(at);
@@ -135,7 +143,7 @@ impl OpenChange {
         stands.or_else(|| passed.is_finite().then(|| after(passed)))
     }
 
-    /// Why it is not agreed on, of those that have not accepted.
+    /// The reason why there is no agreement yet: the ranks that have not accepted.
     fn why_not_yet(&self, name: &dyn Fn(RankId) -> String) -> Fault {
         let of = |wanted: fn(&Option<Steers>) -> bool| {
             self.answers.iter().filter(move |(_, answer)| wanted(answer)).map(|(&rank, _)| rank)
@@ -146,28 +154,30 @@ impl OpenChange {
         match (never.is_empty(), restart) {
             (false, false) => fault!(
                 STEERING_REFUSED,
-                "{never} has not called steer(t) yet, and nothing can change in a code that does not; a code calls it once in \
-                 each step"
+                "{never} has not called steer(t) yet, and nothing can change in a code that does not; a code \
+                calls it once in each step"
             ),
             (false, true) => fault!(
                 STEERING_REFUSED,
-                "{never} has not begun a pass of its reuse loop with a message, and the setting is read once a pass"
+                "{never} has not begun a pass of its reuse loop with a message, and the setting is read once \
+                a pass"
             ),
             _ => fault!(
                 STEERING_REFUSED,
-                "{silent} has not answered: it computes, and has neither called steer(t) nor waited for a message"
+                "{silent} has not answered: it computes, and has neither called steer(t) nor waited for a \
+                message"
             ),
         }
     }
 }
 
 impl Steering {
-    /// Of a model that counts its times in this unit.
+    /// No changes yet, in a model that counts its times in this unit.
     pub fn in_unit(time_unit: Option<String>) -> Steering {
         Steering { time_unit, ..Steering::default() }
     }
 
-    /// Changes that were made good before the run began, by their numbers, and whom each concerns.
+    /// Takes the changes that were agreed on before the run began: their numbers, and the ranks concerned.
     pub fn begin(&mut self, schedule: impl IntoIterator<Item = (u64, Vec<RankId>)>) {
         for (change, ranks) in schedule {
             self.last = self.last.max(change);
@@ -175,17 +185,17 @@ impl Steering {
         }
     }
 
-    /// The halt that was made good.
+    /// The agreed halt.
     pub fn halt(&self) -> Option<&Halt> {
         self.halt.as_ref()
     }
 
-    /// The change that is being agreed on.
+    /// The change on which ranks are being asked to agree.
     pub fn open(&self) -> Option<u64> {
         self.open.as_ref().map(|open| open.change)
     }
 
-    /// Who has not accepted the change that is being agreed on yet.
+    /// The ranks that have not accepted that change yet.
     pub fn ranks_without_answer(&self) -> Vec<RankId> {
         let answers = self.open.iter().flat_map(|open| &open.answers);
         answers
@@ -194,10 +204,10 @@ impl Steering {
             .collect()
     }
 
-    /// Somebody wants a change, at `now`, ns. Gives its number.
+    /// Takes a request for a change, at `now`, ns. Returns its number.
     ///
     /// # Errors
-    /// It cannot even be asked for.
+    /// The request is impossible.
     pub fn propose(
         &mut self,
         proposal: Proposal,
@@ -222,7 +232,7 @@ impl Steering {
         Ok((change, self.go_on(now, name)))
     }
 
-    /// Asks for the next, if nothing is being agreed on.
+    /// Asks ranks about the next change, unless they are being asked about one.
     fn go_on(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         while self.open.is_none() {
@@ -249,7 +259,7 @@ impl Steering {
         turns
     }
 
-    /// A rank says something of a change.
+    /// Takes the answer of a rank to a change.
     pub fn answered(
         &mut self,
         rank: RankId,
@@ -283,7 +293,7 @@ impl Steering {
                         halt.held.insert(rank, at.0);
                     }
                 }
-                // It has come to its first step since.
+                // The rank has reached its first step since then.
                 Steers::Accepts { next: Some(_), .. } => drop(halt.unsteered.remove(&rank)),
                 Steers::Over => {
                     halt.ranks.remove(&rank);
@@ -297,7 +307,7 @@ impl Steering {
                 making.is_made |= answer == Steers::Made;
             }
             if making.left.is_empty() {
-                // One that nobody made, because all ended before its time, stays what was agreed on.
+                // A change that no rank has made, because all ended before its time, stays agreed on.
                 let is_made = making.is_made;
                 self.made.remove(&change);
                 turns.extend(is_made.then_some(SteeringAction::InForce { change }));
@@ -307,7 +317,7 @@ impl Steering {
         turns
     }
 
-    /// Makes the open change good if all have accepted it.
+    /// Makes the open change if all ranks have accepted it.
     fn settle(&mut self, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let Some(open) = &self.open else { return Vec::new() };
         let settled = |answer: &Option<Steers>| matches!(answer, Some(Steers::Accepts { .. } | Steers::Over));
@@ -349,14 +359,14 @@ impl Steering {
         turns
     }
 
-    /// The open change does not happen.
+    /// Refuses the open change.
     fn refuse(&mut self, why: Fault) -> Vec<SteeringAction> {
         let Some(open) = self.open.take() else { return Vec::new() };
         let change = open.change;
         vec![open.order(Steer::Withdraw { change }), SteeringAction::Refused { change, why }]
     }
 
-    /// Time has passed: it is `now`, ns.
+    /// Time passes: it is `now`, ns.
     pub fn tick(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         if let Some(open) = self.open.as_ref().filter(|open| now >= open.until) {
@@ -367,10 +377,10 @@ impl Steering {
         turns
     }
 
-    /// Somebody does not want a change any more: this one, or the one that is being agreed on.
+    /// Withdraws a change: this one, or the one on which ranks are being asked to agree.
     ///
     /// # Errors
-    /// It is made good already, or there is none.
+    /// It is agreed on already, or there is none.
     pub fn withdraw(
         &mut self,
         change: Option<u64>,
@@ -396,15 +406,16 @@ impl Steering {
         } else {
             fault!(
                 STEERING_REFUSED,
-                "change {change} is over, or all have agreed on it; change the setting back, or let the run go on (--resume)"
+                "change {change} is over, or all have agreed on it; change the setting back, or let the run \
+                go on (--resume)"
             )
         })
     }
 
-    /// A halt ends, or moves to a later time.
+    /// Ends a halt, or moves it to a later time.
     ///
     /// # Errors
-    /// There is none, or it is later.
+    /// There is no halt, or it is later.
     pub fn move_halt(&mut self, at: Option<f64>) -> Result<Vec<SteeringAction>, Fault> {
         let Some(halt) = &mut self.halt else {
             return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"));
@@ -428,17 +439,17 @@ impl Steering {
         Ok(vec![SteeringAction::Order(order)])
     }
 
-    /// The run ends where it stands still, or is going to.
+    /// Ends the run at its halt, the present or a coming one.
     pub fn stop_at_halt(&mut self) {
         if let Some(halt) = &mut self.halt {
             halt.stops = true;
         }
     }
 
-    /// Whoever is furthest behind at a halt makes one step.
+    /// Lets the ranks that are furthest behind at a halt make one step.
     ///
     /// # Errors
-    /// Nobody stands at a halt.
+    /// No rank has halted.
     pub fn step(&mut self) -> Result<(f64, Vec<SteeringAction>), Fault> {
         let held = self.halt.as_ref().and_then(|halt| halt.held.values().copied().min_by(f64::total_cmp));
         let Some(first) = held else {
@@ -451,7 +462,7 @@ impl Steering {
         Ok((at, self.move_halt(Some(at))?))
     }
 
-    /// The run ends: nothing is agreed on any more.
+    /// The run ends: all open and waiting changes are refused.
     pub fn run_ends(&mut self) -> Vec<SteeringAction> {
         self.ends = true;
         let why = || fault!(STEERING_REFUSED, "the run ends");

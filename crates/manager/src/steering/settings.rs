@@ -1,21 +1,20 @@
-//! What can be steered: declared beside the model or by a code, with a range, a unit, and where it is read.
+//! The settings that can be steered. The model or a code declares each, with a range, a unit, and the place
+//! where it is read.
 
 use ligament_agent::settings_body;
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{
-    parse_assignment, Reference, ReferencePart, ResolvedModel, SettingType, SettingValue, Settings,
-};
+use ligament_model::{parse_assignment, ReferencePart, Reference, ResolvedModel, SettingType, SettingValue, Settings};
 use ligament_wire::control;
 use ligament_wire::steering::Matter;
 use ligament_wire::{RankId, Ranks};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// The longest assignment that is read, bytes.
+/// Maximum length of an assignment.
 const MAX_ASSIGNMENT_BYTES: usize = 4096;
-/// The most settings in one change.
+/// Limit of the settings in one change.
 const MAX_ASSIGNMENTS: usize = 64;
-/// The most settings that codes may declare.
+/// Limit of the settings that codes may declare.
 const MAX_DECLARED_SETTINGS: usize = 4096;
 
 /// A setting that can be steered.
@@ -23,7 +22,7 @@ const MAX_DECLARED_SETTINGS: usize = 4096;
 pub struct SteerableRecord {
     /// Its full name, without indices, such as `macro.D`.
     pub name: String,
-    /// The type of its values, as yMMSL writes it.
+    /// The type of its values, as in yMMSL.
     #[serde(rename = "type")]
     pub kind: String,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -32,18 +31,19 @@ pub struct SteerableRecord {
     pub max: Option<f64>,
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub unit: String,
-    /// `step`, or `restart` where it is read once a pass.
+    /// `step`, or `restart` if it is read once per pass of the reuse loop.
     pub apply: String,
-    /// What it is now, or will be when what was agreed on is in force; none: what the code takes where nothing is set.
+    /// The present value, or the agreed future one; `None`: the setting is not set, and the code uses its
+    /// default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
 }
 
-/// A setting that is to change.
+/// A setting that changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettingAssignment {
     pub name: String,
-    /// None: it was not set.
+    /// `None`: it was not set.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
     pub to: String,
@@ -52,7 +52,7 @@ pub struct SettingAssignment {
 #[derive(Debug, Clone)]
 struct DeclaredSetting {
     name: Reference,
-    /// None where the model has no value: only the code knows it.
+    /// `None` if the model has no value, so only the code knows the type.
     kind: Option<SettingType>,
     min: Option<f64>,
     max: Option<f64>,
@@ -60,19 +60,20 @@ struct DeclaredSetting {
     restart: bool,
 }
 
-/// All that can be steered in a run.
+/// All settings of a run that can be steered.
 #[derive(Debug, Default)]
 pub struct SteerableSettings {
     declared: Vec<DeclaredSetting>,
-    /// As they are, with what was agreed on.
+    /// The present values, including agreed changes.
     settings: Settings,
-    /// As they were when the run began.
+    /// The values at the beginning of the run.
     first: Settings,
-    /// What was agreed on, each from a model time on, the earliest first.
+    /// Agreed values of each setting, each with its model time, the earliest first.
     agreed: HashMap<Reference, Vec<(f64, SettingValue)>>,
     /// The instance of each rank.
     instances: Vec<Reference>,
-    /// True if it is a component that comes with Ligament: these read no setting but their own.
+    /// For each rank, true if it belongs to a component that comes with Ligament. Such a component reads only
+    /// its own settings.
     shipped: Vec<bool>,
 }
 
@@ -81,7 +82,7 @@ fn without_indices(name: &Reference) -> Reference {
     Reference::from_parts(parts).unwrap_or_else(Reference::empty)
 }
 
-/// A name, and the shorter ones that stand for it too.
+/// A name, and the shorter names that also apply to it.
 fn names(name: &Reference) -> impl Iterator<Item = Reference> {
     let plain = without_indices(name);
     let shorter: Vec<_> =
@@ -101,7 +102,7 @@ fn numbers(value: &SettingValue) -> Vec<f64> {
     }
 }
 
-/// The beginning of a text that somebody has sent.
+/// The beginning of a text from outside.
 fn shown(text: &str) -> String {
     const MAX_SHOWN_CHARS: usize = 60;
     let clean: String =
@@ -113,7 +114,7 @@ fn shown(text: &str) -> String {
 }
 
 impl SteerableSettings {
-    /// Of a model.
+    /// The settings of a model that can be steered.
     pub fn of(model: &ResolvedModel) -> SteerableSettings {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
@@ -144,10 +145,10 @@ impl SteerableSettings {
         all
     }
 
-    /// A code declares one, as an instance.
+    /// Takes the declaration of a setting by the code of an instance.
     ///
     /// # Errors
-    /// It is no name, or there are too many.
+    /// It has no valid name, or there are too many.
     pub fn declare(&mut self, rank: RankId, one: &control::SteerableSetting) -> Result<(), Fault> {
         let bad = |why: String| {
             fault!(NOT_STEERABLE, "the setting \"{}\" cannot be steered: {why}", shown(&one.name))
@@ -177,12 +178,12 @@ impl SteerableSettings {
         Ok(())
     }
 
-    /// What a name is set to, be it by a shorter one.
+    /// The value of a setting, under its own or a shorter name.
     fn value(&self, name: &Reference) -> Option<&SettingValue> {
         names(name).find_map(|name| self.settings.exact(&name))
     }
 
-    /// What it is set to at a model time.
+    /// The value of a setting at a model time.
     fn value_at(&self, name: &Reference, at: f64) -> Option<&SettingValue> {
         let by_then = |name: &Reference| {
             let changes = self.agreed.get(name)?.iter().rev();
@@ -195,7 +196,7 @@ impl SteerableSettings {
         self.value(name).map(SettingValue::setting_type)
     }
 
-    /// All, for whoever wants to steer.
+    /// The records of all settings that can be steered.
     pub fn list(&self) -> Vec<SteerableRecord> {
         let one = |declared: &DeclaredSetting| SteerableRecord {
             name: declared.name.to_string(),
@@ -209,8 +210,9 @@ impl SteerableSettings {
         self.declared.iter().map(one).collect()
     }
 
-    /// Whom a setting concerns: the instances whose name it begins with; if it begins with none, all but those that come
-    /// with Ligament, which would not ask for it.
+    /// The ranks that a setting concerns: those of the instances whose name it begins with. If it begins with
+    /// no instance's name: all ranks except those of components that come with Ligament, which would not ask
+    /// for it.
     pub fn concerned(&self, name: &Reference) -> Vec<RankId> {
         let own = self.named(name);
         if !own.is_empty() {
@@ -220,14 +222,14 @@ impl SteerableSettings {
         RankId::first(self.instances.len()).filter(asks).collect()
     }
 
-    /// The instances whose name a setting begins with.
+    /// The ranks of the instances whose name a setting begins with.
     fn named(&self, name: &Reference) -> Vec<RankId> {
         let is_of = |instance: &Reference| {
             (1..=instance.len()).any(|length| {
                 let own = &instance.parts()[..length];
-                // After it comes a name: `macro[3].D` is not `macro[5]`'s, though it begins with `macro`.
-                name.parts().starts_with(own)
-                    && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
+                // The name of the setting follows: `macro[3].D` does not belong to `macro[5]`, though both
+                // begin with `macro`.
+                name.parts().starts_with(own) && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
             })
         };
         RankId::first(self.instances.len()).filter(|rank| is_of(&self.instances[rank.index()])).collect()
@@ -248,7 +250,7 @@ impl SteerableSettings {
         }
         let (name, value) = parse_assignment(text).map_err(|error| bad(error.to_string()))?;
         let plain = without_indices(&name);
-        // What is declared for several can be steered for each of them.
+        // A setting that is declared for several instances can be steered for each of them.
         let shorter = (0..plain.len()).filter_map(|from| Reference::from_parts(plain.parts()[from..].to_vec()));
         let mut known = shorter.filter_map(|one| self.declared.iter().find(|known| known.name == one));
         let whose = !self.named(&name).is_empty();
@@ -258,7 +260,8 @@ impl SteerableSettings {
                 Some(meant) => fault!(NOT_STEERABLE, "\"{name}\" cannot be steered; did you mean \"{meant}\"?"),
                 None if names.is_empty() => fault!(
                     NOT_STEERABLE,
-                    "\"{name}\" cannot be steered: nothing in this model can; declare it under ligament: steerable:"
+                    "\"{name}\" cannot be steered: nothing in this model can; declare it under ligament: \
+                    steerable:"
                 ),
                 None => fault!(
                     NOT_STEERABLE,
@@ -267,7 +270,7 @@ impl SteerableSettings {
                 ),
             });
         };
-        // Where the model has no value, only the code knows the type.
+        // If the model has no value, only the code knows the type.
         let kind = declared.kind.unwrap_or_else(|| value.setting_type());
         let Some(fit) = value.as_type(kind) else {
             let (is, wanted) = (value.setting_type().name(), kind.name());
@@ -288,10 +291,11 @@ impl SteerableSettings {
         Ok((name, fit, declared))
     }
 
-    /// What some assignments, each `name=value`, come to: the matter, whom it concerns, and what changes.
+    /// Parses assignments of the form `name=value`. Returns the matter of the change, the ranks concerned, and
+    /// the assignments.
     ///
     /// # Errors
-    /// One of them cannot be steered, or not to this.
+    /// A setting cannot be steered, or not to this value.
     pub fn check(&self, texts: &[String]) -> Result<(Matter, Vec<RankId>, Vec<SettingAssignment>), Fault> {
         if texts.is_empty() || texts.len() > MAX_ASSIGNMENTS {
             return Err(fault!(
@@ -312,8 +316,8 @@ impl SteerableSettings {
             if *restart.get_or_insert(declared.restart) != declared.restart {
                 return Err(fault!(
                     BAD_STEERING,
-                    "{name} is read at another moment than the settings before it (apply: step or restart); change them one \
-                     after the other"
+                    "{name} is read at another moment than the settings before it (apply: step or restart); \
+                    change them one after the other"
                 ));
             }
             ranks.extend(self.concerned(&name));
@@ -327,7 +331,7 @@ impl SteerableSettings {
         Ok((matter, ranks, changes))
     }
 
-    /// Puts down what each of these is before it changes: others may have been agreed on since they were asked for.
+    /// Updates the previous value of each assignment: other changes may have been agreed on since the request.
     pub fn renew(&self, changes: &mut [SettingAssignment], at: f64) {
         for change in changes {
             if let Ok(name) = Reference::new(&change.name) {
@@ -336,10 +340,10 @@ impl SteerableSettings {
         }
     }
 
-    /// The matter of assignments that were made in an earlier run, and whom they concern.
+    /// The matter of assignments that were made in an earlier run, and the ranks concerned.
     ///
     /// # Errors
-    /// One of them is none.
+    /// An assignment is invalid.
     pub fn restored(
         &self,
         changes: &[SettingAssignment],
@@ -358,7 +362,7 @@ impl SteerableSettings {
         Ok((Matter::Set { settings: settings_body(&settings)?, restart }, ranks))
     }
 
-    /// These were agreed on, for a model time. What is for a later time, though it was agreed on before, comes after them.
+    /// Notes assignments that were agreed on for a model time. They do not replace assignments for later times.
     pub fn record_agreed(&mut self, changes: &[SettingAssignment], at: f64) {
         for change in changes {
             if let Ok((name, value)) = parse_assignment(&format!("{}={}", change.name, change.to)) {
@@ -395,7 +399,7 @@ mod tests {
             all.record_agreed(&[SettingAssignment { name: "D".into(), from: None, to: to.into() }], at);
             assert_eq!(all.value(&name), Some(&SettingValue::Float(last)));
         }
-        // What it was before is what it was by that time.
+        // The previous value is the value at that time.
         for (at, from) in [(49.0, None), (60.0, Some("2.0")), (100.5, Some("3.0"))] {
             let mut change = [SettingAssignment { name: "D".into(), from: None, to: "5.0".into() }];
             all.renew(&mut change, at);

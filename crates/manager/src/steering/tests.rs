@@ -29,7 +29,7 @@ fn proposed(steering: &mut Steering, proposal: Proposal) -> u64 {
     change
 }
 
-/// How a change ended.
+/// The result of a change.
 fn ended(turns: &[SteeringAction]) -> Result<f64, String> {
     turns
         .iter()
@@ -74,11 +74,12 @@ fn one_that_has_passed_the_time_keeps_all_from_it() {
     let change = proposed(&mut steering, proposal(Some(2.0)));
     steering.answered(A, change, accepts(1.0, None), 1, &name);
     let turns = steering.answered(B, change, Steers::Past { last: ModelTime(2.5) }, 1, &name);
-    assert!(
-        matches!(&turns[0], SteeringAction::Order(AgentOrder::Steer { steer: Steer::Withdraw { .. }, ranks }) if ranks == &[A, B])
-    );
+    let SteeringAction::Order(AgentOrder::Steer { steer: Steer::Withdraw { .. }, ranks }) = &turns[0] else {
+        panic!("{turns:?}")
+    };
+    assert_eq!(ranks, &[A, B]);
     assert!(ended(&turns).unwrap_err().contains("i1 has passed 2 already: it is at 2.5"));
-    // What comes late changes nothing any more.
+    // A late answer changes nothing.
     assert_eq!(steering.answered(A, change, accepts(1.5, None), 1, &name), []);
 }
 
@@ -165,11 +166,11 @@ fn a_halt_names_those_who_have_never_come_to_a_step() {
     let turns = steering.answered(B, change, never.clone(), 1, &name);
     assert!(turns.iter().any(|turn| matches!(turn, SteeringAction::Agreed { .. })), "{turns:?}");
     assert_eq!(steering.halt().unwrap().unsteered, [B].into());
-    // It comes to its first one, and is held there.
+    // The rank reaches its first step, and halts there.
     let first = Steers::Accepts { last: None, next: Some(ModelTime(0.0)) };
     steering.answered(B, change, first, 2, &name);
     assert!(steering.halt().unwrap().unsteered.is_empty());
-    // Where nobody has, nobody can say when it is.
+    // If no rank has reached a step, the time is unknown.
     let mut steering = Steering::default();
     let change = proposed(&mut steering, Proposal { at: None, ..halt() });
     steering.answered(A, change, never.clone(), 1, &name);

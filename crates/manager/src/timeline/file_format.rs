@@ -1,5 +1,5 @@
-//! The lines of a timeline's file, as docs/reference/timeline.md has them: written, and read by somebody who does not
-//! trust them.
+//! The lines of a timeline's file, as described in docs/reference/timeline.md: written, and parsed without
+//! trust in their writer.
 
 use super::merge::{TimelinePiece, TimelineSums};
 use super::{Activity, TimelineCause};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// The first line.
 pub(super) const FIRST_LINE: &str = "ligament timeline 1";
-/// What its first line begins with in every version.
+/// The part of the first line that is the same in every version.
 pub(super) const FIRST_LINE_PREFIX: &str = "ligament timeline ";
 
 /// The second line.
@@ -19,13 +19,13 @@ pub struct TimelineHeader {
     /// The run's name.
     pub run: String,
     pub model: String,
-    /// When the time 0 was, RFC 3339, UTC.
+    /// The time 0 of the timeline, RFC 3339, UTC.
     pub started: String,
-    /// What lasts shorter than this may have been merged with its neighbours, ns.
+    /// Shorter intervals may have been merged with their neighbours, ns.
     pub resolution: u64,
 }
 
-/// Every line after those.
+/// Any line after the first two.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TimelineLine {
     Instance {
@@ -50,13 +50,13 @@ pub(super) enum TimelineLine {
         rank: RankId,
         piece: TimelinePiece,
     },
-    /// To be added to the sum of a cause.
+    /// Increments of the sum of a cause.
     Total {
         cause: u32,
         ns: u64,
         count: u64,
     },
-    /// A kind that a later version may have.
+    /// A line of a later version.
     Unknown,
 }
 
@@ -87,10 +87,10 @@ impl TimelineLine {
         };
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The line is damaged; the error says how.
     pub fn read(text: &str) -> Result<TimelineLine, Fault> {
         let mut words = FieldReader(text.split(' '));
         Ok(match words.next("kind")? {
@@ -103,8 +103,13 @@ impl TimelineLine {
                 let number = words.number("cause")?;
                 let rank = words.number("instance")?;
                 let activity = words.next("activity")?;
-                let activity = Activity::from_name(activity)
-                    .ok_or_else(|| fault!(TIMELINE_DAMAGED, "\"{activity}\" is no activity; it is one of message, any, room, slots, memory, steering, send, receive"))?;
+                let activity = Activity::from_name(activity).ok_or_else(|| {
+                    fault!(
+                        TIMELINE_DAMAGED,
+                        "\"{activity}\" is no activity; it is one of \
+                        message, any, room, slots, memory, steering, send, receive"
+                    )
+                })?;
                 let at = words.perhaps("port")?.map(str::to_owned);
                 let peer = words.perhaps_number("peer")?;
                 let peer_port = words.perhaps("port of the peer")?.map(str::to_owned);
@@ -160,17 +165,18 @@ fn write_piece(rank: RankId, piece: &TimelinePiece, out: &mut String) {
     };
 }
 
-/// The words of a line.
+/// Reads the fields of a line.
 struct FieldReader<'a>(std::str::Split<'a, char>);
 
 impl<'a> FieldReader<'a> {
     fn next(&mut self, what: &str) -> Result<&'a str, Fault> {
         let word = self.0.next().filter(|word| !word.is_empty());
         let word = word.ok_or_else(|| fault!(TIMELINE_DAMAGED, "the {what} is missing"))?;
-        // It may be shown on a terminal.
-        match word.contains(char::is_control) {
-            true => Err(fault!(TIMELINE_DAMAGED, "the {what} has characters that no name has")),
-            false => Ok(word),
+        // The text may be shown on a terminal.
+        if word.contains(char::is_control) {
+            Err(fault!(TIMELINE_DAMAGED, "the {what} has characters that no name has"))
+        } else {
+            Ok(word)
         }
     }
 

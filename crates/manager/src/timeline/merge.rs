@@ -1,21 +1,21 @@
-//! Making a timeline coarser: neighbouring short intervals of an instance become one period, which holds their sums.
-//! Nothing is lost in sum, and what lasts at least as long as the resolution stays as it is.
+//! Makes a timeline coarser: neighbouring short intervals of an instance become one period with their sums. All
+//! sums are preserved, and an interval that is at least as long as the resolution stays unchanged.
 
-/// What was counted in a piece of time. Times in ns.
+/// Counters of a part of a timeline. Times in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimelineSums {
-    /// Waits that ended.
+    /// Number of waits that ended.
     pub waits: u64,
     pub waited: u64,
-    /// Copying messages that were sent.
+    /// Time spent copying messages that were sent.
     pub sending: u64,
-    /// Copying messages that came.
+    /// Time spent copying messages that were received.
     pub receiving: u64,
     pub sent_messages: u64,
     pub sent_bytes: u64,
     pub received_messages: u64,
     pub received_bytes: u64,
-    /// Passes of the reuse loop that began.
+    /// Number of passes of the reuse loop that began.
     pub iterations: u64,
 }
 
@@ -37,18 +37,16 @@ impl TimelineSums {
     }
 
     pub(super) fn from_values(values: [u64; TimelineSums::FIELD_COUNT]) -> TimelineSums {
-        let [waits, waited, sending, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations] =
-            values;
         TimelineSums {
-            waits,
-            waited,
-            sending,
-            receiving,
-            sent_messages,
-            sent_bytes,
-            received_messages,
-            received_bytes,
-            iterations,
+            waits: values[0],
+            waited: values[1],
+            sending: values[2],
+            receiving: values[3],
+            sent_messages: values[4],
+            sent_bytes: values[5],
+            received_messages: values[6],
+            received_bytes: values[7],
+            iterations: values[8],
         }
     }
 
@@ -57,12 +55,12 @@ impl TimelineSums {
         TimelineSums::from_values(std::array::from_fn(|i| with(a[i], b[i])))
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn plus(&self, other: &TimelineSums) -> TimelineSums {
         self.both(other, u64::saturating_add)
     }
 
-    /// What has come since `before`.
+    /// The increase since `before`.
     pub fn since(&self, before: &TimelineSums) -> TimelineSums {
         self.both(before, u64::saturating_sub)
     }
@@ -73,23 +71,24 @@ impl TimelineSums {
     }
 }
 
-/// A piece of an instance's timeline, which follows the one before without a hole.
+/// A piece of an instance's timeline. It begins where the previous piece ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelinePiece {
-    /// From the end of the piece before to the beginning of the interval, ns: computing, with waits too short to be
-    /// shown. 0 for a period.
+    /// Time from the end of the previous piece to the beginning of the interval, ns: computing, with waits that
+    /// are too short to be shown. 0 for a period.
     pub gap: u64,
-    /// How long the interval or period lasts, ns.
+    /// Length of the interval or period, ns.
     pub length: u64,
-    /// What the interval was spent on; for a period, on what most of it that was not computing. By number.
+    /// The number of the interval's cause; for a period, of the cause that took most of its time other than
+    /// computing.
     pub cause: Option<u32>,
-    /// How much of the length that was, ns: all of an interval.
+    /// Time that the cause took, ns; the whole length of an interval.
     pub share: u64,
-    /// Whether this is many intervals, with what is between them, as one.
+    /// True if this is a period: several intervals, with the time between them.
     pub is_period: bool,
-    /// All that was counted in gap and length.
+    /// The counters of gap and length together.
     pub sums: TimelineSums,
-    /// The model time reached at the end, s.
+    /// The model time at the end, s.
     pub time: Option<f64>,
 }
 
@@ -129,14 +128,17 @@ impl PendingPeriod {
 }
 
 /// Merges the pieces of one instance, in their order.
+///
+/// Call [`PieceMerger::push`] for each piece, and [`PieceMerger::flush`] at the end or when all must be
+/// written.
 #[derive(Debug, Default)]
 pub struct PieceMerger {
     pending: Option<PendingPeriod>,
 }
 
 impl PieceMerger {
-    /// Takes the next piece; gives to `out` what is done. Pieces shorter than `resolution` (ns) become periods that
-    /// are at least as long.
+    /// Takes the next piece, and passes finished pieces to `out`. Pieces shorter than `resolution` (ns) become
+    /// periods that are at least as long.
     pub fn push(&mut self, piece: TimelinePiece, resolution: u64, out: &mut impl FnMut(TimelinePiece)) {
         if piece.length >= resolution {
             self.push_long(piece, out);
@@ -156,13 +158,13 @@ impl PieceMerger {
         }
     }
 
-    /// One that stays as it is; what is pending takes its gap in.
+    /// Takes a piece that stays unchanged. Its gap is added to the pending period.
     fn push_long(&mut self, piece: TimelinePiece, out: &mut impl FnMut(TimelinePiece)) {
         let Some(pending) = self.pending.as_mut().filter(|_| piece.gap > 0) else {
             self.flush(out);
             return out(piece);
         };
-        // What was waited or copied beside the interval itself was in the gap.
+        // Waits and copies other than the interval itself were in the gap.
         let others = piece.sums.busy_otherwise().saturating_sub(piece.share).min(piece.gap);
         let waited = others.min(piece.sums.waited);
         let sums =
@@ -173,7 +175,7 @@ impl PieceMerger {
         out(TimelinePiece { gap: 0, sums: piece.sums.since(&sums), ..piece });
     }
 
-    /// Gives out what is pending.
+    /// Passes the pending period to `out`.
     pub fn flush(&mut self, out: &mut impl FnMut(TimelinePiece)) {
         if let Some(pending) = self.pending.take() {
             out(pending.into_piece());

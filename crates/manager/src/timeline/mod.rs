@@ -1,6 +1,6 @@
-//! The timeline of a run: when each instance computed, waited for whom, and copied messages. `recording` writes it while
-//! the run goes on, `merge` makes it coarser when it becomes large, `lines` is the form of the file, `reading` reads it
-//! back, and `waits` says who waited for whom.
+//! The timeline of a run: when each instance computed, waited for another, and copied messages. `recorder`
+//! writes it during the run, `merge` makes it coarser when it becomes large, `file_format` has the lines of the
+//! file, `reader` reads the file, and `waits` sums up waits.
 
 mod file_format;
 mod merge;
@@ -18,16 +18,16 @@ pub use waits::{long_waits, LongWait};
 
 use ligament_wire::RankId;
 
-/// What an instance does in an interval that it does not compute.
+/// Activities of an instance other than computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Activity {
     /// Waits for a message from the peer.
     Message,
-    /// Waits for a message on any of several ports, and none came.
+    /// Waits for a message on any of several ports, and none has come.
     AnyMessage,
     /// Waits until the peer reads, so that there is room in the conduit.
     Room,
-    /// Waits until the peer takes what was sent to it, which it does in any call.
+    /// Waits until the peer takes ring entries, which it does in any call.
     Slots,
     /// Waits for memory for a message.
     Memory,
@@ -35,12 +35,12 @@ pub enum Activity {
     Steering,
     /// Copies a message that it sends to the peer.
     Send,
-    /// Copies a message that came from the peer.
+    /// Copies a message that it has received from the peer.
     Receive,
 }
 
 impl Activity {
-    /// All, with the words that stand for them in the file.
+    /// All activities, with their words in the file.
     const NAMES: [(Activity, &'static str); 8] = [
         (Activity::Message, "message"),
         (Activity::AnyMessage, "any"),
@@ -52,7 +52,7 @@ impl Activity {
         (Activity::Receive, "receive"),
     ];
 
-    /// The word for it.
+    /// The word for the activity.
     pub fn name(self) -> &'static str {
         Activity::NAMES.iter().find(|(activity, _)| *activity == self).map_or("?", |(_, name)| name)
     }
@@ -61,28 +61,28 @@ impl Activity {
         Activity::NAMES.iter().find(|(_, known)| *known == name).map(|(activity, _)| *activity)
     }
 
-    /// Whether it is a wait.
+    /// True if the activity is a wait.
     pub fn is_wait(self) -> bool {
         !matches!(self, Activity::Send | Activity::Receive)
     }
 }
 
-/// Why an instance did not compute: what it did instead, and who had to do with it.
+/// A cause for which an instance did not compute: its activity, and the peer that is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineCause {
-    /// Whose it is.
+    /// The rank whose time it took.
     pub rank: RankId,
     pub activity: Activity,
     /// Its own port, such as `micro.init`, if it is one port.
     pub at: Option<String>,
-    /// Who is at the other end, if it is one.
+    /// The rank at the other end, if there is one.
     pub peer: Option<RankId>,
     /// The port at the other end, such as `macro.out`.
     pub peer_port: Option<String>,
 }
 
 impl TimelineCause {
-    /// What is done, in words that end with the peer's port: `waits for macro.out`.
+    /// A description that ends with the peer's port: `waits for macro.out`.
     pub fn sentence(&self, peer: &str) -> String {
         let port = self.peer_port.as_deref().unwrap_or(peer);
         match self.activity {

@@ -1,4 +1,4 @@
-//! Reading a run's timeline back. The file may be damaged, or be of another version, or still be written.
+//! Reads the timeline of a run. The file may be damaged, be of another version, or be incomplete.
 
 pub use super::file_format::TimelineHeader;
 use super::file_format::{TimelineLine, FIRST_LINE, FIRST_LINE_PREFIX};
@@ -9,54 +9,56 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::RankId;
 use std::path::Path;
 
-/// A file longer than this is not read.
+/// Maximum size of a file that is read.
 const MAX_FILE_BYTES: u64 = 4 << 30;
 
-/// A piece of an instance's line. Times in ns since the time 0 of the timeline.
+/// A part of an instance's timeline. Times in ns since the time 0 of the timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineSpan {
-    /// The end of the span before: from here to `begin` the instance computed, or waited too shortly to be shown.
+    /// The end of the previous span. From here to `begin`, the instance computed, or waited too shortly to be
+    /// shown.
     pub from: u64,
     pub begin: u64,
     pub end: u64,
-    /// What it was spent on, or most of it if it is a period; a number of `RunTimeline::causes`.
+    /// An index of `RunTimeline::causes`; for a period, of the cause that took most of its time other than
+    /// computing.
     pub cause: Option<u32>,
-    /// How much of it that was, ns.
+    /// Time that the cause took, ns.
     pub share: u64,
-    /// Whether it holds many intervals and what is between them.
+    /// True if it is a period: several intervals, with the time between them.
     pub is_period: bool,
-    /// All that was counted from `from` to `end`.
+    /// The counters from `from` to `end`.
     pub sums: TimelineSums,
     /// Model time at the end, s.
     pub time: Option<f64>,
 }
 
-/// What an instance did.
+/// The timeline of one instance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TimelineLane {
     pub name: String,
     pub component: String,
-    /// When it registered.
+    /// Time of its registration.
     pub began: Option<u64>,
-    /// When it ended, and how.
+    /// Time of its end, and a description of it.
     pub ended: Option<(u64, String)>,
     pub spans: Vec<TimelineSpan>,
-    /// All that was counted.
+    /// The counters of the whole timeline.
     pub sums: TimelineSums,
 }
 
 impl TimelineLane {
-    /// Up to where something is known of it.
+    /// The time up to which the timeline is known.
     pub fn end(&self) -> u64 {
         self.spans.last().map_or(self.began.unwrap_or(0), |span| span.end)
     }
 
-    /// How long it was there, ns.
+    /// Time from the registration to the end, ns.
     pub fn total(&self) -> u64 {
         self.end() - self.began.unwrap_or(0)
     }
 
-    /// How long it computed, ns.
+    /// Time spent computing, ns.
     pub fn computing(&self) -> u64 {
         self.total().saturating_sub(self.sums.busy_otherwise())
     }
@@ -68,29 +70,32 @@ pub struct RunTimeline {
     pub header: TimelineHeader,
     pub lanes: Vec<TimelineLane>,
     pub causes: Vec<TimelineCause>,
-    /// Of each cause, for how long (ns) and how often, the short ones included.
+    /// For each cause, the total time (ns) and the number of times, including short ones.
     pub totals: Vec<(u64, u64)>,
 }
 
 impl RunTimeline {
-    /// Reads a run's.
+    /// Reads the timeline of a run.
     ///
     /// # Errors
-    /// There is none, or it is damaged: file, line, and what is wrong.
+    /// There is none, or it is damaged; with file, line, and what is wrong.
     pub fn of(run: &RunDirectory) -> Result<RunTimeline, Fault> {
         let path = run.timeline();
-        let wrong = |error: std::io::Error| {
-            match error.kind() {
+        let wrong = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => fault!(
                 NO_TIMELINE,
-                "the run {} has no timeline ({}): its model says \"timeline: 0\" under \"ligament:\", or it was made by \
-                 an older version",
+                "the run {} has no timeline ({}): its model says \"timeline: 0\" under \"ligament:\", or it \
+                was made by an older version",
                 run.name(),
                 path.display()
             ),
-            std::io::ErrorKind::InvalidData => fault!(TIMELINE_DAMAGED, "{}: it is not text; it is damaged", path.display()),
+            std::io::ErrorKind::InvalidData => fault!(
+                TIMELINE_DAMAGED,
+                "{}: it is not text; it is \
+                damaged",
+                path.display()
+            ),
             _ => fault!(TIMELINE_DAMAGED, "{}: {error}", path.display()),
-        }
         };
         let len = std::fs::metadata(&path).map_err(wrong)?.len();
         if len > MAX_FILE_BYTES {
@@ -104,13 +109,13 @@ impl RunTimeline {
         RunTimeline::read(&text, &path)
     }
 
-    /// Reads the text of a timeline; `path` is for messages.
+    /// Parses the text of a timeline; `path` is for messages.
     ///
     /// # Errors
     /// As `of`.
     pub fn read(text: &str, path: &Path) -> Result<RunTimeline, Fault> {
         let at = |line: usize, what: Fault| what.told(|what| format!("{}:{line}: {what}", path.display()));
-        // The last line may be one that is being written, or that was when the run was killed.
+        // The last line may be incomplete, because it is being written, or the run was killed.
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let mut lines = whole.lines().enumerate().map(|(i, line)| (i + 1, line));
         match lines.next() {
@@ -225,12 +230,12 @@ impl RunTimeline {
         Ok(())
     }
 
-    /// When the last instance ended, or up to where something is known, ns.
+    /// The end of the last instance, or the time up to which the timeline is known, ns.
     pub fn end(&self) -> u64 {
         self.lanes.iter().map(TimelineLane::end).max().unwrap_or(0)
     }
 
-    /// A cause's peer for people: an instance, or what else.
+    /// The name of a cause's peer, for people.
     pub fn peer_name(&self, cause: &TimelineCause) -> &str {
         cause.peer.map_or("others", |peer| &self.lanes[peer.index()].name)
     }

@@ -1,4 +1,4 @@
-//! Writing the timeline of a run while it goes on: what the instances have gained is added to the file, and the file is
+//! Writes the timeline of a run during the run: updates of instances are appended to the file, and the file is
 //! made coarser when it becomes too large.
 
 use super::file_format::{TimelineHeader, TimelineLine, FIRST_LINE_PREFIX};
@@ -13,23 +13,24 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Bytes that the file may have if the model says nothing of it.
+/// Maximum size of the file, unless the model sets another.
 pub const DEFAULT_TIMELINE_BYTES: u64 = 16 << 20;
-/// The first resolution when the file becomes too large, ns.
+/// The resolution that is chosen when the file becomes too large for the first time.
 const FIRST_RESOLUTION_NS: u64 = 1_000_000;
-/// A resolution beyond which nothing is made coarser: weeks.
+/// Maximum resolution, of about two weeks. The file does not become coarser beyond it.
 const LAST_RESOLUTION_NS: u64 = 1 << 50;
-/// At least so often an instance's line goes on, also when it does the same thing all the time, ns.
+/// Maximum time after which an instance's timeline is extended, also if the instance does the same thing all
+/// the time.
 const MAX_SILENCE_NS: u64 = 5_000_000_000;
 
-/// An activity and what it is about, in the numbers of the run: a channel, an endpoint for `Slots`, or nothing.
+/// An activity and its object: the number of a channel, of an endpoint for `Slots`, or `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ActivityKey {
     pub activity: Activity,
     pub id: Option<u32>,
 }
 
-/// All that an instance has counted up to some moment.
+/// The counters of an instance at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LaneTotals {
     pub sums: TimelineSums,
@@ -43,38 +44,38 @@ pub struct RecordedInterval {
     pub key: ActivityKey,
     pub begin: u64,
     pub end: u64,
-    /// At its end.
+    /// The counters at its end.
     pub counted: LaneTotals,
-    /// How many before it are known only by what was counted.
+    /// Number of intervals before it that were lost. Only the counters include them.
     pub missed: u64,
 }
 
-/// What is new of an instance. Times in ns of the machine's clock.
+/// News of an instance. Times in ns of the machine's clock.
 #[derive(Debug, Clone, Default)]
 pub struct LaneUpdate {
-    /// 0 for not yet.
+    /// 0 if it has not started.
     pub started: u64,
-    /// 0 for not yet.
+    /// 0 if it has not ended.
     pub ended: u64,
     pub counted: LaneTotals,
     pub intervals: Vec<RecordedInterval>,
-    /// Of some or all activities, how long and how often so far.
+    /// The total time and number of some or all activities.
     pub sums: Vec<(ActivityKey, u64, u64)>,
-    /// What it waits for, and since when.
+    /// The present wait, and its beginning.
     pub waits: Option<(ActivityKey, u64)>,
 }
 
-/// Why it is looked at.
+/// The reason of an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateReason {
     Tick,
-    /// Somebody wants to know how it is now.
+    /// A client wants to see the present state.
     OnDemand,
-    /// Nothing more will come; in this state it ended.
+    /// The instance has ended, in this state: this is its last update.
     LaneEnded(String),
 }
 
-/// How long and how often, as written so far.
+/// The total time and number of an activity that have been written.
 #[derive(Debug, Clone, Copy)]
 struct WrittenTotal {
     number: u32,
@@ -86,16 +87,19 @@ struct WrittenTotal {
 struct LaneProgress {
     begun: bool,
     over: bool,
-    /// Up to where it is written or pending, ns of the machine's clock.
+    /// The time up to which the timeline is written or pending, ns of the machine's clock.
     at: u64,
     counted: LaneTotals,
     written: HashMap<ActivityKey, WrittenTotal>,
-    /// What it waited for when that wait was told of before it was over.
+    /// The present wait, if part of it has been written before its end.
     unfinished_wait: Option<ActivityKey>,
     merger: PieceMerger,
 }
 
-/// The timeline of a run that goes on.
+/// Writes the timeline of a run.
+///
+/// Call [`TimelineRecorder::add`] for each update of a rank, and [`TimelineRecorder::write`] after the updates
+/// of all ranks.
 #[derive(Debug)]
 pub struct TimelineRecorder {
     path: PathBuf,
@@ -106,18 +110,19 @@ pub struct TimelineRecorder {
     lanes: Vec<LaneProgress>,
     causes: u32,
     bytes: u64,
-    /// The size from which on it is made coarser.
+    /// The size at which the file is made coarser.
     limit: u64,
     wanted: u64,
-    /// What is still to be written.
+    /// Text that is not written yet.
     text: String,
 }
 
 impl TimelineRecorder {
-    /// Begins the file, for instances of these components and names. `limit` is its size in bytes.
+    /// Begins the file. `instances` has the component and the name of each instance; `limit` is the file's size
+    /// in bytes.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// The system's message, with the path.
     pub fn create(
         directory: &RunDirectory,
         header: TimelineHeader,
@@ -152,7 +157,7 @@ impl TimelineRecorder {
         })
     }
 
-    /// Takes in what a rank has gained until `now`, ns of the machine's clock.
+    /// Takes an update of a rank until `now`, ns of the machine's clock.
     pub fn add(
         &mut self,
         rank: RankId,
@@ -194,7 +199,7 @@ impl TimelineRecorder {
         for &(what, ns, count) in &gained.sums {
             self.add_to_total(rank, lane, (what, ns, count), &mut ahead, names);
         }
-        // Nothing is told of the time after its end.
+        // Nothing is recorded after the instance's end.
         let now = if gained.ended > 0 { gained.ended } else { now };
         if *moment != UpdateReason::Tick || now.saturating_sub(lane.at) > MAX_SILENCE_NS {
             self.go_on(rank, lane, gained, now, names);
@@ -209,7 +214,7 @@ impl TimelineRecorder {
         }
     }
 
-    /// Up to an interval before which others are missing: one period for all of those.
+    /// Adds one period for the intervals that were lost before this one.
     fn bridge(
         &mut self,
         rank: RankId,
@@ -220,7 +225,8 @@ impl TimelineRecorder {
         let begin = interval.begin.max(lane.at);
         let own = own_part(interval, interval.end.saturating_sub(begin));
         let before = LaneTotals { sums: interval.counted.sums.since(&own), time: interval.counted.time };
-        // What most of it was spent on is not known, but it is likely what most was spent on in all this while.
+        // The cause that took most of the period is unknown. The one whose total has grown most is the
+        // likeliest.
         let grown = |&(what, ns, _): &(ActivityKey, u64, u64)| {
             let told = lane.written.get(&what)?;
             Some((told.number, ns.saturating_sub(told.ns)))
@@ -245,7 +251,7 @@ impl TimelineRecorder {
         self.push(rank, lane, piece, interval.counted);
     }
 
-    /// Goes on to `to` without an interval.
+    /// Extends the timeline to `to` by a period.
     fn add_period(
         &mut self,
         rank: RankId,
@@ -266,7 +272,7 @@ impl TimelineRecorder {
     }
 
     fn push(&mut self, rank: RankId, lane: &mut LaneProgress, piece: TimelinePiece, counted: LaneTotals) {
-        // What was read of a page that changed meanwhile may be a little older than what was read before.
+        // A page that changes while it is read may seem a little older than the previous reading.
         lane.counted.sums = lane.counted.sums.plus(&piece.sums);
         lane.counted.time = counted.time.or(lane.counted.time);
         let text = &mut self.text;
@@ -275,7 +281,7 @@ impl TimelineRecorder {
         });
     }
 
-    /// The line goes on to `now`, in what the instance does now.
+    /// Extends the timeline to `now` by the instance's present activity.
     fn go_on(
         &mut self,
         rank: RankId,
@@ -312,7 +318,7 @@ impl TimelineRecorder {
     ) {
         let cause = self.number(rank, lane, what, names);
         let told = lane.written.get_mut(&what).expect("it has a number");
-        // A wait that is not over has been told of already, as far as it went.
+        // Part of an unfinished wait has been written already.
         let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
         if more > 0 || often > 0 {
             told.ns += more;
@@ -323,7 +329,7 @@ impl TimelineRecorder {
         }
     }
 
-    /// The number of a cause in the file.
+    /// The number of a cause in the file. A new cause is written first.
     fn number(&mut self, rank: RankId, lane: &mut LaneProgress, what: ActivityKey, names: &impl Names) -> u32 {
         if let Some(told) = lane.written.get(&what) {
             return told.number;
@@ -335,10 +341,11 @@ impl TimelineRecorder {
         number
     }
 
-    /// Writes what has come together.
+    /// Writes the collected text.
     ///
     /// # Errors
-    /// What the system says, with the path. What was not written is lost, and the file may end within a line.
+    /// The system's message, with the path. Text that was not written is lost, and the file may end within a
+    /// line.
     pub fn write(&mut self) -> Result<(), Fault> {
         let text = std::mem::take(&mut self.text);
         if text.is_empty() {
@@ -356,7 +363,7 @@ impl TimelineRecorder {
         Ok(())
     }
 
-    /// Doubles the resolution, at least, until the file has half the size that it may have.
+    /// Doubles the resolution, or more, until the file has half of its maximum size.
     fn make_coarser(&mut self) -> Result<(), Fault> {
         let wrong =
             |error: &dyn std::fmt::Display| fault!(TIMELINE_STOPPED, "{}: {error}", self.path.display());
@@ -383,10 +390,10 @@ fn beginning(header: &TimelineHeader) -> String {
     format!("{}\n{json}\n", super::file_format::FIRST_LINE)
 }
 
-/// For how long, ns, the wait that was told of before it was over was told of as another than the one that it counts for
-/// now that it is over: a wait for any of several ports counts for the one on which something came.
+/// Time, ns, of an unfinished wait that was written for another activity than the finished wait counts for: a
+/// wait for any of several ports counts, at its end, for the port on which a message came.
 fn excess_written_ns(lane: &mut LaneProgress, gained: &LaneUpdate) -> u64 {
-    // An instance is in one wait at a time: new sums say that it is over.
+    // An instance is in one wait at a time, so new sums mean that the wait is over.
     if gained.sums.is_empty() {
         return 0;
     }
@@ -401,7 +408,7 @@ fn excess_written_ns(lane: &mut LaneProgress, gained: &LaneUpdate) -> u64 {
     ahead
 }
 
-/// What an interval itself has added to the sums, `length` of it.
+/// The counters of an interval itself, of which `length` (ns) is added.
 fn own_part(interval: &RecordedInterval, length: u64) -> TimelineSums {
     match interval.key.activity {
         Activity::Send => TimelineSums { sending: length, ..TimelineSums::default() },
@@ -424,7 +431,7 @@ fn cause(rank: RankId, what: ActivityKey, names: &impl Names) -> TimelineCause {
     TimelineCause { at: Some(own), peer: Some(peer), peer_port: Some(port), ..nothing }
 }
 
-/// The same timeline with the header's resolution.
+/// The text of the same timeline, with the resolution of `header`.
 fn coarser(text: &str, header: &TimelineHeader) -> Result<String, Fault> {
     let mut out = beginning(header);
     let mut mergers: HashMap<RankId, PieceMerger> = HashMap::new();

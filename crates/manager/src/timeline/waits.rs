@@ -1,41 +1,41 @@
-//! Who waited for whom, and for how long.
+//! Sums up the waits of a run: which instance waited for which other one, and for how long.
 
 use super::reader::RunTimeline;
 use super::Activity;
 use ligament_wire::RankId;
 use std::collections::HashMap;
 
-/// How long somebody waited for somebody, short waits included.
+/// The total of the waits of an instance for another, including short ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LongWait {
-    /// Who waited: an instance or, where there are many, a component.
+    /// The waiting instance or, for many instances, the component.
     pub who: String,
-    /// How many instances that is.
+    /// Number of waiting instances.
     pub instances: usize,
     pub activity: Activity,
-    /// For whom: an instance or a component; none: anybody.
+    /// The instance, or component, that was waited for; `None`: any.
     pub on: Option<String>,
-    /// The port at the other end; without slots, if this is of components.
+    /// The port at the other end; without slots, for a component.
     pub port: Option<String>,
-    /// For how long, of all instances together, s.
+    /// Total time of all instances, s.
     pub seconds: f64,
-    /// How often.
+    /// Number of waits.
     pub count: u64,
-    /// What part of the time of these instances that is, 0 to 1.
+    /// Fraction of the time of these instances, 0 to 1.
     pub part: f64,
 }
 
-/// `micro[3].init[2]` of component `micro` → `micro.init`
+/// The port without indices: `micro[3].init[2]` of component `micro` → `micro.init`.
 fn port_of_component(port: &str, instance: &str, component: &str) -> String {
     let own = port.strip_prefix(instance).unwrap_or(port);
     let own = own.split_once('[').map_or(own, |(own, _)| own);
     format!("{component}{own}")
 }
 
-/// Who waited, how, for whom, and the port there.
+/// The waiting name, the activity, the name waited for, and the port there.
 type WaitKey<'a> = (&'a str, Activity, Option<&'a str>, Option<String>);
 
-/// All waits, the longest first. `each`: of every instance for itself; else of components.
+/// All totals, the longest first: of each instance if `each`, or else of each component.
 pub fn long_waits(timeline: &RunTimeline, each: bool) -> Vec<LongWait> {
     let name = |rank: RankId| {
         let lane = &timeline.lanes[rank.index()];
@@ -45,7 +45,7 @@ pub fn long_waits(timeline: &RunTimeline, each: bool) -> Vec<LongWait> {
             &lane.component
         }
     };
-    // Of each component or instance: how many instances, and how long they were there.
+    // For each component or instance: the number of instances, and the sum of their times.
     let mut there: HashMap<&str, (usize, f64)> = HashMap::new();
     for (i, lane) in timeline.lanes.iter().enumerate() {
         let sum = there.entry(name(RankId::at(i))).or_default();

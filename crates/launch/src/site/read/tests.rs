@@ -10,12 +10,11 @@ fn problems(text: &str) -> Vec<String> {
 #[test]
 fn all_that_a_site_file_can_say_is_read() {
     let (site, problems) = read_site(
-        "description: ours\nssh: me@login\nssh_options: [-p, '22']\nlauncher: mpirun\nhosts: [a, 'b:4', 'c,d:2']\n\
-         modules: gcc/12\ncommands: [source env.sh]\nligament: /opt/ligament\ndirectory: runs here\n\
-         scratch: $TMPDIR/x\ninterface: ib0\nports: 40000-40010\nrelays: [a.relay, b.relay]\njump: me@gate\nstreams: 16\npace: 10 MB/s\n\
-         trusted_network: true\nagent_cores: 2\n\
-         cores_per_node: 64\nstart_within: 2 min\naccount: p1\npartition: fat\ntime: 1:30:00\nwhole_nodes: false\n\
-         batch_options: --qos=low\n",
+        "description: ours\nssh: me@login\nssh_options: [-p, '22']\nlauncher: mpirun\nhosts: [a, 'b:4', \
+        'c,d:2']\nmodules: gcc/12\ncommands: [source env.sh]\nligament: /opt/ligament\ndirectory: runs here\n\
+        scratch: $TMPDIR/x\ninterface: ib0\nports: 40000-40010\nrelays: [a.relay, b.relay]\njump: me@gate\n\
+        streams: 16\npace: 10 MB/s\ntrusted_network: true\nagent_cores: 2\ncores_per_node: 64\nstart_within: \
+        2 min\naccount: p1\npartition: fat\ntime: 1:30:00\nwhole_nodes: false\nbatch_options: --qos=low\n",
         "s.yaml",
     );
     assert!(problems.is_empty(), "{problems:?}");
@@ -98,28 +97,32 @@ colour: red
         "s.yaml:5:11: error: launcher cannot be \"slrum\"; did you mean \"slurm\"?",
         "s.yaml:6:8: error: hosts: \"none\" is no number of cores; write for example a,b:4",
         "s.yaml:7:16: error: modules must be text, and this is the whole number 12; put it in quotes",
-        "s.yaml:8:12: error: what stands under commands is to be one line, and this has none or several; write each \
-         line as an item of its own, with \"- \" before it",
+        "s.yaml:8:12: error: what stands under commands is to be one line, and this has none or several; \
+        write each line as an item of its own, with \"- \" before it",
         "s.yaml:9:11: error: ligament is empty; write it in one line, or remove the key",
-        "s.yaml:10:12: error: directory says where runs are made at a site that is reached by ssh, and \"ssh\" is not \
-         given; remove it, or add \"ssh:\"",
-        "s.yaml:11:10: error: scratch is the text \"tmp\", which is relative, and agents start anywhere; begin it with / \
-         or with a variable of the machine, such as $TMPDIR",
+        "s.yaml:10:12: error: directory says where runs are made at a site that is reached by ssh, and \
+        \"ssh\" is not given; remove it, or add \"ssh:\"",
+        "s.yaml:11:10: error: scratch is the text \"tmp\", which is relative, and agents start anywhere; \
+        begin it with / or with a variable of the machine, such as $TMPDIR",
         "s.yaml:12:12: error: interface cannot be \"ib0 ib1\"; write a name such as ib0, or an address",
-        "s.yaml:13:8: error: ports must be a range of ports, and this is the text \"40100-40000\"; write for example \
-         40000-40099, the smaller one first, between 1 and 65535",
-        "s.yaml:14:18: error: trusted_network must be true or false, and this is the text \"maybe\"; write true or false",
-        "s.yaml:15:14: error: agent_cores must be a whole number of at least 0, and this is the whole number -1; write \
-         such a number, without quotes and without a decimal point",
-        "s.yaml:16:17: error: cores_per_node must be a whole number of at least 1, and this is the whole number 0; write \
-         such a number, without quotes and without a decimal point",
-        "s.yaml:17:15: error: start_within must be a time, and this is the text \"soon\"; write for example 30 s or 5 min",
+        "s.yaml:13:8: error: ports must be a range of ports, and this is the text \"40100-40000\"; write for \
+        example 40000-40099, the smaller one first, between 1 and 65535",
+        "s.yaml:14:18: error: trusted_network must be true or false, and this is the text \"maybe\"; write \
+        true or false",
+        "s.yaml:15:14: error: agent_cores must be a whole number of at least 0, and this is the whole number \
+        -1; write such a number, without quotes and without a decimal point",
+        "s.yaml:16:17: error: cores_per_node must be a whole number of at least 1, and this is the whole \
+        number 0; write such a number, without quotes and without a decimal point",
+        "s.yaml:17:15: error: start_within must be a time, and this is the text \"soon\"; write for example \
+        30 s or 5 min",
         "s.yaml:18:10: error: account must be text, and this is the whole number 1234; put it in quotes",
         "s.yaml:19:12: error: partition must be text, and this is a list; write a single text here",
-        "s.yaml:20:7: error: time must be a time, and this is the text \"long\"; write for example 1:30:00 or 90 min",
-        "s.yaml:21:14: error: whole_nodes must be true or false, and this is the whole number 1; write true or false",
-        "s.yaml:22:17: error: what stands under batch_options is to be one line, and this has none or several; write each \
-         line as an item of its own, with \"- \" before it",
+        "s.yaml:20:7: error: time must be a time, and this is the text \"long\"; write for example 1:30:00 or \
+        90 min",
+        "s.yaml:21:14: error: whole_nodes must be true or false, and this is the whole number 1; write true \
+        or false",
+        "s.yaml:22:17: error: what stands under batch_options is to be one line, and this has none or \
+        several; write each line as an item of its own, with \"- \" before it",
     ];
     for (i, expected) in expected.iter().enumerate() {
         assert_eq!(found.get(i).map(String::as_str), Some(*expected), "line {}", i + 1);
