@@ -13,7 +13,7 @@ use crate::action::{
     Action, AgentOrder, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion, ProcessSignal,
     TapViewer,
 };
-use crate::memory::MemoryLedger;
+use crate::memory::{MemoryLedger, MessageMemory};
 use crate::outcome::{Exit, RunFailure, RunOutcome};
 use crate::plan::RunPlan;
 use crate::wiring::Wiring;
@@ -87,15 +87,40 @@ pub struct AgentCore {
     steered: steering::PendingSteering,
     scheduled: steering::EndpointSchedules,
     ledger: MemoryLedger,
-    user: u32,
     token: String,
-    address: String,
+    socket: SocketIdentity,
     ending: Option<RunOutcome>,
     /// Progress of the carrier.
     carrier_phase: CarrierPhase,
     over: bool,
     /// True if the run may continue in other domains after all processes here have ended.
     held: bool,
+}
+
+/// The agent's socket, as clients and instances know it.
+#[derive(Debug, Clone)]
+pub struct SocketIdentity {
+    /// The user who owns the run, and so the socket.
+    pub user: u32,
+    /// The address in the form of `LIGAMENT_AGENT`.
+    pub address: String,
+}
+
+/// A request of an endpoint for a ring to another one.
+struct RingRequest {
+    to: EndpointId,
+    /// Position of the ring in the sender's outbox, bytes.
+    offset: u64,
+    /// Number of the ring's entries.
+    entries: u32,
+}
+
+/// The rank that a failure names, and its end.
+struct FailedRank {
+    endpoint: EndpointId,
+    exit: Exit,
+    /// A description, as a sentence without its subject.
+    what: Fault,
 }
 
 /// The phases of the carrier, as far as instances here are concerned.
@@ -110,13 +135,11 @@ enum CarrierPhase {
 }
 
 impl AgentCore {
-    /// A run that has not begun. `tokens` makes secrets; `address` is the agent's socket in the form of
-    /// `LIGAMENT_AGENT`; `user` owns the run.
+    /// A run that has not begun. `tokens` makes secrets.
     pub fn new(
         plan: RunPlan,
         ledger: MemoryLedger,
-        user: u32,
-        address: String,
+        socket: SocketIdentity,
         mut tokens: impl FnMut() -> String,
     ) -> AgentCore {
         let wiring = plan.wiring();
@@ -176,9 +199,8 @@ impl AgentCore {
             taps: taps::TapRegistry::default(),
             links,
             ledger,
-            user,
             token: tokens(),
-            address,
+            socket,
             ending: None,
             carrier_phase: carries,
             over: false,
@@ -235,7 +257,7 @@ impl AgentCore {
 
     /// The agent's socket in the form of `LIGAMENT_AGENT`.
     pub fn address(&self) -> &str {
-        &self.address
+        &self.socket.address
     }
 
     /// The phase of a rank, and its process.
@@ -249,9 +271,9 @@ impl AgentCore {
         self.endpoints[self.wiring.endpoint_of(rank).index()].speaker
     }
 
-    /// Bytes of memory for messages: in use, and the limit.
-    pub fn memory(&self) -> (u64, u64) {
-        (self.ledger.used(), self.ledger.limit())
+    /// Memory for messages of this domain.
+    pub fn memory(&self) -> MessageMemory {
+        MessageMemory { used: self.ledger.used(), limit: self.ledger.limit() }
     }
 
     /// The outcome of the run, once it ends or has ended.
@@ -268,7 +290,7 @@ impl AgentCore {
     /// is.
     pub fn environment(&self, endpoint: EndpointId) -> [(&'static str, String); 3] {
         [
-            (ENV_AGENT, self.address.clone()),
+            (ENV_AGENT, self.socket.address.clone()),
             (ENV_INSTANCE, self.wiring.instance(&self.plan, endpoint.leader()).name.clone()),
             (ENV_TOKEN, self.token_for(endpoint)),
         ]
@@ -312,7 +334,7 @@ impl AgentCore {
     /// Reports a new connection.
     pub fn connected(&mut self, link: ConnectionId, caller: Caller) -> Vec<Action> {
         self.links.insert(link, (caller, ConnectionRole::Stranger));
-        if caller.user == self.user {
+        if caller.user == self.socket.user {
             return Vec::new();
         }
         vec![answer(link, Notice::Refused { why: self.not_for(caller).with_code() }), Action::Close { link }]
@@ -320,7 +342,7 @@ impl AgentCore {
 
     /// The reason why another user is refused.
     pub fn not_for(&self, caller: Caller) -> Fault {
-        fault!(OTHER_USER, "this run belongs to user {}, and you are user {}", self.user, caller.user)
+        fault!(OTHER_USER, "this run belongs to user {}, and you are user {}", self.socket.user, caller.user)
     }
 
     /// True if the process at a connection has identified itself.
@@ -376,7 +398,9 @@ impl AgentCore {
 
     fn request_of(&mut self, me: EndpointId, link: ConnectionId, request: Request, out: &mut Vec<Action>) {
         match request {
-            Request::OpenRing { to, offset, slots } => self.open_ring(me, link, to, offset, slots, out),
+            Request::OpenRing { to, offset, slots } => {
+                self.open_ring(me, link, &RingRequest { to, offset, entries: slots }, out);
+            }
             Request::NewSlab { bytes } => match self.ledger.take(bytes) {
                 Ok(()) => {
                     let own = &mut self.endpoints[me.index()];
@@ -454,20 +478,13 @@ impl AgentCore {
         }
     }
 
-    fn open_ring(
-        &mut self,
-        me: EndpointId,
-        link: ConnectionId,
-        to: EndpointId,
-        offset: u64,
-        slots: u32,
-        out: &mut Vec<Action>,
-    ) {
+    fn open_ring(&mut self, me: EndpointId, link: ConnectionId, ring: &RingRequest, out: &mut Vec<Action>) {
+        let &RingRequest { to, offset, entries } = ring;
         let Some(inbox) = self.wiring.inbox(to, me) else {
             let what = fault!(MALFORMED_DATA, "opened a ring to endpoint {to}, to which no conduit leads");
             return self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, out);
         };
-        let notice = Notice::RingOpened { from: me, offset, slots, inbox };
+        let notice = Notice::RingOpened { from: me, offset, slots: entries, inbox };
         self.tell(to, notice, vec![MemoryRegion::Outbox(me)], out);
         let (channels, inboxes) = (self.wiring.incoming(to), self.wiring.senders(to).len() as u32);
         let notice = Notice::Opened { to, inbox, channels, inboxes };
@@ -478,7 +495,7 @@ impl AgentCore {
     fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
         let own = &mut self.endpoints[to.index()];
         match (own.link, own.phase) {
-            (Some(link), _) => tell_at(link, to, notice, memory, out),
+            (Some(link), _) => out.extend(unrequested(link, to, notice, memory)),
             (None, InstancePhase::Waiting | InstancePhase::Started) => {
                 own.pending_notices.push((notice, memory))
             }
@@ -607,7 +624,7 @@ impl AgentCore {
         if is_clean && missing.is_empty() {
             self.tell_senders_of_end(me, &mut out);
         } else {
-            let (me, exit, mut what) = if self.ranks_start_together(me) {
+            let FailedRank { endpoint: me, exit, mut what } = if self.ranks_start_together(me) {
                 self.first_failed_rank(me, before, exit, &missing)
             } else {
                 // A rank that ended cleanly ended before any rank that the launcher lost.
@@ -615,7 +632,8 @@ impl AgentCore {
                 let left =
                     own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
                 let known = left.or(own.lost_ranks.take().map(|(_, why)| why));
-                (me, exit, known.unwrap_or_else(|| how_it_ended(before, exit)))
+                let what = known.unwrap_or_else(|| how_it_ended(before, exit));
+                FailedRank { endpoint: me, exit, what }
             };
             if self.wiring.is_light(&self.plan, me) {
                 let together = self.together_with(me);
@@ -755,17 +773,17 @@ fn answer(link: ConnectionId, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
 }
 
-/// Sends a notice that was not requested.
-fn tell_at(
+/// The actions that send a notice that was not requested.
+fn unrequested(
     link: ConnectionId,
     endpoint: EndpointId,
     notice: Notice,
     memory: Vec<MemoryRegion>,
-    out: &mut Vec<Action>,
-) {
+) -> impl Iterator<Item = Action> {
     let halt = steering::halt_of(&notice);
-    out.push(Action::Tell { link, endpoint, notice, memory });
-    out.extend(halt.map(|change| Action::AskWhetherSteers { link, endpoint, change }));
+    let tell = Action::Tell { link, endpoint, notice, memory };
+    let ask = halt.map(|change| Action::AskWhetherSteers { link, endpoint, change });
+    std::iter::once(tell).chain(ask)
 }
 
 fn left_early(rank: u32) -> Fault {

@@ -4,7 +4,7 @@
 use crate::action::MemoryRegion;
 use crate::memory::SpareMemory;
 use crate::plan::RunPlan;
-use crate::wiring::Wiring;
+use crate::wiring::{ChannelLists, Wiring};
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, ChannelCount, RowTable};
 use ligament_shm::board::Board;
@@ -48,12 +48,10 @@ pub struct ChannelView {
     pub received: Option<ChannelCount>,
 }
 
-/// The numbers of an endpoint's channels, in the order of `Wiring::channels`.
+/// The channels of an endpoint.
 struct EndpointChannels {
     endpoint: EndpointId,
-    sends: Vec<u32>,
-    receives: Vec<u32>,
-    inner: Vec<u32>,
+    lists: ChannelLists,
 }
 
 /// All shared memory that the agent holds.
@@ -96,18 +94,20 @@ impl Custody {
         }
         let mut channels = Vec::new();
         let mut layout = |one: EndpointId| {
-            let (sends, receives, inner) = wiring.channels(one);
+            let mut lists = wiring.channels(one);
             let is_light = wiring.is_light(plan, one);
-            // A carrier is not told of channels that both begin and end elsewhere.
-            let inner = if is_light { inner } else { Vec::new() };
+            if !is_light {
+                // A carrier is not told of channels that both begin and end elsewhere.
+                lists.inner.clear();
+            }
             let layout = Layout {
                 channels: wiring.incoming(one),
                 inboxes: wiring.senders(one).len() as u32,
                 rows: if is_light { wiring.members(one).len() as u32 } else { 0 },
-                ends: (sends.len() + 2 * inner.len()) as u32,
+                ends: (lists.sends.len() + 2 * lists.inner.len()) as u32,
             };
             if wiring.carrier() != Some(one) {
-                channels.push(EndpointChannels { endpoint: one, sends, receives, inner });
+                channels.push(EndpointChannels { endpoint: one, lists });
             }
             layout
         };
@@ -264,15 +264,15 @@ impl Custody {
         for own in &self.channels {
             let area = self.areas[own.endpoint.index()].as_ref();
             let end = |index: usize| area?.ends.as_ref()?.end(index as u32).map(ChannelEnd::passed);
-            for (i, &id) in own.sends.iter().enumerate() {
+            for (i, &id) in own.lists.sends.iter().enumerate() {
                 see(id, ChannelView { sent: end(i), received: None });
             }
-            for (i, &id) in own.receives.iter().enumerate() {
+            for (i, &id) in own.lists.receives.iter().enumerate() {
                 let received = area.and_then(|area| area.front.end(i as u32)).map(ChannelEnd::passed);
                 see(id, ChannelView { sent: None, received });
             }
-            for (i, &id) in own.inner.iter().enumerate() {
-                let at = own.sends.len() + 2 * i;
+            for (i, &id) in own.lists.inner.iter().enumerate() {
+                let at = own.lists.sends.len() + 2 * i;
                 see(id, ChannelView { sent: end(at), received: end(at + 1) });
             }
         }

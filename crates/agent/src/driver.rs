@@ -13,7 +13,7 @@ pub use other_domains::OtherDomains;
 use crate::action::{Action, AgentReport, ConnectionId};
 use crate::agent_socket::{AgentSocket, SocketDirectory};
 use crate::connection::AgentConnection;
-use crate::core::AgentCore;
+use crate::core::{AgentCore, SocketIdentity};
 use crate::custody::{ChannelView, Custody};
 use crate::host::{DrainReason, ExternalRequest, Host, InstanceView, RunView, StartedProcess};
 use crate::memory::MemoryLedger;
@@ -165,7 +165,8 @@ impl<'h> Driver<'h> {
         }
         let ledger = MemoryLedger::for_run(plan.memory);
         let user = rustix::process::geteuid().as_raw();
-        let core = AgentCore::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
+        let socket_identity = SocketIdentity { user, address: address.clone() };
+        let core = AgentCore::new(plan, ledger, socket_identity, || secrets.pop().unwrap_or_default());
         let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
         let custody = Custody::new(core.plan(), core.wiring(), cores)?;
         host.begins(&address, core.token());

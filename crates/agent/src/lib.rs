@@ -21,7 +21,7 @@ pub use action::{
     Action, AgentOrder, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion, ProcessSignal,
     TapViewer,
 };
-pub use core::AgentCore;
+pub use core::{AgentCore, SocketIdentity};
 pub use custody::{ChannelView, Custody, TimelineDelta};
 pub use driver::{run, DomainResult, OtherDomains};
 pub use host::{

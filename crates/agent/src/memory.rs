@@ -80,6 +80,13 @@ impl MemoryLedger {
     }
 }
 
+/// Memory for messages, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageMemory {
+    pub used: u64,
+    pub limit: u64,
+}
+
 /// The memory that the system can spare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpareMemory {

@@ -104,8 +104,8 @@ pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclar
 }
 
 /// Checks that the ports of a rank have slots exactly if the connected ports have slots, as far as the peers
-/// have registered. `slotted` says of each port of the rank whether it has slots; `registered` says the same of
-/// the ports of others.
+/// have registered. `slotted` says of each port of a rank whether it has slots; it is `None` for ranks that
+/// have not registered.
 ///
 /// # Errors
 /// The first pair that does not fit, with advice.
@@ -113,18 +113,16 @@ pub fn agree_with_peers<'a>(
     plan: &RunPlan,
     wiring: &Wiring,
     rank: RankId,
-    slotted: &'a [bool],
-    registered: impl Fn(RankId) -> Option<&'a [bool]>,
+    slotted: impl Fn(RankId) -> Option<&'a [bool]>,
 ) -> Result<(), Fault> {
+    let own_slots = slotted(rank).unwrap_or_default();
     let has_slots = |end: PlannedEnd, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
     for (own, peer) in wiring.ends(plan, rank) {
         if own.slot.is_some() || peer.slot.is_some() {
             continue;
         }
-        let Some(others) = (if peer.rank == rank { Some(slotted) } else { registered(peer.rank) }) else {
-            continue;
-        };
-        let (ours, theirs) = (has_slots(own, slotted), has_slots(peer, others));
+        let Some(others) = slotted(peer.rank) else { continue };
+        let (ours, theirs) = (has_slots(own, own_slots), has_slots(peer, others));
         if ours != theirs {
             return Err(fault!(
                 VECTOR_AND_SCALAR,

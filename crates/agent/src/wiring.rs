@@ -35,6 +35,18 @@ pub struct Wiring {
     credits: Vec<Option<u32>>,
 }
 
+/// The numbers of an endpoint's channels, each list in the order in which the endpoint learns of them.
+#[derive(Debug, Clone)]
+pub struct ChannelLists {
+    /// Channels on which it sends to other endpoints.
+    pub sends: Vec<u32>,
+    /// Channels on which it receives from other endpoints. The index of a channel is the place where the
+    /// endpoint returns the channel's credit.
+    pub receives: Vec<u32>,
+    /// Channels between its own instances.
+    pub inner: Vec<u32>,
+}
+
 impl Wiring {
     /// Determines the connections of a plan.
     pub fn new(plan: &RunPlan) -> Wiring {
@@ -147,11 +159,8 @@ impl Wiring {
         self.incoming[endpoint.index()]
     }
 
-    /// The numbers of an endpoint's channels: those that it sends on to others, those that it receives on from
-    /// others, and those between its own instances. Each list has the order in which the endpoint learns of
-    /// them. The index of a channel among the received ones is the place where the endpoint returns the
-    /// channel's credit.
-    pub fn channels(&self, endpoint: EndpointId) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    /// The numbers of an endpoint's channels.
+    pub fn channels(&self, endpoint: EndpointId) -> ChannelLists {
         let of = |lists: &[Vec<u32>]| -> Vec<u32> {
             self.members(endpoint).iter().flat_map(|&member| lists[member.index()].iter().copied()).collect()
         };
@@ -160,7 +169,7 @@ impl Wiring {
         let mut receives: Vec<u32> = of(&self.receives).into_iter().filter(is_between).collect();
         // The same order in which `new` assigns places.
         receives.sort_unstable();
-        (sends, receives, inner)
+        ChannelLists { sends, receives, inner }
     }
 
     /// The endpoints that send to an endpoint, in the order of its inboxes.
@@ -180,19 +189,25 @@ impl Wiring {
 
     /// The channels on which an endpoint sends to others, in the form in which the endpoint learns of them.
     pub fn sends(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
-        let (ids, _, _) = self.channels(endpoint);
-        ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
+        self.channels(endpoint)
+            .sends
+            .into_iter()
+            .filter_map(|id| self.info(plan, id, |channel| (channel.from, channel.to)))
+            .collect()
     }
 
     /// The channels on which an endpoint receives from others, in the same form.
     pub fn receives(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
-        let (_, ids, _) = self.channels(endpoint);
-        ids.into_iter().filter_map(|id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
+        self.channels(endpoint)
+            .receives
+            .into_iter()
+            .filter_map(|id| self.info(plan, id, |channel| (channel.to, channel.from)))
+            .collect()
     }
 
     /// The channels between the instances of an endpoint.
     pub fn inner(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<InnerChannel> {
-        let (_, _, ids) = self.channels(endpoint);
+        let ids = self.channels(endpoint).inner;
         let end = |end: PlannedEnd| InnerEnd { member: self.place(end.rank), port: end.port, slot: end.slot };
         ids.into_iter()
             .map(|id| {

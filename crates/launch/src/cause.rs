@@ -360,8 +360,7 @@ mod tests {
         let cases = [
             (
                 framed(root),
-                "mpirun has detected an attempt to run as \
-                root.",
+                "mpirun has detected an attempt to run as root.",
                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
             ),
             (
@@ -379,8 +378,7 @@ mod tests {
             (format!("the mesh is invalid\n{}{aggregate}", framed(abort)), "the mesh is invalid", ""),
             (
                 format!(
-                    "the mesh is invalid\nbye\n\
-                {}{}",
+                    "the mesh is invalid\nbye\n{}{}",
                     framed(
                         "Primary job  terminated normally, but 1 process returned\na non-zero exit \
                     code. Per user-direction, the job has been \
@@ -393,15 +391,11 @@ mod tests {
             ),
             (
                 framed(abort),
-                "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD with errorcode \
-                3.",
+                "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD with errorcode 3.",
                 "",
             ),
             (
-                format!(
-                    "{busy}srun: Cancelled pending job step with signal \
-                15\n"
-                ),
+                format!("{busy}srun: Cancelled pending job step with signal 15\n"),
                 busy.trim_end(),
                 "ask for a larger job",
             ),

@@ -5,7 +5,7 @@ use crate::cores::of_rank;
 use crate::environment::{expand, Environment};
 use crate::launched_program::{find_in, is_executable};
 use crate::library::{library, own_command, ENV_LIBRARY};
-use crate::mpi;
+use crate::mpi::MpiProgram;
 use crate::shell::{self, is_for_shell, ShellWord};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{variables, BaseEnv, ExecutionModel, Packages, Program, Resources};
@@ -144,9 +144,11 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
     let (file, arguments) = match (&program.script, &program.executable) {
         (Some(script), _) => (write_script(script, place)?, Vec::new()),
         (None, Some(executable)) => {
-            let mut words = vec![first_word(program, place, executable, &environment, in_shell)?];
-            words.extend(resolve_arguments(program, place, &environment, in_shell));
-            let launcher = mpi::launcher(program, resources, place.nodes, &mut environment, in_shell)?;
+            let resolution = Resolution { program, place, environment: &environment, in_shell };
+            let mut words = vec![first_word(&resolution, executable)?];
+            words.extend(resolve_arguments(&resolution));
+            let mpi = MpiProgram { program, resources, nodes: place.nodes, in_shell };
+            let launcher = mpi.launcher(&mut environment)?;
             words.splice(0..0, launcher.into_iter().map(ShellWord::Known));
             if in_shell {
                 let bash = find_executable(program, place, "bash", &Environment::inherited())?;
@@ -219,13 +221,17 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     Ok(())
 }
 
-fn first_word(
-    program: &Program,
-    place: &InstanceContext<'_>,
-    executable: &str,
-    environment: &Environment,
+/// A program whose words are resolved, and what they depend on.
+struct Resolution<'a> {
+    program: &'a Program,
+    place: &'a InstanceContext<'a>,
+    environment: &'a Environment,
+    /// True if a shell loads modules before it starts the program.
     in_shell: bool,
-) -> Result<ShellWord, Fault> {
+}
+
+fn first_word(resolution: &Resolution<'_>, executable: &str) -> Result<ShellWord, Fault> {
+    let &Resolution { program, place, environment, in_shell } = resolution;
     if in_shell && is_for_shell(program, executable) {
         return Ok(ShellWord::Executable(executable.to_owned()));
     }
@@ -250,12 +256,8 @@ fn unset<'t>(text: &'t str, environment: &Environment) -> Option<&'t str> {
     variables(text).into_iter().find(|name| environment.get(name).is_none())
 }
 
-fn resolve_arguments(
-    program: &Program,
-    place: &InstanceContext<'_>,
-    environment: &Environment,
-    in_shell: bool,
-) -> Vec<ShellWord> {
+fn resolve_arguments(resolution: &Resolution<'_>) -> Vec<ShellWord> {
+    let &Resolution { program, place, environment, in_shell } = resolution;
     let arguments = program.args.iter().flatten();
     arguments
         .map(|argument| {

@@ -81,34 +81,116 @@ impl RankLayout {
     }
 }
 
-/// The words that precede the program on its command line and start it with MPI; empty for a program without
-/// MPI. If a shell loads modules first, the shell looks up the launcher.
-///
-/// # Errors
-/// There is no such launcher, or it belongs to another MPI than the model says; or the instance needs several
-/// nodes, and the run has none to give.
-pub(crate) fn launcher(
-    program: &Program,
-    resources: Resources,
-    nodes: &[NodeShare],
-    environment: &mut Environment,
-    in_shell: bool,
-) -> Result<Vec<OsString>, Fault> {
-    if !program.execution_model.is_mpi() {
-        return Ok(Vec::new());
+/// A program that may be started with MPI.
+pub(crate) struct MpiProgram<'a> {
+    pub program: &'a Program,
+    pub resources: Resources,
+    /// The nodes over which its processes are spread; empty if all are here.
+    pub nodes: &'a [NodeShare],
+    /// True if a shell loads modules first, and then looks up the launcher.
+    pub in_shell: bool,
+}
+
+impl MpiProgram<'_> {
+    /// The words that precede the program on its command line and start it with MPI; empty for a program
+    /// without MPI. Sets the variables that the launcher needs.
+    ///
+    /// # Errors
+    /// There is no such launcher, or it belongs to another MPI than the model says; or the instance needs
+    /// several nodes, and the run has none to give.
+    pub fn launcher(&self, environment: &mut Environment) -> Result<Vec<OsString>, Fault> {
+        if !self.program.execution_model.is_mpi() {
+            return Ok(Vec::new());
+        }
+        for name in told_by_launchers(environment) {
+            environment.remove(&name);
+        }
+        let ranks = RankLayout::of(self.resources);
+        environment.set_default("OMP_NUM_THREADS", ranks.threads.to_string());
+        environment.set(ENV_RANKS, ranks.processes.to_string());
+        let launcher = find(self.program, environment, self.in_shell)?;
+        let options = match self.program.execution_model {
+            ExecutionModel::SrunMpi => srun(self.program, &ranks, self.nodes, environment)?,
+            _ => self.mpirun(&ranks, &launcher, environment)?,
+        };
+        let launcher = std::iter::once(launcher.into_os_string());
+        Ok(launcher.chain(options.into_iter().map(OsString::from)).collect())
     }
-    for name in told_by_launchers(environment) {
-        environment.remove(&name);
+
+    fn mpirun(
+        &self,
+        ranks: &RankLayout,
+        launcher: &Path,
+        environment: &mut Environment,
+    ) -> Result<Vec<String>, Fault> {
+        let &MpiProgram { program, nodes, .. } = self;
+        let name = &program.name;
+        if let Some(wanted) = ranks.nodes.filter(|&wanted| wanted > 1 && nodes.is_empty()) {
+            return Err(fault!(
+                MPI_LAUNCHER,
+                "\"{name}\" asks for {wanted} nodes, and this run has one machine; begin it in a job with as \
+                many nodes, or with --hosts, or ask for mpi_processes"
+            ));
+        }
+        let wanted = match program.execution_model {
+            ExecutionModel::OpenMpi => MpiFlavour::OpenMpi,
+            _ => MpiFlavour::Hydra,
+        };
+        let found = if launcher.is_absolute() {
+            MpiFlavour::of(launcher).map_err(|why| {
+                fault!(MPI_LAUNCHER, "{why}; load the module of the MPI that \"{name}\" was built with")
+            })?
+        } else {
+            // A module provides it.
+            wanted
+        };
+        if found != wanted {
+            let (other, advice) = match found {
+                MpiFlavour::OpenMpi => ("Open MPI's", "write \"execution_model: openmpi\""),
+                MpiFlavour::Hydra => ("MPICH's or Intel MPI's", "write \"mpich: NAME\" under \"ligament:\""),
+            };
+            return Err(fault!(
+                MPI_LAUNCHER,
+                "\"{name}\" is to be started by {}, and {} is {other}; {advice} if the program was built with \
+                that, or name the right command in \"mpirun:\" under \"ligament:\"",
+                program.execution_model.name(),
+                launcher.display()
+            ));
+        }
+        let count = ranks.processes.to_string();
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        if !nodes.is_empty() {
+            return Ok(over_nodes(program, nodes, found, environment));
+        }
+        Ok(match found {
+            MpiFlavour::OpenMpi => {
+                // Within a job, it would start its processes by srun. The run ends remaining processes, so srun
+                // need not wait.
+                for (variable, value) in [
+                    ("OMPI_MCA_plm", "^slurm"),
+                    ("OMPI_MCA_ras", "^slurm"),
+                    ("PRTE_MCA_plm", "^slurm"),
+                    ("PRTE_MCA_ras", "^slurm"),
+                    ("OMPI_MCA_odls_base_sigkill_timeout", "0"),
+                ] {
+                    environment.set_default(variable, value);
+                }
+                for variable in SEGMENTS_VARIABLES {
+                    environment.set_default(variable, segments());
+                }
+                // The launcher is told of as many slots as processes, so it does not notice that processes
+                // share cores.
+                if std::thread::available_parallelism().is_ok_and(|cores| ranks.processes > cores.get()) {
+                    environment.set_default("OMPI_MCA_mpi_yield_when_idle", "1");
+                }
+                words(&["-n", &count, "--host", &format!("localhost:{count}"), "--bind-to", "none"])
+            }
+            MpiFlavour::Hydra => {
+                environment.set_default("I_MPI_PIN", "0");
+                words(&["-launcher", "fork", "-rmk", "user", "-bind-to", "none", "-n", &count])
+            }
+        })
     }
-    let ranks = RankLayout::of(resources);
-    environment.set_default("OMP_NUM_THREADS", ranks.threads.to_string());
-    environment.set(ENV_RANKS, ranks.processes.to_string());
-    let launcher = find(program, environment, in_shell)?;
-    let options = match program.execution_model {
-        ExecutionModel::SrunMpi => srun(program, &ranks, nodes, environment)?,
-        _ => mpirun(program, &ranks, nodes, &launcher, environment)?,
-    };
-    Ok(std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from)).collect())
 }
 
 /// The directory for the shared memory of Open MPI's processes on this machine. They choose the files' names,
@@ -187,81 +269,6 @@ fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<
             program.execution_model.name(),
             program.name
         )
-    })
-}
-
-fn mpirun(
-    program: &Program,
-    ranks: &RankLayout,
-    nodes: &[NodeShare],
-    launcher: &Path,
-    environment: &mut Environment,
-) -> Result<Vec<String>, Fault> {
-    let name = &program.name;
-    if let Some(wanted) = ranks.nodes.filter(|&wanted| wanted > 1 && nodes.is_empty()) {
-        return Err(fault!(
-            MPI_LAUNCHER,
-            "\"{name}\" asks for {wanted} nodes, and this run has one machine; begin it in a job with as many \
-            nodes, or with --hosts, or ask for mpi_processes"
-        ));
-    }
-    let wanted = match program.execution_model {
-        ExecutionModel::OpenMpi => MpiFlavour::OpenMpi,
-        _ => MpiFlavour::Hydra,
-    };
-    let found = if launcher.is_absolute() {
-        MpiFlavour::of(launcher).map_err(|why| {
-            fault!(MPI_LAUNCHER, "{why}; load the module of the MPI that \"{name}\" was built with")
-        })?
-    } else {
-        // A module provides it.
-        wanted
-    };
-    if found != wanted {
-        let (other, advice) = match found {
-            MpiFlavour::OpenMpi => ("Open MPI's", "write \"execution_model: openmpi\""),
-            MpiFlavour::Hydra => ("MPICH's or Intel MPI's", "write \"mpich: NAME\" under \"ligament:\""),
-        };
-        return Err(fault!(
-            MPI_LAUNCHER,
-            "\"{name}\" is to be started by {}, and {} is {other}; {advice} if the program was built with \
-            that, or name the right command in \"mpirun:\" under \"ligament:\"",
-            program.execution_model.name(),
-            launcher.display()
-        ));
-    }
-    let count = ranks.processes.to_string();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    if !nodes.is_empty() {
-        return Ok(over_nodes(program, nodes, found, environment));
-    }
-    Ok(match found {
-        MpiFlavour::OpenMpi => {
-            // Within a job, it would start its processes by srun. The run ends remaining processes, so srun
-            // need not wait.
-            for (variable, value) in [
-                ("OMPI_MCA_plm", "^slurm"),
-                ("OMPI_MCA_ras", "^slurm"),
-                ("PRTE_MCA_plm", "^slurm"),
-                ("PRTE_MCA_ras", "^slurm"),
-                ("OMPI_MCA_odls_base_sigkill_timeout", "0"),
-            ] {
-                environment.set_default(variable, value);
-            }
-            for variable in SEGMENTS_VARIABLES {
-                environment.set_default(variable, segments());
-            }
-            // The launcher is told of as many slots as processes, so it does not notice that processes share
-            // cores.
-            if std::thread::available_parallelism().is_ok_and(|cores| ranks.processes > cores.get()) {
-                environment.set_default("OMPI_MCA_mpi_yield_when_idle", "1");
-            }
-            words(&["-n", &count, "--host", &format!("localhost:{count}"), "--bind-to", "none"])
-        }
-        MpiFlavour::Hydra => {
-            environment.set_default("I_MPI_PIN", "0");
-            words(&["-launcher", "fork", "-rmk", "user", "-bind-to", "none", "-n", &count])
-        }
     })
 }
 
@@ -393,7 +400,8 @@ mod tests {
             environment.set("PATH", self.0.join(launcher).into_os_string());
             environment.set("OMPI_COMM_WORLD_RANK", "1");
             environment.set("OMPI_MCA_btl", "self");
-            let mut words = super::launcher(&program, resources, nodes, &mut environment, false)?;
+            let mpi = super::MpiProgram { program: &program, resources, nodes, in_shell: false };
+            let mut words = mpi.launcher(&mut environment)?;
             words.extend(["/flow".into(), "-v".into()]);
             let path = self.0.clone();
             Ok(Command {

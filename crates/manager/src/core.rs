@@ -9,6 +9,7 @@ use crate::observation::{InstanceState, Observation};
 use crate::record::{by_operator, InstanceRecord, PortsByOperator, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, EndpointUsage};
 use crate::summary::{component_of, format_bytes};
+use ligament_agent::memory::MessageMemory;
 use ligament_agent::{
     terminal_text, AgentOrder, AgentReport, ChannelView, Exit, InstanceView, RunOutcome, RunPlan,
 };
@@ -26,13 +27,6 @@ const URGENT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const OPTIONAL_END_GRACE_NS: u64 = 10_000_000_000;
 /// Runs with more instances log routine events of each instance at a lower level.
 const MIN_INSTANCES_OF_LARGE_RUN: usize = 40;
-
-/// Memory for messages of the run, bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct MessageMemory {
-    pub used: u64,
-    pub limit: u64,
-}
 
 /// The data that a check needs in addition to the observations.
 pub struct RunContext<'a> {

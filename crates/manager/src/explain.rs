@@ -1,12 +1,12 @@
 //! The description of a deadlock: which instance waits for which port of which other instance, since when, and
 //! advice.
 
-use crate::core::MessageMemory;
 use crate::deadlock::Deadlock;
 use crate::names::Names;
 use crate::record::{list_some, WaitRecord};
 use crate::summary::{format_bytes, format_seconds};
 use crate::waits::{AwaitedResource, RankWait};
+use ligament_agent::memory::MessageMemory;
 use ligament_agent::ChannelView;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_model::{Filter, FilterEnd};

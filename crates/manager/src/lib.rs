@@ -24,13 +24,14 @@ mod waits;
 
 pub use clock::UtcTime;
 pub use conduits::Conduits;
-pub use core::{Manager, ManagerAction, MessageMemory, RunContext};
+pub use core::{Manager, ManagerAction, RunContext};
 pub use deadlock::{CarrierReport, Deadlock, DeadlockDetector, DetectorAction};
 pub use directory::{
     find_run, instances_of, no_such_instance, output_in, output_of_rank, runs_in, workdir_in, write_whole,
     RunDirectory, JOB_FILE,
 };
 pub use journal::{Journal, JournalEntry, JournalEvent, JOURNAL_VERSION};
+pub use ligament_agent::memory::MessageMemory;
 pub use log::{Level, RunLog, DEFAULT_LOG_BYTES};
 pub use names::{ModelNames, Names};
 pub use observation::{InstanceCounters, InstanceState, Observation, ObservedWait};

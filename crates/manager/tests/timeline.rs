@@ -2,8 +2,9 @@
 //! that end without a report are shown to their end, and damaged files give errors that name the line.
 
 use ligament_manager::timeline::{
-    long_waits, Activity, ActivityKey, LaneTotals, LaneUpdate, RecordedInterval, RunTimeline, TimelineHeader,
-    TimelineRecorder, TimelineSums, UpdateReason,
+    long_waits, Activity, ActivityKey, ActivityTotal, LaneName, LaneTotals, LaneUpdate, NewTimeline,
+    RecordedInterval, RunTimeline, TimelineHeader, TimelineRecorder, TimelineSums, UpdateOccasion,
+    UpdateReason,
 };
 use ligament_manager::{Names, RunDirectory};
 use ligament_wire::RankId;
@@ -72,8 +73,9 @@ impl TestRunDirectory {
     }
 
     fn record(&self, limit: u64) -> TimelineRecorder {
-        let names = ["a", "b"].map(|name| (name.to_owned(), name.to_owned()));
-        TimelineRecorder::create(&self.run(), header(), &names, limit, START_NS).unwrap()
+        let lanes = ["a", "b"].map(|name| LaneName { component: name.to_owned(), name: name.to_owned() });
+        let timeline = NewTimeline { header: header(), lanes: &lanes, limit, zero: START_NS };
+        TimelineRecorder::create(&self.run(), timeline).unwrap()
     }
 
     fn read(&self) -> RunTimeline {
@@ -129,11 +131,15 @@ impl Waiter {
 
     fn take(&mut self) -> LaneUpdate {
         self.gained.counted = self.counted();
-        self.gained.sums = vec![(MESSAGE, self.waited, self.waits)];
+        self.gained.totals = vec![ActivityTotal { key: MESSAGE, ns: self.waited, count: self.waits }];
         let taken = self.gained.clone();
         self.gained.intervals.clear();
         taken
     }
+}
+
+fn occasion(now: u64, reason: &UpdateReason) -> UpdateOccasion<'_> {
+    UpdateOccasion { now, reason }
 }
 
 fn over() -> UpdateReason {
@@ -146,7 +152,7 @@ fn a_wait_is_read_back_with_whom_it_was_for() {
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
     a.wait(1000, 50_000, &mut None);
-    recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
+    recording.add(A, &a.take(), &occasion(a.now, &UpdateReason::Tick), &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     assert_eq!(timeline.header, header());
@@ -169,10 +175,10 @@ fn an_instance_that_is_killed_while_it_waits_waits_to_its_end() {
     a.wait(1000, 50_000, &mut None);
     let mut last = a.take();
     last.waits = Some((MESSAGE, a.now + 500));
-    recording.add(A, &last, a.now + 10_500, &over(), &PairNames);
+    recording.add(A, &last, &occasion(a.now + 10_500, &over()), &PairNames);
     // Later updates do not change it.
     a.wait(0, 1_000_000, &mut None);
-    recording.add(A, &a.take(), a.now, &UpdateReason::OnDemand, &PairNames);
+    recording.add(A, &a.take(), &occasion(a.now, &UpdateReason::OnDemand), &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     let lane = &timeline.lanes[0];
@@ -188,7 +194,7 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
     let mut a = Waiter::new();
     let mut begun = a.take();
     begun.waits = Some((MESSAGE, a.now + 1000));
-    recording.add(A, &begun, a.now + 20_000, &UpdateReason::OnDemand, &PairNames);
+    recording.add(A, &begun, &occasion(a.now + 20_000, &UpdateReason::OnDemand), &PairNames);
     recording.write().unwrap();
     let shown = place.read();
     assert_eq!(
@@ -196,7 +202,7 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
         (19_000, 0, (19_000, 0))
     );
     a.wait(1000, 50_000, &mut None);
-    recording.add(A, &a.take(), a.now, &over(), &PairNames);
+    recording.add(A, &a.take(), &occasion(a.now, &over()), &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     assert_eq!(timeline.lanes[0].sums.waited, 50_000);
@@ -212,14 +218,14 @@ fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
     let any = ActivityKey { activity: Activity::AnyMessage, id: None };
     for at in [20_000, 40_000] {
         let begun = LaneUpdate { waits: Some((any, START_NS + 1000)), ..a.gained.clone() };
-        recording.add(A, &begun, START_NS + at, &UpdateReason::OnDemand, &PairNames);
+        recording.add(A, &begun, &occasion(START_NS + at, &UpdateReason::OnDemand), &PairNames);
     }
     a.wait(1000, 50_000, &mut None);
-    recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
+    recording.add(A, &a.take(), &occasion(a.now, &UpdateReason::Tick), &PairNames);
     // A wait that ends without a message is not counted.
     let mut last = a.take();
-    last.sums.push((any, 3000, 1));
-    recording.add(A, &last, a.now, &over(), &PairNames);
+    last.totals.push(ActivityTotal { key: any, ns: 3000, count: 1 });
+    recording.add(A, &last, &occasion(a.now, &over()), &PairNames);
     recording.write().unwrap();
     let waits = long_waits(&place.read(), true);
     let sum =
@@ -232,7 +238,7 @@ fn a_long_computation_is_seen_before_it_is_over() {
     let place = TestRunDirectory::new("heartbeat");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
-    recording.add(A, &a.take(), START_NS + 60_000_000_000, &UpdateReason::Tick, &PairNames);
+    recording.add(A, &a.take(), &occasion(START_NS + 60_000_000_000, &UpdateReason::Tick), &PairNames);
     recording.write().unwrap();
     assert_eq!(place.read().lanes[0].computing(), 60_000_000_000);
 }
@@ -246,13 +252,13 @@ fn a_file_that_becomes_too_large_is_made_coarser_and_its_sums_stay() {
     for i in 0..20_000 {
         a.wait(300_000, if i == 7777 { 3_000_000_000 } else { 200_000 }, &mut None);
         if i % 100 == 99 {
-            recording.add(A, &a.take(), a.now, &UpdateReason::Tick, &PairNames);
+            recording.add(A, &a.take(), &occasion(a.now, &UpdateReason::Tick), &PairNames);
             recording.write().unwrap();
             let size = std::fs::metadata(place.run().timeline()).unwrap().len();
             assert!(size <= LIMIT_BYTES, "{size}");
         }
     }
-    recording.add(A, &a.take(), a.now, &over(), &PairNames);
+    recording.add(A, &a.take(), &occasion(a.now, &over()), &PairNames);
     recording.write().unwrap();
     let timeline = place.read();
     let lane = &timeline.lanes[0];
@@ -284,8 +290,8 @@ fn sample() -> String {
         a.wait(1000, 50_000 + i, &mut None);
         b.wait(50_000, 10_000, &mut None);
     }
-    recording.add(A, &a.take(), a.now, &over(), &PairNames);
-    recording.add(B, &b.take(), b.now, &over(), &PairNames);
+    recording.add(A, &a.take(), &occasion(a.now, &over()), &PairNames);
+    recording.add(B, &b.take(), &occasion(b.now, &over()), &PairNames);
     recording.write().unwrap();
     std::fs::read_to_string(place.run().timeline()).unwrap()
 }
@@ -348,12 +354,12 @@ proptest! {
             // instance computes.
             let moment = if what == 9 { UpdateReason::OnDemand } else { UpdateReason::Tick };
             if what >= 8 && lost.is_none() {
-                recording.add(A, &a.take(), a.now, &moment, &PairNames);
+                recording.add(A, &a.take(), &occasion(a.now, &moment), &PairNames);
                 recording.write().unwrap();
             }
         }
         a.gained.ended = a.now + 10;
-        recording.add(A, &a.take(), a.now + 1000, &over(), &PairNames);
+        recording.add(A, &a.take(), &occasion(a.now + 1000, &over()), &PairNames);
         recording.write().unwrap();
         let timeline = place.read();
         let lane = &timeline.lanes[0];

@@ -73,12 +73,17 @@ pub(crate) fn gained(seen: &ligament_agent::TimelineDelta) -> timeline::LaneUpda
         counted: counted(interval.sums),
         missed: interval.missed,
     };
+    let total = |sum: &ligament_agent::CauseSum| timeline::ActivityTotal {
+        key: what(sum.cause),
+        ns: sum.ns,
+        count: sum.count,
+    };
     timeline::LaneUpdate {
         started: seen.status.started,
         ended: seen.status.ended,
         counted: counted(TimelineTotals::of(&seen.status)),
         intervals: seen.intervals.iter().map(interval).collect(),
-        sums: seen.causes.iter().map(|sum| (what(sum.cause), sum.ns, sum.count)).collect(),
+        totals: seen.causes.iter().map(total).collect(),
         waits: seen.status.waits.as_ref().map(|waits| (what(Cause::of(&waits.what)), waits.since)),
     }
 }

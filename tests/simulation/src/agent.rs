@@ -8,7 +8,7 @@ use crate::stage::{Event, Shared, Upward};
 use ligament_agent::memory::MemoryLedger;
 use ligament_agent::{
     Action, AgentCore, AgentOrder, AgentReport, Caller, ConnectionId, Custody, Exit, InstanceView,
-    MemoryRegion, ProcessSignal, RunOutcome,
+    MemoryRegion, ProcessSignal, RunOutcome, SocketIdentity,
 };
 use ligament_catalogue::fault;
 use ligament_shm::line::Identity;
@@ -64,8 +64,8 @@ impl Agent {
         let n = script.programs.len();
         let ledger = MemoryLedger::for_run(script.plan.memory);
         let mut secret = random.split();
-        let core =
-            AgentCore::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
+        let identity = SocketIdentity { user: USER, address: "@stage".into() };
+        let core = AgentCore::new(script.plan.clone(), ledger, identity, || secret.next().to_string());
         let custody = Custody::new(core.plan(), core.wiring(), script.cores).expect("a board");
         Agent {
             core,

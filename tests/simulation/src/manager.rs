@@ -96,7 +96,7 @@ impl Desk {
     }
 
     /// Thinks about the pages that it has read.
-    pub fn look(&mut self, now: u64, (used, limit): (u64, u64)) -> Vec<AgentOrder> {
+    pub fn look(&mut self, now: u64, memory: MessageMemory) -> Vec<AgentOrder> {
         let mut seen = self.logic.observe(&self.pages, now);
         self.pages.clear();
         for (one, &threads) in seen.iter_mut().zip(&self.threads) {
@@ -104,7 +104,6 @@ impl Desk {
                 waits.may_release &= threads;
             }
         }
-        let memory = MessageMemory { used, limit };
         // The models on this stage have no filters, so nothing lies in one.
         let around = RunContext { memory, carriers: &[], channels: &Vec::new, now };
         let deeds = self.logic.check(&seen, &around);

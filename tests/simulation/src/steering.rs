@@ -6,7 +6,7 @@
 
 use crate::random::Random;
 use ligament_agent::AgentOrder;
-use ligament_manager::steering::{Proposal, Steering, SteeringAction};
+use ligament_manager::steering::{Proposal, RankAnswer, Steering, SteeringAction};
 use ligament_shm::steering::{Gate, SteeringState as Endpoint};
 use ligament_wire::steering::{Matter, Steer, Steers};
 use ligament_wire::RankId;
@@ -286,7 +286,8 @@ impl World {
             };
             for rank in ranks.into_iter().flatten() {
                 self.say(|| format!("{} says of {change}: {answer:?}", name(rank)));
-                let turns = self.head.answered(rank, change, answer.clone(), self.now, &name);
+                let turns =
+                    self.head.answered(RankAnswer { rank, change, answer: answer.clone() }, self.now, &name);
                 self.take(turns);
             }
         }

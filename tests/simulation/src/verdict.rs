@@ -31,7 +31,7 @@ pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone:
             credit_is_back(script, agent, progress, reader, &mut wrong);
         }
     }
-    let (used, _) = agent.core.memory();
+    let used = agent.core.memory().used;
     if used != 0 || agent.custody.held() != 0 {
         let held = agent.custody.held();
         wrong.push(format!("the run is over, and {used} bytes are booked, {held} pieces of memory held"));

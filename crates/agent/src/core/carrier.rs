@@ -61,8 +61,9 @@ impl AgentCore {
     /// check that they fit those of its peers, because every agent reports to it.
     pub(super) fn slots_elsewhere(&mut self, rank: RankId, slots: Arc<[bool]>) -> Vec<Action> {
         let mut out = Vec::new();
-        let registered = |peer: RankId| self.slotted[peer.index()].as_deref();
-        let agreed = agree_with_peers(&self.plan, &self.wiring, rank, &slots, registered);
+        let slotted =
+            |one: RankId| if one == rank { Some(&slots[..]) } else { self.slotted[one.index()].as_deref() };
+        let agreed = agree_with_peers(&self.plan, &self.wiring, rank, slotted);
         self.slotted[rank.index()] = Some(slots);
         if let Err(why) = agreed {
             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);

@@ -3,7 +3,7 @@
 //! environment, so the token in it is only a prefix: each process appends its rank, which the launcher tells it
 //! (`instance/src/identity.rs`).
 
-use super::{how_it_ended, AgentCore};
+use super::{how_it_ended, AgentCore, FailedRank};
 use crate::action::{Action, AgentReport, InstancePhase};
 use crate::outcome::{Exit, RunFailure};
 use ligament_catalogue::{fault, Fault};
@@ -74,7 +74,7 @@ impl AgentCore {
         before: InstancePhase,
         exit: Exit,
         missing: &[EndpointId],
-    ) -> (EndpointId, Exit, Fault) {
+    ) -> FailedRank {
         let own = &mut self.endpoints[me.index()];
         let (left, lost, fell) =
             (std::mem::take(&mut own.cleanly_ended_ranks), own.lost_ranks.take(), own.first_ended_rank);
@@ -85,20 +85,21 @@ impl AgentCore {
         let mut left = left.iter().filter_map(|&rank| self.sibling_rank(me, rank));
         if let Some(one) = left.find(|one| !self.endpoints[one.index()].finished) {
             let exit = Exit::Status(0);
-            return (one, exit, how_it_ended(phase(&one), exit));
+            return FailedRank { endpoint: one, exit, what: how_it_ended(phase(&one), exit) };
         }
         if let Some((ranks, why)) = lost {
             let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.sibling_rank(me, rank)).collect();
             // Several ranks ended at the same moment, as far as the guard could see.
             let one = fell.filter(|one| lost.contains(one)).or(lost.first().copied());
-            let Some(one) = one else { return (me, exit, why) };
+            let Some(one) = one else { return FailedRank { endpoint: me, exit, what: why } };
             let what = how_it_ended(phase(&one), exit);
             if ranks.len() < 2 {
-                return (one, exit, what);
+                return FailedRank { endpoint: one, exit, what };
             }
             let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
             let all = ranks.join(", ");
-            return (one, exit, what.told(|what| format!("{what}; at the same moment ended ranks {all}")));
+            let what = what.told(|what| format!("{what}; at the same moment ended ranks {all}"));
+            return FailedRank { endpoint: one, exit, what };
         }
         let (me, before, how) = match (fell, missing.first()) {
             (Some(one), _) => (one, InstancePhase::Running, Exit::Unknown),
@@ -106,7 +107,7 @@ impl AgentCore {
             (None, _) => (me, before, exit),
         };
         let what = self.describe_rank_end(me, before, how).unwrap_or_else(|| how_it_ended(before, how));
-        (me, exit, what)
+        FailedRank { endpoint: me, exit, what }
     }
 
     /// Reports that a rank's process has ended. Returns true if the rank was not done and the command that
@@ -174,11 +175,9 @@ impl AgentCore {
             (InstancePhase::Finished, exit) => {
                 fault!(EXIT_EARLY, "was done, but the command that started its ranks then ended with {exit}")
             }
-            (_, exit) => fault!(
-                EXIT_EARLY,
-                "was not done when the command that started its ranks ended with \
-                {exit}"
-            ),
+            (_, exit) => {
+                fault!(EXIT_EARLY, "was not done when the command that started its ranks ended with {exit}")
+            }
         })
     }
 }

@@ -70,15 +70,14 @@ impl AgentCore {
         }
         let here = |member: RankId| Some(&agreed.slotted[agreed.list_of(self.wiring.place(member))][..]);
         for &member in self.wiring.members(endpoint) {
-            let slotted = here(member).unwrap_or_default();
-            let registered = |peer: RankId| {
+            let slotted = |peer: RankId| {
                 if self.wiring.endpoint_of(peer) == endpoint {
                     here(peer)
                 } else {
                     self.slotted[peer.index()].as_deref()
                 }
             };
-            ports::agree_with_peers(&self.plan, &self.wiring, member, slotted, registered)?;
+            ports::agree_with_peers(&self.plan, &self.wiring, member, slotted)?;
         }
         Ok(agreed)
     }

@@ -1,7 +1,7 @@
 //! An instance `flow` with two ranks, `flow:0` and `flow:1`, each an endpoint of its own, and an instance
 //! `micro` with one. Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
 
-use super::tests::{core_of, hello, join, link, plan, refusal, started, CALLER};
+use super::tests::{core_of, hello, join, link, plan, refusal, socket, started, CALLER};
 use super::*;
 use crate::plan::{PlannedChannel, PlannedEnd};
 use ligament_wire::control::{Rank, Welcome};
@@ -46,7 +46,7 @@ fn ends(core: &mut AgentCore, one: EndpointId) -> Vec<Action> {
 
 #[test]
 fn a_process_is_started_for_each_rank() {
-    let mut core = AgentCore::new(with_ranks(), MemoryLedger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(with_ranks(), MemoryLedger::new(1, ""), socket(""), String::new);
     assert_eq!(started(&core.begin()), [FIRST, SECOND, MICRO]);
 }
 
@@ -128,12 +128,12 @@ fn an_instance_is_over_when_all_of_its_ranks_have_ended_and_only_then() {
     let told = Action::Tell { link: link(MICRO), endpoint: MICRO, notice: ended, memory: vec![] };
     assert!(actions.contains(&told), "{actions:?}");
     assert!(!actions.contains(&Action::DropEndpoint { endpoint: FIRST }), "{actions:?}");
-    assert_eq!(core.memory().0, 1000);
+    assert_eq!(core.memory().used, 1000);
     ends(&mut core, MICRO);
     assert!(!core.is_done_here() && core.ending().is_none());
     let actions = ends(&mut core, SECOND);
     assert!(actions.contains(&Action::DropEndpoint { endpoint: FIRST }), "{actions:?}");
-    assert_eq!((actions.last(), core.memory().0), (Some(&Action::Over), 0));
+    assert_eq!((actions.last(), core.memory().used), (Some(&Action::Over), 0));
     assert_eq!(core.ending(), Some(&RunOutcome::Done));
 }
 
@@ -170,7 +170,7 @@ fn together() -> AgentCore {
     let mut plan = with_ranks();
     plan.instances[0].together = true;
     let mut number = 0;
-    let mut core = AgentCore::new(plan, MemoryLedger::new(1 << 20, "the test"), 7, "@test".into(), || {
+    let mut core = AgentCore::new(plan, MemoryLedger::new(1 << 20, "the test"), socket("@test"), || {
         number += 1;
         format!("token-{number}")
     });

@@ -2,7 +2,7 @@
 
 use super::light::AgreedPorts;
 use super::taps::TapRequest;
-use super::{answer, tell_at, AgentCore, ConnectionRole, EndpointState};
+use super::{answer, unrequested, AgentCore, ConnectionRole, EndpointState};
 use crate::action::{Action, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion};
 use crate::outcome::{RunFailure, RunOutcome};
 use ligament_catalogue::{fault, Fault};
@@ -17,6 +17,34 @@ fn equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
 }
 
+/// The identity that a caller claims.
+struct ClaimedIdentity<'a> {
+    protocol: u32,
+    instance: &'a str,
+    token: &'a str,
+}
+
+/// An endpoint whose caller has proved its identity, with the ports of its instances.
+struct AdmittedEndpoint {
+    me: EndpointId,
+    agreed: AgreedPorts,
+}
+
+/// A caller that is not admitted.
+struct Refusal {
+    /// The caller's endpoint, if its identity is right and only its ports do not fit.
+    unfit: Option<EndpointId>,
+    why: Fault,
+}
+
+/// The registration of an admitted endpoint.
+struct Registration {
+    link: ConnectionId,
+    caller: Caller,
+    endpoint: AdmittedEndpoint,
+    language: String,
+}
+
 impl AgentCore {
     pub(super) fn first_request(
         &mut self,
@@ -27,11 +55,15 @@ impl AgentCore {
     ) {
         let refused = match request {
             Request::Hello { protocol, instance, token, ports, language, light, .. } => {
-                match self.admit(protocol, &instance, &token, ports.as_deref(), light, caller) {
-                    Ok((me, ports)) => return self.welcome(link, caller, me, ports, language, out),
-                    Err((who, why)) => {
+                let identity = ClaimedIdentity { protocol, instance: &instance, token: &token };
+                match self.admit(&identity, ports.as_deref(), light, caller) {
+                    Ok(endpoint) => {
+                        let registration = Registration { link, caller, endpoint, language };
+                        return self.welcome(registration, out);
+                    }
+                    Err(Refusal { unfit, why }) => {
                         // An instance whose ports do not fit ends the run: its code will not try again.
-                        if let Some(me) = who {
+                        if let Some(me) = unfit {
                             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
                             let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: None };
                             // The guard may not have reported yet that the process runs.
@@ -132,19 +164,18 @@ impl AgentCore {
     }
 
     /// Checks the identity of a caller; its token tells which of an instance's ranks it is. The error has the
-    /// endpoint's number if the identity is right but the ports do not fit.
-    #[allow(clippy::type_complexity)]
+    /// endpoint's number if the identity is right but the ports do not fit. `light` says that the caller
+    /// serves all instances of its program.
     fn admit(
         &self,
-        protocol: u32,
-        name: &str,
-        token: &str,
+        identity: &ClaimedIdentity<'_>,
         ports: Option<&[PortDeclaration]>,
         light: bool,
         caller: Caller,
-    ) -> Result<(EndpointId, AgreedPorts), (Option<EndpointId>, Fault)> {
-        check_protocol(protocol).map_err(|why| (None, why))?;
-        let no = |why: Fault| (None, why);
+    ) -> Result<AdmittedEndpoint, Refusal> {
+        let &ClaimedIdentity { protocol, instance: name, token } = identity;
+        let no = |why: Fault| Refusal { unfit: None, why };
+        check_protocol(protocol).map_err(no)?;
         let instance = self
             .instance_named(name)
             .ok_or_else(|| no(fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"")))?;
@@ -163,11 +194,7 @@ impl AgentCore {
         match own.phase {
             InstancePhase::Waiting | InstancePhase::Started => {}
             InstancePhase::Gone(_) => {
-                return Err(no(fault!(
-                    ALREADY_REGISTERED,
-                    "\"{name}\" has ended \
-                already"
-                )))
+                return Err(no(fault!(ALREADY_REGISTERED, "\"{name}\" has ended already")))
             }
             InstancePhase::Running | InstancePhase::Finished => {
                 return Err(no(fault!(
@@ -182,9 +209,9 @@ impl AgentCore {
             return Err(no(fault!(RUN_ENDS, "the run is ending")));
         }
         if self.is_carrier(me) {
-            return Ok((me, AgreedPorts::default()));
+            return Ok(AdmittedEndpoint { me, agreed: AgreedPorts::default() });
         }
-        let unfit = |why: Fault| (Some(me), why);
+        let unfit = |why: Fault| Refusal { unfit: Some(me), why };
         if self.wiring.is_light(&self.plan, me) && !light {
             return Err(unfit(fault!(
                 NOT_LIGHT,
@@ -193,18 +220,12 @@ impl AgentCore {
             )));
         }
         let agreed = self.agree_on_ports(me, ports).map_err(unfit)?;
-        Ok((me, agreed))
+        Ok(AdmittedEndpoint { me, agreed })
     }
 
-    fn welcome(
-        &mut self,
-        link: ConnectionId,
-        caller: Caller,
-        me: EndpointId,
-        agreed: AgreedPorts,
-        language: String,
-        out: &mut Vec<Action>,
-    ) {
+    fn welcome(&mut self, registration: Registration, out: &mut Vec<Action>) {
+        let Registration { link, caller, endpoint, language } = registration;
+        let AdmittedEndpoint { me, agreed } = endpoint;
         let is_carrier = self.is_carrier(me);
         let remarks = agreed.remarks.iter().map(|(rank, text)| (*rank, text.clone())).collect::<Vec<_>>();
         for &member in self.wiring.members(me).iter().filter(|_| !is_carrier) {
@@ -248,7 +269,7 @@ impl AgentCore {
         own.link = Some(link);
         own.speaker = Some(caller.pid);
         for (notice, memory) in std::mem::take(&mut own.pending_notices) {
-            tell_at(link, me, notice, memory, out);
+            out.extend(unrequested(link, me, notice, memory));
         }
         if is_carrier {
             return;

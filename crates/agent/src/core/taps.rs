@@ -26,6 +26,13 @@ pub(super) struct TapRequest {
     pub room: u64,
 }
 
+/// The endpoint that serves a tap, and its connection.
+struct TapTarget {
+    endpoint: EndpointId,
+    to: ConnectionId,
+    tap: Tap,
+}
+
 /// All taps of this agent.
 #[derive(Default)]
 pub(super) struct TapRegistry {
@@ -81,7 +88,7 @@ impl AgentCore {
 
     fn tap_here(&mut self, viewer: TapViewer, port: TapPort, out: &mut Vec<Action>) {
         match self.may_tap(viewer, port) {
-            Ok((endpoint, to, tap)) => {
+            Ok(TapTarget { endpoint, to, tap }) => {
                 self.taps.next = self.taps.next.wrapping_add(1);
                 self.taps.all.insert(tap.tap, (viewer, endpoint));
                 out.push(Action::MakeTap { viewer, to, endpoint, tap: Box::new(tap) });
@@ -97,7 +104,7 @@ impl AgentCore {
         self.has_room(TapViewer::Client(link), port)
     }
 
-    fn may_tap(&self, viewer: TapViewer, asked: TapPort) -> Result<(EndpointId, ConnectionId, Tap), Fault> {
+    fn may_tap(&self, viewer: TapViewer, asked: TapPort) -> Result<TapTarget, Fault> {
         let name = &self.plan.instances[asked.instance.index()].name;
         let rank = self.wiring.ranks().leader(asked.instance);
         let endpoint = self.wiring.endpoint_of(rank);
@@ -126,7 +133,8 @@ impl AgentCore {
         }
         let member = if self.wiring.is_light(&self.plan, endpoint) { self.wiring.place(rank) } else { 0 };
         let TapPort { port, slot, wanted, room, .. } = asked;
-        Ok((endpoint, to, Tap { tap: self.taps.next, member, port, slot, wanted, room }))
+        let tap = Tap { tap: self.taps.next, member, port, slot, wanted, room };
+        Ok(TapTarget { endpoint, to, tap })
     }
 
     /// Checks that the port has this slot, as far as that is known. A tap of a missing slot would never show

@@ -66,10 +66,14 @@ pub(super) fn plan() -> RunPlan {
     }
 }
 
+pub(super) fn socket(address: &str) -> SocketIdentity {
+    SocketIdentity { user: 7, address: address.into() }
+}
+
 pub(super) fn core_of(plan: RunPlan) -> AgentCore {
     let mut number = 0;
     let ledger = MemoryLedger::new(1 << 20, "the test");
-    let mut core = AgentCore::new(plan, ledger, 7, "@test".into(), || {
+    let mut core = AgentCore::new(plan, ledger, socket("@test"), || {
         number += 1;
         format!("token-{number}")
     });
@@ -168,21 +172,21 @@ fn a_vector_port_that_is_joined_to_a_scalar_one_is_refused_when_the_second_code_
 fn all_instances_are_started_at_once_and_those_by_hand_are_not() {
     let mut plan = plan();
     plan.instances[1].by_hand = true;
-    let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), socket(""), String::new);
     assert_eq!(started(&core.begin()), [MACRO]);
 }
 
 #[test]
 fn programs_count_as_awake_from_their_start_on_and_before_any_of_them_runs() {
     let mut plan = plan();
-    let mut core = AgentCore::new(plan.clone(), MemoryLedger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(plan.clone(), MemoryLedger::new(1, ""), socket(""), String::new);
     let begun = core.begin();
     let awake = [MACRO, MICRO].map(|endpoint| Action::Awake { endpoint });
     assert_eq!(begun[..2], awake);
     assert_eq!(started(&begun), [MACRO, MICRO]);
     // The agent does not start an instance that is started by hand; the instance registers by itself.
     plan.instances[1].by_hand = true;
-    let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), 7, String::new(), String::new);
+    let mut core = AgentCore::new(plan, MemoryLedger::new(1, ""), socket(""), String::new);
     assert!(!core.begin().contains(&Action::Awake { endpoint: MICRO }));
 }
 
@@ -323,7 +327,7 @@ fn slabs_are_counted_and_their_numbers_never_used_twice() {
     core.request(0, Request::DropSlab { slab: 0 });
     assert_eq!(new_slab(&mut core, 1 << 19), 2);
     core.slab_refused(0, MACRO, 2, &fault!(MEMORY_SPENT, "no"));
-    assert_eq!(core.memory().0, 1 << 19);
+    assert_eq!(core.memory().used, 1 << 19);
     assert_eq!(new_slab(&mut core, 1), 3);
 }
 
@@ -363,7 +367,7 @@ fn slabs_outlive_their_sender_until_its_receivers_are_gone() {
     core.request(1, Request::Finished);
     let actions = core.exited(MICRO, Exit::Status(0));
     assert!(actions.contains(&Action::DropEndpoint { endpoint: MACRO }));
-    assert_eq!(core.memory().0, 0);
+    assert_eq!(core.memory().used, 0);
     assert_eq!(actions.last(), Some(&Action::Over));
     assert_eq!(core.ending(), Some(&RunOutcome::Done));
 }

@@ -9,9 +9,9 @@ mod wire_conversion;
 /// The manager waits for these domains to join, and needs nothing else of launchers.
 pub use ligament_launch::agents::ExpectedDomain;
 pub use plan_conversion::{
-    nodes_from_wire, plan_from_wire, plan_to_wire, program_from_wire, resources_from_wire,
+    nodes_from_wire, plan_from_wire, plan_to_wire, program_from_wire, resources_from_wire, Distribution,
 };
-pub use remote_agent::{orders, HeadRequest, RemoteAgent};
+pub use remote_agent::{orders, HeadRequest, RemoteAgent, SnapshotSource};
 pub(crate) use wire_conversion::truncated;
 pub use wire_conversion::{
     inspection_from_wire, outcome_from_wire, passage_from_wire, passage_to_wire, report_from_wire,

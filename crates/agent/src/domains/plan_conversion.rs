@@ -17,16 +17,20 @@ fn operator_name(operator: Operator) -> &'static str {
     }
 }
 
-/// Converts a run's plan. `model` is the model that it was made of. The result also has the domain of each
-/// instance, the directory of its process below the run directory, and the nodes of instances that are spread
-/// over several.
-pub fn plan_to_wire(
-    plan: &RunPlan,
-    model: &ResolvedModel,
-    placement: &[DomainId],
-    homes: &[String],
-    nodes: &HashMap<InstanceId, Vec<NodeShare>>,
-) -> wire::RunPlan {
+/// The places where the instances of a run are started.
+#[derive(Debug, Clone, Copy)]
+pub struct Distribution<'a> {
+    /// The domain of each instance.
+    pub placement: &'a [DomainId],
+    /// The directory of each instance's process, below the run directory.
+    pub homes: &'a [String],
+    /// The nodes of instances that are spread over several.
+    pub nodes: &'a HashMap<InstanceId, Vec<NodeShare>>,
+}
+
+/// Converts a run's plan. `model` is the model that it was made of.
+pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distribution<'_>) -> wire::RunPlan {
+    let &Distribution { placement, homes, nodes } = distribution;
     let mut lists: HashMap<*const PlannedPort, u32> = HashMap::new();
     let mut ports = Vec::new();
     let mut instances = Vec::with_capacity(plan.instances.len());

@@ -7,6 +7,7 @@ use super::wire_conversion::{
 use crate::action::{AgentOrder, AgentReport, InstancePhase};
 use crate::custody::{ChannelView, TimelineDelta};
 use crate::host::{InstanceView, ProcessInspection};
+use crate::memory::MessageMemory;
 use crate::outcome::RunOutcome;
 use ligament_catalogue::{fault, Fault};
 use ligament_shm::status::Status;
@@ -72,6 +73,19 @@ pub struct RemoteAgent {
     /// True if the head knows that the run ends: the head said so itself, or was told.
     ending: bool,
     over: bool,
+}
+
+/// The data of a snapshot.
+pub struct SnapshotSource<'a, I, E, C> {
+    /// All ranks of the run.
+    pub views: &'a [InstanceView],
+    pub memory: MessageMemory,
+    /// Inspects the processes of a rank.
+    pub inspect: I,
+    /// Visits the counts of channel ends (`Custody::see_ends`).
+    pub ends: E,
+    /// Asks the carrier for its state. Called last.
+    pub carried: C,
 }
 
 impl RemoteAgent {
@@ -159,18 +173,14 @@ impl RemoteAgent {
         }
     }
 
-    /// A snapshot of the instances at `now`, to be sent. `views` has all ranks of the run; `looked` inspects
-    /// the processes of a rank; `ends` visits the counts of channel ends (`Custody::see_ends`); `carried` asks
-    /// the carrier, and is called last.
-    pub fn snapshot(
-        &mut self,
-        views: &[InstanceView],
-        looked: impl Fn(RankId) -> ProcessInspection,
-        (memory_used, memory_limit): (u64, u64),
-        ends: impl FnOnce(&mut dyn FnMut(u32, ChannelView)),
-        carried: impl FnOnce() -> CarrierLoad,
-        now: u64,
-    ) -> Vec<u8> {
+    /// A snapshot of the instances at `now`, to be sent.
+    pub fn snapshot<I, E, C>(&mut self, source: SnapshotSource<'_, I, E, C>, now: u64) -> Vec<u8>
+    where
+        I: Fn(RankId) -> ProcessInspection,
+        E: FnOnce(&mut dyn FnMut(u32, ChannelView)),
+        C: FnOnce() -> CarrierLoad,
+    {
+        let SnapshotSource { views, memory, inspect, ends, carried } = source;
         self.urgent_snapshots_left = self.urgent_snapshots_left.saturating_sub(1);
         let mut rows = Vec::new();
         for (&rank, told) in self.own.iter().zip(&mut self.reported) {
@@ -178,7 +188,7 @@ impl RemoteAgent {
             let seen = ReportedState {
                 phase: view.phase,
                 pid: view.pid,
-                looked: looked(rank),
+                looked: inspect(rank),
                 status: view.status.clone(),
             };
             if told.as_ref() != Some(&seen) {
@@ -210,8 +220,8 @@ impl RemoteAgent {
             at: now,
             round: self.round,
             carried: carried(),
-            memory_used,
-            memory_limit,
+            memory_used: memory.used,
+            memory_limit: memory.limit,
             rows,
             lanes: lanes.into_iter().map(lane).collect(),
             passages: (!passages.is_empty()).then_some(passages),

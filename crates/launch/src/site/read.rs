@@ -91,10 +91,12 @@ fn fill(reader: &mut FieldReader, map: &Fields<'_>, site: &mut Site) {
         });
     }
     site.gpus_per_node = map.get("gpus_per_node").and_then(|node| {
-        parsed_scalar(reader, node, "gpus_per_node", Gpus::parse, "a number of GPUs", "2 or a100:2")
+        let gpus = ScalarKind { parse: Gpus::parse, kind: "a number of GPUs", example: "2 or a100:2" };
+        parsed_scalar(reader, node, "gpus_per_node", &gpus)
     });
     site.pace = map.get("pace").and_then(|node| {
-        parsed_scalar(reader, node, "pace", parse_rate, "bytes in a second", "500k or 10 MB/s")
+        let rate = ScalarKind { parse: parse_rate, kind: "bytes in a second", example: "500k or 10 MB/s" };
+        parsed_scalar(reader, node, "pace", &rate)
     });
     if let Some(node) = map.get("licences") {
         for text in lines(reader, node, "licences") {
@@ -166,11 +168,13 @@ fn fill(reader: &mut FieldReader, map: &Fields<'_>, site: &mut Site) {
         hosts(reader, node, site);
     }
     if let Some(node) = map.get("time") {
-        site.time = time(reader, node, "time", Walltime::parse, "1:30:00 or 90 min");
+        let time = ScalarKind { parse: Walltime::parse, kind: "a time", example: "1:30:00 or 90 min" };
+        site.time = parsed_scalar(reader, node, "time", &time);
     }
     if let Some(node) = map.get("start_within") {
         let parse = |text: &str| parse_duration(text).filter(|seconds| *seconds > 0);
-        if let Some(seconds) = time(reader, node, "start_within", parse, "30 s or 5 min") {
+        let time = ScalarKind { parse, kind: "a time", example: "30 s or 5 min" };
+        if let Some(seconds) = parsed_scalar(reader, node, "start_within", &time) {
             site.start_within = Duration::from_secs(seconds);
         }
     }
@@ -329,15 +333,22 @@ fn streams(reader: &mut FieldReader, node: &YamlNode) -> Option<u16> {
     count
 }
 
-/// A value that YAML may read as a number.
+/// A kind of value that YAML may read as a number: `1:30:00`, for example.
+struct ScalarKind<P> {
+    parse: P,
+    /// The name of the kind, for errors.
+    kind: &'static str,
+    example: &'static str,
+}
+
+/// A value of this kind.
 fn parsed_scalar<T>(
     reader: &mut FieldReader,
     node: &YamlNode,
     what: &str,
-    parse: impl Fn(&str) -> Option<T>,
-    kind: &str,
-    example: &str,
+    scalar: &ScalarKind<impl Fn(&str) -> Option<T>>,
 ) -> Option<T> {
+    let ScalarKind { parse, kind, example } = scalar;
     let text = match &node.kind {
         YamlKind::Str(text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => text.as_str(),
         _ => "",
@@ -348,17 +359,6 @@ fn parsed_scalar<T>(
         reader.error(Code::BAD_SITE, &node.at, message, format!("write for example {example}"));
     }
     value
-}
-
-/// A time as written in the file: YAML reads `1:30:00` as a number.
-fn time<T>(
-    reader: &mut FieldReader,
-    node: &YamlNode,
-    what: &str,
-    parse: impl Fn(&str) -> Option<T>,
-    example: &str,
-) -> Option<T> {
-    parsed_scalar(reader, node, what, parse, "a time", example)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
+use ligament_agent::memory::MessageMemory;
 use ligament_agent::{
     AgentOrder, AgentReport, ChannelView, Exit, InstancePhase, InstanceView, ProcessInspection, RunOutcome,
     TimelineDelta,
@@ -13,7 +14,7 @@ use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
     from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OwnCores, OutputPart, PeekReply, Snapshot, TapReply,
 };
-use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
+use ligament_wire::{DomainId, InstanceId, RankId};
 use std::time::Duration;
 
 /// An action for the host.
@@ -63,7 +64,7 @@ struct RemoteDomain {
     /// delay gives the best estimate.
     ahead: Option<i128>,
     carrier: CarrierReport,
-    memory: (u64, u64),
+    memory: MessageMemory,
     wrote: u64,
     /// True if the domain knows that the run ends.
     ending: bool,
@@ -97,29 +98,22 @@ pub struct Head {
 
 impl Head {
     /// The head of a run. `names` has the names of the domains from number 1 on, for people; all of them have
-    /// joined by `now` (ns).
-    pub fn new(
-        placement: Vec<DomainId>,
-        ranks: Ranks,
-        channels: usize,
-        names: Vec<String>,
-        patience: Duration,
-        now: u64,
-    ) -> Head {
+    /// joined by `now` (ns). A domain is lost after `patience` without a message.
+    pub fn new(extent: Extent, names: Vec<String>, patience: Duration, now: u64) -> Head {
         let member = |name| RemoteDomain {
             name,
             stage: DomainState::Running,
             heard: now,
             ahead: None,
             carrier: CarrierReport::default(),
-            memory: (0, u64::MAX),
+            memory: MessageMemory { used: 0, limit: u64::MAX },
             wrote: 0,
             ending: false,
         };
         Head {
-            seen: vec![None; ranks.count()],
-            channels: vec![ChannelView::default(); channels],
-            extent: Extent { placement, ranks, channels, inputs: 0 },
+            seen: vec![None; extent.ranks.count()],
+            channels: vec![ChannelView::default(); extent.channels],
+            extent,
             members: names.into_iter().map(member).collect(),
             round: 0,
             patience,
@@ -250,7 +244,7 @@ impl Head {
         let ahead = i128::from(now) - i128::from(snapshot.at);
         let ahead = member.ahead.map_or(ahead, |before| before.min(ahead));
         member.ahead = Some(ahead);
-        member.memory = (snapshot.memory_used, snapshot.memory_limit);
+        member.memory = MessageMemory { used: snapshot.memory_used, limit: snapshot.memory_limit };
         member.carrier = carrier_of(snapshot.round, snapshot.carried);
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
         for row in &snapshot.rows {
@@ -431,11 +425,12 @@ impl Head {
     }
 
     /// Memory for messages of all domains: the sum in use, and the lowest limit.
-    pub fn memory(&self, (used, limit): (u64, u64)) -> (u64, u64) {
-        let add = |(used, limit): (u64, u64), member: &RemoteDomain| {
-            (used.saturating_add(member.memory.0), limit.min(member.memory.1))
+    pub fn memory(&self, own: MessageMemory) -> MessageMemory {
+        let add = |sum: MessageMemory, member: &RemoteDomain| MessageMemory {
+            used: sum.used.saturating_add(member.memory.used),
+            limit: sum.limit.min(member.memory.limit),
         };
-        self.members.iter().fold((used, limit), add)
+        self.members.iter().fold(own, add)
     }
 
     /// Reports that all processes of the head's own domain have ended.

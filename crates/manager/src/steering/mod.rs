@@ -11,7 +11,7 @@
 
 mod settings;
 
-pub use settings::{SettingAssignment, SteerableRecord, SteerableSettings};
+pub use settings::{CheckedChange, SettingAssignment, SteerableRecord, SteerableSettings};
 
 use ligament_agent::AgentOrder;
 use ligament_catalogue::{fault, Fault};
@@ -35,6 +35,14 @@ pub struct Proposal {
     pub patience: u64,
     /// For a halt: whether the run ends when all ranks have halted.
     pub stops: bool,
+}
+
+/// The answer of a rank to a change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankAnswer {
+    pub rank: RankId,
+    pub change: u64,
+    pub answer: Steers,
 }
 
 /// An action for the host.
@@ -262,12 +270,11 @@ impl Steering {
     /// Takes the answer of a rank to a change.
     pub fn answered(
         &mut self,
-        rank: RankId,
-        change: u64,
-        answer: Steers,
+        answer: RankAnswer,
         now: u64,
         name: &dyn Fn(RankId) -> String,
     ) -> Vec<SteeringAction> {
+        let RankAnswer { rank, change, answer } = answer;
         let mut turns = Vec::new();
         if let Some(open) = self.open.as_mut().filter(|open| open.change == change) {
             let Some(known) = open.answers.get_mut(&rank) else { return turns };

@@ -60,6 +60,23 @@ struct DeclaredSetting {
     restart: bool,
 }
 
+/// A change of settings that has been checked.
+#[derive(Debug)]
+pub struct CheckedChange {
+    pub matter: Matter,
+    /// The ranks concerned.
+    pub ranks: Vec<RankId>,
+    pub assignments: Vec<SettingAssignment>,
+}
+
+/// An assignment with its setting's declaration.
+#[derive(Debug)]
+struct ParsedAssignment<'a> {
+    name: Reference,
+    value: SettingValue,
+    declared: &'a DeclaredSetting,
+}
+
 /// All settings of a run that can be steered.
 #[derive(Debug, Default)]
 pub struct SteerableSettings {
@@ -240,7 +257,7 @@ impl SteerableSettings {
         RankId::first(self.instances.len()).collect()
     }
 
-    fn read(&self, text: &str) -> Result<(Reference, SettingValue, &DeclaredSetting), Fault> {
+    fn read(&self, text: &str) -> Result<ParsedAssignment<'_>, Fault> {
         let bad = |what: String| fault!(BAD_STEERING, "{}: {what}", shown(text));
         if text.len() > MAX_ASSIGNMENT_BYTES {
             return Err(bad(format!(
@@ -288,15 +305,14 @@ impl SteerableSettings {
                 return Err(bad(format!("{number} is out of range; {}", range.replace("  ", " "))));
             }
         }
-        Ok((name, fit, declared))
+        Ok(ParsedAssignment { name, value: fit, declared })
     }
 
-    /// Parses assignments of the form `name=value`. Returns the matter of the change, the ranks concerned, and
-    /// the assignments.
+    /// Parses assignments of the form `name=value`.
     ///
     /// # Errors
     /// A setting cannot be steered, or not to this value.
-    pub fn check(&self, texts: &[String]) -> Result<(Matter, Vec<RankId>, Vec<SettingAssignment>), Fault> {
+    pub fn check(&self, texts: &[String]) -> Result<CheckedChange, Fault> {
         if texts.is_empty() || texts.len() > MAX_ASSIGNMENTS {
             return Err(fault!(
                 BAD_STEERING,
@@ -306,10 +322,10 @@ impl SteerableSettings {
         }
         let mut settings = Settings::new();
         let mut ranks: Vec<RankId> = Vec::new();
-        let mut changes = Vec::new();
+        let mut assignments = Vec::new();
         let mut restart = None;
         for text in texts {
-            let (name, value, declared) = self.read(text)?;
+            let ParsedAssignment { name, value, declared } = self.read(text)?;
             if settings.exact(&name).is_some() {
                 return Err(fault!(BAD_STEERING, "{name} is given twice"));
             }
@@ -322,13 +338,13 @@ impl SteerableSettings {
             }
             ranks.extend(self.concerned(&name));
             let from = self.value(&name).map(SettingValue::to_string);
-            changes.push(SettingAssignment { name: name.to_string(), from, to: value.to_string() });
+            assignments.push(SettingAssignment { name: name.to_string(), from, to: value.to_string() });
             settings.set(name, value);
         }
         ranks.sort_unstable();
         ranks.dedup();
         let matter = Matter::Set { settings: settings_body(&settings)?, restart: restart.unwrap_or_default() };
-        Ok((matter, ranks, changes))
+        Ok(CheckedChange { matter, ranks, assignments })
     }
 
     /// Updates the previous value of each assignment: other changes may have been agreed on since the request.

@@ -11,8 +11,8 @@ mod waits;
 pub use merge::{PieceMerger, TimelinePiece, TimelineSums};
 pub use reader::{RunTimeline, TimelineHeader, TimelineLane, TimelineSpan};
 pub use recorder::{
-    ActivityKey, LaneTotals, LaneUpdate, RecordedInterval, TimelineRecorder, UpdateReason,
-    DEFAULT_TIMELINE_BYTES,
+    ActivityKey, ActivityTotal, LaneName, LaneTotals, LaneUpdate, NewTimeline, RecordedInterval,
+    TimelineRecorder, UpdateOccasion, UpdateReason, DEFAULT_TIMELINE_BYTES,
 };
 pub use waits::{long_waits, LongWait};
 

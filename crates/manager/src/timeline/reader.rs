@@ -89,12 +89,9 @@ impl RunTimeline {
                 run.name(),
                 path.display()
             ),
-            std::io::ErrorKind::InvalidData => fault!(
-                TIMELINE_DAMAGED,
-                "{}: it is not text; it is \
-                damaged",
-                path.display()
-            ),
+            std::io::ErrorKind::InvalidData => {
+                fault!(TIMELINE_DAMAGED, "{}: it is not text; it is damaged", path.display())
+            }
             _ => fault!(TIMELINE_DAMAGED, "{}: {error}", path.display()),
         };
         let len = std::fs::metadata(&path).map_err(wrong)?.len();

@@ -50,6 +50,15 @@ pub struct RecordedInterval {
     pub missed: u64,
 }
 
+/// The total of an activity since the instance began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ActivityTotal {
+    pub key: ActivityKey,
+    pub ns: u64,
+    /// Number of times.
+    pub count: u64,
+}
+
 /// News of an instance. Times in ns of the machine's clock.
 #[derive(Debug, Clone, Default)]
 pub struct LaneUpdate {
@@ -59,8 +68,8 @@ pub struct LaneUpdate {
     pub ended: u64,
     pub counted: LaneTotals,
     pub intervals: Vec<RecordedInterval>,
-    /// The total time and number of some or all activities.
-    pub sums: Vec<(ActivityKey, u64, u64)>,
+    /// The totals of some or all activities.
+    pub totals: Vec<ActivityTotal>,
     /// The present wait, and its beginning.
     pub waits: Option<(ActivityKey, u64)>,
 }
@@ -73,6 +82,33 @@ pub enum UpdateReason {
     OnDemand,
     /// The instance has ended, in this state: this is its last update.
     LaneEnded(String),
+}
+
+/// The time of an update, ns of the machine's clock, and its reason.
+#[derive(Debug, Clone, Copy)]
+pub struct UpdateOccasion<'a> {
+    pub now: u64,
+    pub reason: &'a UpdateReason,
+}
+
+/// The names of a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneName {
+    pub component: String,
+    /// The instance, or the rank.
+    pub name: String,
+}
+
+/// The properties of a new timeline.
+#[derive(Debug)]
+pub struct NewTimeline<'a> {
+    pub header: TimelineHeader,
+    /// The lanes in the order of ranks.
+    pub lanes: &'a [LaneName],
+    /// Maximum size of the file, bytes.
+    pub limit: u64,
+    /// The machine's clock at the time 0 of the timeline, ns.
+    pub zero: u64,
 }
 
 /// The total time and number of an activity that have been written.
@@ -118,20 +154,14 @@ pub struct TimelineRecorder {
 }
 
 impl TimelineRecorder {
-    /// Begins the file. `instances` has the component and the name of each instance; `limit` is the file's size
-    /// in bytes.
+    /// Begins the file.
     ///
     /// # Errors
     /// The system's message, with the path.
-    pub fn create(
-        directory: &RunDirectory,
-        header: TimelineHeader,
-        instances: &[(String, String)],
-        limit: u64,
-        now: u64,
-    ) -> Result<TimelineRecorder, Fault> {
+    pub fn create(directory: &RunDirectory, timeline: NewTimeline<'_>) -> Result<TimelineRecorder, Fault> {
+        let NewTimeline { header, lanes, limit, zero } = timeline;
         let mut text = beginning(&header);
-        for (number, (component, name)) in instances.iter().enumerate() {
+        for (number, LaneName { component, name }) in lanes.iter().enumerate() {
             let line = TimelineLine::Instance {
                 number: RankId::at(number),
                 component: component.clone(),
@@ -146,9 +176,9 @@ impl TimelineRecorder {
         Ok(TimelineRecorder {
             path,
             file,
-            zero: now,
+            zero,
             header,
-            lanes: instances.iter().map(|_| LaneProgress::default()).collect(),
+            lanes: lanes.iter().map(|_| LaneProgress::default()).collect(),
             causes: 0,
             bytes,
             limit: limit.max(2 * bytes),
@@ -157,188 +187,19 @@ impl TimelineRecorder {
         })
     }
 
-    /// Takes an update of a rank until `now`, ns of the machine's clock.
-    pub fn add(
-        &mut self,
-        rank: RankId,
-        gained: &LaneUpdate,
-        now: u64,
-        moment: &UpdateReason,
-        names: &impl Names,
-    ) {
-        let Some(mut lane) = self.lanes.get_mut(rank.index()).map(std::mem::take) else { return };
-        self.take_in(rank, &mut lane, gained, now, moment, names);
-        self.lanes[rank.index()] = lane;
-    }
-
-    fn take_in(
-        &mut self,
-        rank: RankId,
-        lane: &mut LaneProgress,
-        gained: &LaneUpdate,
-        now: u64,
-        moment: &UpdateReason,
-        names: &impl Names,
-    ) {
-        if lane.over || gained.started == 0 {
-            return;
-        }
-        if !lane.begun {
-            lane.begun = true;
-            lane.at = gained.started.max(self.zero);
-            TimelineLine::Begins { rank, at: lane.at - self.zero }.write(&mut self.text);
-        }
-        for interval in &gained.intervals {
-            let cause = self.number(rank, lane, interval.key, names);
-            if interval.missed > 0 {
-                self.bridge(rank, lane, interval, gained);
-            }
-            self.add_interval(rank, lane, interval, cause);
-        }
-        let mut ahead = excess_written_ns(lane, gained);
-        for &(what, ns, count) in &gained.sums {
-            self.add_to_total(rank, lane, (what, ns, count), &mut ahead, names);
-        }
-        // Nothing is recorded after the instance's end.
-        let now = if gained.ended > 0 { gained.ended } else { now };
-        if *moment != UpdateReason::Tick || now.saturating_sub(lane.at) > MAX_SILENCE_NS {
-            self.go_on(rank, lane, gained, now, names);
-        }
-        if *moment != UpdateReason::Tick {
-            let text = &mut self.text;
-            lane.merger.flush(&mut |piece| TimelineLine::Piece { rank, piece }.write(text));
-        }
-        if let UpdateReason::LaneEnded(how) = moment {
-            lane.over = true;
-            TimelineLine::Ends { rank, at: lane.at - self.zero, how: how.clone() }.write(&mut self.text);
-        }
-    }
-
-    /// Adds one period for the intervals that were lost before this one.
-    fn bridge(
-        &mut self,
-        rank: RankId,
-        lane: &mut LaneProgress,
-        interval: &RecordedInterval,
-        gained: &LaneUpdate,
-    ) {
-        let begin = interval.begin.max(lane.at);
-        let own = own_part(interval, interval.end.saturating_sub(begin));
-        let before = LaneTotals { sums: interval.counted.sums.since(&own), time: interval.counted.time };
-        // The cause that took most of the period is unknown. The one whose total has grown most is the
-        // likeliest.
-        let grown = |&(what, ns, _): &(ActivityKey, u64, u64)| {
-            let told = lane.written.get(&what)?;
-            Some((told.number, ns.saturating_sub(told.ns)))
+    /// Takes an update of a rank.
+    pub fn add(&mut self, rank: RankId, update: &LaneUpdate, at: &UpdateOccasion<'_>, names: &impl Names) {
+        let Some(lane) = self.lanes.get_mut(rank.index()) else { return };
+        let mut writer = LaneWriter {
+            rank,
+            lane,
+            text: &mut self.text,
+            causes: &mut self.causes,
+            zero: self.zero,
+            resolution: self.header.resolution,
+            names,
         };
-        let most = gained.sums.iter().filter_map(grown).max_by_key(|(_, ns)| *ns);
-        let share = |(number, ns): (u32, u64)| (Some(number), ns);
-        self.add_period(rank, lane, begin, before, most.map_or((None, 0), share));
-    }
-
-    fn add_interval(&mut self, rank: RankId, lane: &mut LaneProgress, interval: &RecordedInterval, cause: u32) {
-        let (begin, end) = (interval.begin.max(lane.at), interval.end.max(lane.at));
-        let piece = TimelinePiece {
-            gap: begin - lane.at,
-            length: end - begin,
-            cause: Some(cause),
-            share: end - begin,
-            is_period: false,
-            sums: interval.counted.sums.since(&lane.counted.sums),
-            time: interval.counted.time,
-        };
-        lane.at = end;
-        self.push(rank, lane, piece, interval.counted);
-    }
-
-    /// Extends the timeline to `to` by a period.
-    fn add_period(
-        &mut self,
-        rank: RankId,
-        lane: &mut LaneProgress,
-        to: u64,
-        counted: LaneTotals,
-        (cause, share): (Option<u32>, u64),
-    ) {
-        let length = to.saturating_sub(lane.at);
-        let sums = counted.sums.since(&lane.counted.sums);
-        if length == 0 && sums == TimelineSums::default() {
-            return;
-        }
-        let share = share.min(length).min(sums.busy_otherwise());
-        let piece = TimelinePiece { gap: 0, length, cause, share, is_period: true, sums, time: counted.time };
-        lane.at += length;
-        self.push(rank, lane, piece, counted);
-    }
-
-    fn push(&mut self, rank: RankId, lane: &mut LaneProgress, piece: TimelinePiece, counted: LaneTotals) {
-        // A page that changes while it is read may seem a little older than the previous reading.
-        lane.counted.sums = lane.counted.sums.plus(&piece.sums);
-        lane.counted.time = counted.time.or(lane.counted.time);
-        let text = &mut self.text;
-        lane.merger.push(piece, self.header.resolution, &mut |piece| {
-            TimelineLine::Piece { rank, piece }.write(text);
-        });
-    }
-
-    /// Extends the timeline to `now` by the instance's present activity.
-    fn go_on(
-        &mut self,
-        rank: RankId,
-        lane: &mut LaneProgress,
-        gained: &LaneUpdate,
-        now: u64,
-        names: &impl Names,
-    ) {
-        let Some((what, since)) = gained.waits else {
-            return self.add_period(rank, lane, now.max(lane.at), gained.counted, (None, 0));
-        };
-        let since = since.max(lane.at);
-        self.add_period(rank, lane, since, gained.counted, (None, 0));
-        let length = now.saturating_sub(since);
-        let cause = self.number(rank, lane, what, names);
-        let mut counted = gained.counted;
-        counted.sums = lane.counted.sums.plus(&TimelineSums { waited: length, ..TimelineSums::default() });
-        let interval = RecordedInterval { key: what, begin: since, end: now, counted, missed: 0 };
-        self.add_interval(rank, lane, &interval, cause);
-        if let Some(told) = lane.written.get_mut(&what) {
-            told.ns += length;
-            lane.unfinished_wait = Some(what);
-            TimelineLine::Total { cause, ns: length, count: 0 }.write(&mut self.text);
-        }
-    }
-
-    fn add_to_total(
-        &mut self,
-        rank: RankId,
-        lane: &mut LaneProgress,
-        (what, ns, count): (ActivityKey, u64, u64),
-        ahead: &mut u64,
-        names: &impl Names,
-    ) {
-        let cause = self.number(rank, lane, what, names);
-        let told = lane.written.get_mut(&what).expect("it has a number");
-        // Part of an unfinished wait has been written already.
-        let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
-        if more > 0 || often > 0 {
-            told.ns += more;
-            told.count += often;
-            let known = more.min(*ahead);
-            *ahead -= known;
-            TimelineLine::Total { cause, ns: more - known, count: often }.write(&mut self.text);
-        }
-    }
-
-    /// The number of a cause in the file. A new cause is written first.
-    fn number(&mut self, rank: RankId, lane: &mut LaneProgress, what: ActivityKey, names: &impl Names) -> u32 {
-        if let Some(told) = lane.written.get(&what) {
-            return told.number;
-        }
-        let number = self.causes;
-        self.causes += 1;
-        lane.written.insert(what, WrittenTotal { number, ns: 0, count: 0 });
-        TimelineLine::Cause { number, cause: cause(rank, what, names) }.write(&mut self.text);
-        number
+        writer.add(update, at);
     }
 
     /// Writes the collected text.
@@ -380,6 +241,173 @@ impl TimelineRecorder {
     }
 }
 
+/// Writes the timeline of one rank.
+struct LaneWriter<'a, N> {
+    rank: RankId,
+    lane: &'a mut LaneProgress,
+    text: &'a mut String,
+    /// Number of causes in the file.
+    causes: &'a mut u32,
+    zero: u64,
+    resolution: u64,
+    names: &'a N,
+}
+
+/// The cause that took most of a period, other than computing, and its time.
+#[derive(Debug, Clone, Copy, Default)]
+struct MainCause {
+    number: Option<u32>,
+    ns: u64,
+}
+
+impl<N: Names> LaneWriter<'_, N> {
+    fn add(&mut self, update: &LaneUpdate, at: &UpdateOccasion<'_>) {
+        let rank = self.rank;
+        if self.lane.over || update.started == 0 {
+            return;
+        }
+        if !self.lane.begun {
+            self.lane.begun = true;
+            self.lane.at = update.started.max(self.zero);
+            TimelineLine::Begins { rank, at: self.lane.at - self.zero }.write(self.text);
+        }
+        for interval in &update.intervals {
+            let cause = self.number(interval.key);
+            if interval.missed > 0 {
+                self.bridge(interval, update);
+            }
+            self.add_interval(interval, cause);
+        }
+        let mut ahead = excess_written_ns(self.lane, update);
+        for total in &update.totals {
+            self.add_to_total(total, &mut ahead);
+        }
+        // Nothing is recorded after the instance's end.
+        let now = if update.ended > 0 { update.ended } else { at.now };
+        let is_tick = *at.reason == UpdateReason::Tick;
+        if !is_tick || now.saturating_sub(self.lane.at) > MAX_SILENCE_NS {
+            self.extend(update, now);
+        }
+        if !is_tick {
+            let text = &mut *self.text;
+            self.lane.merger.flush(&mut |piece| TimelineLine::Piece { rank, piece }.write(text));
+        }
+        if let UpdateReason::LaneEnded(how) = at.reason {
+            self.lane.over = true;
+            TimelineLine::Ends { rank, at: self.lane.at - self.zero, how: how.clone() }.write(self.text);
+        }
+    }
+
+    /// Adds one period for the intervals that were lost before this one.
+    fn bridge(&mut self, interval: &RecordedInterval, update: &LaneUpdate) {
+        let begin = interval.begin.max(self.lane.at);
+        let own = own_part(interval, interval.end.saturating_sub(begin));
+        let before = LaneTotals { sums: interval.counted.sums.since(&own), time: interval.counted.time };
+        // The cause that took most of the period is unknown. The one whose total has grown most is the
+        // likeliest.
+        let grown = |total: &ActivityTotal| {
+            let told = self.lane.written.get(&total.key)?;
+            Some(MainCause { number: Some(told.number), ns: total.ns.saturating_sub(told.ns) })
+        };
+        let most = update.totals.iter().filter_map(grown).max_by_key(|cause| cause.ns);
+        self.add_period(begin, before, most.unwrap_or_default());
+    }
+
+    fn add_interval(&mut self, interval: &RecordedInterval, cause: u32) {
+        let (begin, end) = (interval.begin.max(self.lane.at), interval.end.max(self.lane.at));
+        let piece = TimelinePiece {
+            gap: begin - self.lane.at,
+            length: end - begin,
+            cause: Some(cause),
+            share: end - begin,
+            is_period: false,
+            sums: interval.counted.sums.since(&self.lane.counted.sums),
+            time: interval.counted.time,
+        };
+        self.lane.at = end;
+        self.push(piece, interval.counted);
+    }
+
+    /// Extends the timeline to `to` by a period.
+    fn add_period(&mut self, to: u64, counted: LaneTotals, main: MainCause) {
+        let length = to.saturating_sub(self.lane.at);
+        let sums = counted.sums.since(&self.lane.counted.sums);
+        if length == 0 && sums == TimelineSums::default() {
+            return;
+        }
+        let share = main.ns.min(length).min(sums.busy_otherwise());
+        let piece = TimelinePiece {
+            gap: 0,
+            length,
+            cause: main.number,
+            share,
+            is_period: true,
+            sums,
+            time: counted.time,
+        };
+        self.lane.at += length;
+        self.push(piece, counted);
+    }
+
+    fn push(&mut self, piece: TimelinePiece, counted: LaneTotals) {
+        // A page that changes while it is read may seem a little older than the previous reading.
+        self.lane.counted.sums = self.lane.counted.sums.plus(&piece.sums);
+        self.lane.counted.time = counted.time.or(self.lane.counted.time);
+        let (rank, text) = (self.rank, &mut *self.text);
+        self.lane.merger.push(piece, self.resolution, &mut |piece| {
+            TimelineLine::Piece { rank, piece }.write(text);
+        });
+    }
+
+    /// Extends the timeline to `now` by the instance's present activity.
+    fn extend(&mut self, update: &LaneUpdate, now: u64) {
+        let Some((key, since)) = update.waits else {
+            return self.add_period(now.max(self.lane.at), update.counted, MainCause::default());
+        };
+        let since = since.max(self.lane.at);
+        self.add_period(since, update.counted, MainCause::default());
+        let length = now.saturating_sub(since);
+        let cause = self.number(key);
+        let mut counted = update.counted;
+        counted.sums = self.lane.counted.sums.plus(&TimelineSums { waited: length, ..TimelineSums::default() });
+        let interval = RecordedInterval { key, begin: since, end: now, counted, missed: 0 };
+        self.add_interval(&interval, cause);
+        if let Some(told) = self.lane.written.get_mut(&key) {
+            told.ns += length;
+            self.lane.unfinished_wait = Some(key);
+            TimelineLine::Total { cause, ns: length, count: 0 }.write(self.text);
+        }
+    }
+
+    /// Writes the increase of a total. Up to `ahead` ns of it have been written already.
+    fn add_to_total(&mut self, total: &ActivityTotal, ahead: &mut u64) {
+        let &ActivityTotal { key, ns, count } = total;
+        let cause = self.number(key);
+        let told = self.lane.written.get_mut(&key).expect("it has a number");
+        // Part of an unfinished wait has been written already.
+        let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
+        if more > 0 || often > 0 {
+            told.ns += more;
+            told.count += often;
+            let known = more.min(*ahead);
+            *ahead -= known;
+            TimelineLine::Total { cause, ns: more - known, count: often }.write(self.text);
+        }
+    }
+
+    /// The number of a cause in the file. A new cause is written first.
+    fn number(&mut self, key: ActivityKey) -> u32 {
+        if let Some(told) = self.lane.written.get(&key) {
+            return told.number;
+        }
+        let number = *self.causes;
+        *self.causes += 1;
+        self.lane.written.insert(key, WrittenTotal { number, ns: 0, count: 0 });
+        TimelineLine::Cause { number, cause: cause(self.rank, key, self.names) }.write(self.text);
+        number
+    }
+}
+
 fn to_append(path: &PathBuf) -> Result<File, Fault> {
     let opened = OpenOptions::new().append(true).open(path);
     opened.map_err(|error| fault!(TIMELINE_STOPPED, "{} cannot be opened: {error}", path.display()))
@@ -392,9 +420,9 @@ fn beginning(header: &TimelineHeader) -> String {
 
 /// Time, ns, of an unfinished wait that was written for another activity than the finished wait counts for: a
 /// wait for any of several ports counts, at its end, for the port on which a message came.
-fn excess_written_ns(lane: &mut LaneProgress, gained: &LaneUpdate) -> u64 {
-    // An instance is in one wait at a time, so new sums mean that the wait is over.
-    if gained.sums.is_empty() {
+fn excess_written_ns(lane: &mut LaneProgress, update: &LaneUpdate) -> u64 {
+    // An instance is in one wait at a time, so new totals mean that the wait is over.
+    if update.totals.is_empty() {
         return 0;
     }
     let Some((what, told)) =
@@ -402,7 +430,7 @@ fn excess_written_ns(lane: &mut LaneProgress, gained: &LaneUpdate) -> u64 {
     else {
         return 0;
     };
-    let own = gained.sums.iter().find(|(one, ..)| *one == what).map_or(0, |&(_, ns, _)| ns);
+    let own = update.totals.iter().find(|total| total.key == what).map_or(0, |total| total.ns);
     let ahead = told.ns.saturating_sub(own);
     told.ns -= ahead;
     ahead

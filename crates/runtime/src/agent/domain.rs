@@ -10,6 +10,7 @@ use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use ligament_agent::domains::{
     nodes_from_wire, plan_from_wire, program_from_wire, resources_from_wire, HeadRequest as Said, RemoteAgent,
+    SnapshotSource,
 };
 use ligament_agent::{
     AgentOrder, AgentReport, Carrier, CarrierReport, ChannelView, DrainReason, Guard, Host, InstanceView,
@@ -233,9 +234,14 @@ impl<'a> Domain<'a> {
         }
         let (looked, carrier) = (&self.looked, self.carrier);
         let looked = |one: RankId| looked.get(&one).cloned().unwrap_or_default();
-        let (memory, now) = (view.core.memory(), view.now);
-        let ends = |see: &mut dyn FnMut(u32, ChannelView)| view.custody.see_ends(see);
-        let bytes = self.logic.snapshot(&view.instances, looked, memory, ends, || carried(carrier), now);
+        let source = SnapshotSource {
+            views: &view.instances,
+            memory: view.core.memory(),
+            inspect: looked,
+            ends: |see: &mut dyn FnMut(u32, ChannelView)| view.custody.see_ends(see),
+            carried: || carried(carrier),
+        };
+        let bytes = self.logic.snapshot(source, view.now);
         self.carrier.control(DomainId::HEAD, bytes);
     }
 

@@ -29,7 +29,8 @@ impl Runtime<'_> {
             }
             (DrainReason::ProcessEnded, _) => timeline::UpdateReason::LaneEnded("gone".into()),
         };
-        timeline.add(rank, &gained(seen), now, &moment, self.manager.names());
+        let at = timeline::UpdateOccasion { now, reason: &moment };
+        timeline.add(rank, &gained(seen), &at, self.manager.names());
     }
 }
 

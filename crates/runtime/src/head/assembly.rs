@@ -4,7 +4,7 @@
 use super::domains::{Abroad, DomainPaths};
 use super::{ExpectedDomain, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
-use ligament_agent::domains::plan_to_wire;
+use ligament_agent::domains::{plan_to_wire, Distribution};
 use ligament_agent::{CarrierReport, Guard, RunPlan};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::{needs, place, reserved, staging, DomainCapacity, NodeShare, PlacementOptions};
@@ -12,7 +12,7 @@ use ligament_manager::domains::{DomainRoster, Head, JoinedDomain};
 use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT_BYTES};
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, Route, RunKeys};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{Begin, Domain, FromHead, Input, InputOfProcess, VERSION};
+use ligament_wire::domains::{Begin, Domain, Extent, FromHead, Input, InputOfProcess, VERSION};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -247,7 +247,8 @@ impl<'a> Runtime<'a> {
         let ranks = plan.ranks();
         let of_ranks: Vec<DomainId> = ranks.all().map(|rank| placement[ranks.instance(rank).index()]).collect();
         self.manager.spread_over(&of_ranks);
-        let head = Head::new(placement.clone(), ranks, plan.channels.len(), names, spread.patience, now);
+        let extent = Extent { placement: placement.clone(), ranks, channels: plan.channels.len(), inputs: 0 };
+        let head = Head::new(extent, names, spread.patience, now);
         let host = self.record.host.clone();
         let here = DomainRecord { name, host, cores: own, pid: std::process::id(), scratch: None };
         let others = joined.iter().map(|one| DomainRecord {
@@ -412,9 +413,11 @@ impl<'a> Runtime<'a> {
             addresses: one.join.addresses.clone(),
             streams: one.join.streams,
         });
+        let distribution =
+            Distribution { placement: &abroad.part.placement, homes: &homes, nodes: &self.nodes };
         let begin = Begin {
             version: VERSION,
-            plan: plan_to_wire(plan, self.model, &abroad.part.placement, &homes, &self.nodes),
+            plan: plan_to_wire(plan, self.model, &distribution),
             domains: std::iter::once(here).chain(others).collect(),
             directory: self.directory.path().to_string_lossy().into_owned(),
             marker,

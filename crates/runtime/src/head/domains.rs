@@ -12,7 +12,9 @@ use ligament_agent::{
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::cores::{format_core_list as said_cores, of_rank};
 use ligament_manager::domains::{Head, HeadAction, JoinedDomain};
-use ligament_manager::{ConduitRecord, Conduits, DomainRecord, InstanceRecord, Level, Observation};
+use ligament_manager::{
+    ConduitRecord, Conduits, DomainRecord, InstanceRecord, Level, MessageMemory, Observation,
+};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::FromHead;
@@ -169,7 +171,7 @@ impl Runtime<'_> {
         }
     }
 
-    pub(super) fn memory(&self, own: (u64, u64)) -> (u64, u64) {
+    pub(super) fn memory(&self, own: MessageMemory) -> MessageMemory {
         self.abroad.as_ref().map_or(own, |abroad| abroad.head.memory(own))
     }
 

@@ -37,8 +37,8 @@ use ligament_launch::staging::StagedInputs;
 use ligament_launch::{Command, LaunchedProgram, NodeShare};
 use ligament_manager::timeline::TimelineRecorder;
 use ligament_manager::{
-    outputs_of, Journal, JournalEvent, Level, Manager, ManagerAction, MessageMemory, ModelNames, Names,
-    Observation, OutputFiles, RunContext, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, UtcTime,
+    outputs_of, Journal, JournalEvent, Level, Manager, ManagerAction, ModelNames, Names, Observation,
+    OutputFiles, RunContext, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, UtcTime,
     DEFAULT_LOG_BYTES, DEFAULT_OUTPUT_BYTES,
 };
 use ligament_model::ResolvedModel;
@@ -559,10 +559,9 @@ impl Runtime<'_> {
     }
 
     fn look(&mut self, seen: &[Observation], view: &RunView<'_>) -> Vec<AgentOrder> {
-        let (used, limit) = self.memory(view.core.memory());
         let carriers = self.carriers();
         let around = RunContext {
-            memory: MessageMemory { used, limit },
+            memory: self.memory(view.core.memory()),
             carriers: &carriers,
             channels: &|| view.channels(),
             now: view.now,

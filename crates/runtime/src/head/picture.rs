@@ -5,7 +5,7 @@
 
 use super::Runtime;
 use ligament_agent::RunView;
-use ligament_manager::{InstanceRecord, Observation, UtcTime};
+use ligament_manager::{InstanceRecord, MessageMemory, Observation, UtcTime};
 use ligament_wire::RankId;
 use serde_json::{json, Map, Value};
 use std::collections::HashMap;
@@ -149,7 +149,7 @@ impl Runtime<'_> {
         let seen = self.look_well(view);
         let records = self.records(&seen);
         let conduits = self.conduits(view.channels());
-        let (used, limit) = self.memory(view.core.memory());
+        let MessageMemory { used, limit } = self.memory(view.core.memory());
         let mut run = self.record.clone();
         self.manager.fill(&mut run, &[]);
         let mut run = serde_json::to_value(&run).unwrap_or_default();

@@ -27,10 +27,14 @@ impl Runtime<'_> {
             started: UtcTime::now().rfc3339(),
             resolution: 0,
         };
-        let name = |rank| (self.component(self.instance_of(rank)), self.manager.names().rank(rank));
-        let names: Vec<(String, String)> = self.ranks.all().map(name).collect();
-        let now = ligament_shm::status::now();
-        TimelineRecorder::create(&self.directory, header, &names, limit, now).map(Some)
+        let name = |rank| timeline::LaneName {
+            component: self.component(self.instance_of(rank)),
+            name: self.manager.names().rank(rank),
+        };
+        let lanes: Vec<timeline::LaneName> = self.ranks.all().map(name).collect();
+        let zero = ligament_shm::status::now();
+        let timeline = timeline::NewTimeline { header, lanes: &lanes, limit, zero };
+        TimelineRecorder::create(&self.directory, timeline).map(Some)
     }
 
     /// A run goes on without a timeline if that cannot be written.

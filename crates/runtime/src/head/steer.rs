@@ -4,7 +4,9 @@
 use super::Runtime;
 use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan, SteerRequest};
 use ligament_catalogue::{fault, Fault};
-use ligament_manager::steering::{Proposal, SteerableSettings, Steering, SteeringAction};
+use ligament_manager::steering::{
+    CheckedChange, Proposal, RankAnswer, SteerableSettings, Steering, SteeringAction,
+};
 use ligament_manager::{
     HaltRecord, InstanceState, JournalEvent, Level, Names, Observation, SteeringRecord, UtcTime,
 };
@@ -125,8 +127,8 @@ impl Runtime<'_> {
         let (matter, ranks, settings, stops) = match wanted {
             ChangeRequest::Nothing => return Ok(Some(self.steering_in_all())),
             ChangeRequest::Set(texts) => {
-                let (matter, ranks, settings) = self.steers.steerables.check(&texts)?;
-                (matter, ranks, settings, false)
+                let CheckedChange { matter, ranks, assignments } = self.steers.steerables.check(&texts)?;
+                (matter, ranks, assignments, false)
             }
             ChangeRequest::Until if at.is_none() => {
                 return Err(fault!(BAD_STEERING, "the model time until which the run is to go on is missing"))
@@ -226,7 +228,8 @@ impl Runtime<'_> {
     pub(super) fn rank_steers(&mut self, rank: RankId, change: u64, answer: Said) {
         let now = ligament_shm::status::now();
         let names = self.manager.names();
-        let turns = self.steers.steering.answered(rank, change, answer, now, &|rank| names.rank(rank));
+        let answer = RankAnswer { rank, change, answer };
+        let turns = self.steers.steering.answered(answer, now, &|rank| names.rank(rank));
         self.take_turns(turns);
         self.show_halt();
     }

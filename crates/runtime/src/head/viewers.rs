@@ -5,7 +5,7 @@ use super::{Runtime, Terminal};
 use ligament_agent::{AgentOrder, AgentReport, ChannelView, RunView};
 use ligament_manager::domains::{DomainRoster, JoinedDomain};
 use ligament_manager::{
-    Conduits, InstanceRecord, JournalEvent, Level, Names, Observation, UtcTime, JOURNAL_VERSION,
+    Conduits, InstanceRecord, JournalEvent, Level, MessageMemory, Names, Observation, UtcTime, JOURNAL_VERSION,
 };
 use ligament_model::{Identifier, Reference, ResolvedInstance, ResolvedModel, SettingValue};
 use ligament_wire::{DomainId, InstanceId, RankId};
@@ -240,7 +240,7 @@ impl Runtime<'_> {
     pub(super) fn status_of(
         &self,
         seen: &[Observation],
-        memory: (u64, u64),
+        memory: MessageMemory,
         channels: Vec<ChannelView>,
     ) -> String {
         let mut record = self.record.clone();
@@ -249,7 +249,7 @@ impl Runtime<'_> {
         record.conduits = self.conduits(channels);
         record.duration = Some(self.lasts());
         let mut json = serde_json::to_value(&record).unwrap_or_default();
-        let (used, limit) = self.memory(memory);
+        let MessageMemory { used, limit } = self.memory(memory);
         json["ok"] = true.into();
         json["at"] = UtcTime::now().rfc3339().into();
         json["memory"] = serde_json::json!({ "used": used, "limit": limit });

@@ -8,16 +8,16 @@ use super::ScheduleResult;
 use crate::manager::PlanNames;
 use crate::random::Random;
 use crate::script::MS;
-use ligament_agent::domains::{HeadRequest, RemoteAgent};
+use ligament_agent::domains::{HeadRequest, RemoteAgent, SnapshotSource};
 use ligament_agent::memory::MemoryLedger;
 use ligament_agent::{
-    Action, AgentCore, AgentOrder, AgentReport, Caller, ConnectionId, Exit, InstanceView, ProcessInspection,
-    ProcessSignal, RunOutcome,
+    Action, AgentCore, AgentOrder, AgentReport, Caller, ChannelView, ConnectionId, Exit, InstanceView,
+    ProcessInspection, ProcessSignal, RunOutcome, SocketIdentity,
 };
 use ligament_manager::domains::{DomainRoster, ExpectedDomain, Head, HeadAction};
-use ligament_manager::{Level, Manager, ManagerAction, MessageMemory, RunContext};
+use ligament_manager::{Level, Manager, ManagerAction, RunContext};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
-use ligament_wire::domains::{FromAgent, Join, VERSION};
+use ligament_wire::domains::{Extent, FromAgent, Join, VERSION};
 use ligament_wire::{DomainId, EndpointId, RankId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -158,7 +158,8 @@ impl<'s> Stage<'s> {
             let plan = script.plan.clone().in_domain(&placement, DomainId::new(me));
             let ledger = MemoryLedger::for_run(plan.memory);
             let mut secret = random.split();
-            let mut core = AgentCore::new(plan, ledger, USER, "@stage".into(), || secret.next().to_string());
+            let identity = SocketIdentity { user: USER, address: "@stage".into() };
+            let mut core = AgentCore::new(plan, ledger, identity, || secret.next().to_string());
             core.hold();
             sites.push(Site {
                 core,
@@ -182,7 +183,7 @@ impl<'s> Stage<'s> {
         manager.spread_over(&of_ranks);
         Stage {
             world: World::new(script),
-            head: Head::new(placement, ranks, channels, names, patience, now),
+            head: Head::new(Extent { placement, ranks, channels, inputs: 0 }, names, patience, now),
             manager,
             names: PlanNames::of(&script.plan),
             script,
@@ -480,11 +481,13 @@ impl<'s> Stage<'s> {
         let site = &mut self.sites[domain as usize];
         let Some(remote) = &mut site.remote else { return };
         let bytes = remote.snapshot(
-            &views,
-            |_| ProcessInspection::default(),
-            site.core.memory(),
-            |_| (),
-            || carried,
+            SnapshotSource {
+                views: &views,
+                memory: site.core.memory(),
+                inspect: |_| ProcessInspection::default(),
+                ends: |_: &mut dyn FnMut(u32, ChannelView)| (),
+                carried: || carried,
+            },
             clock + site.ahead,
         );
         self.says(domain, true, bytes);
@@ -512,8 +515,7 @@ impl<'s> Stage<'s> {
         self.head.fill_views(&mut views);
         let seen = self.manager.observe(&views, now);
         let carriers = self.head.carriers(|| self.world.carried(0));
-        let (used, limit) = self.head.memory(self.sites[0].core.memory());
-        let memory = MessageMemory { used, limit };
+        let memory = self.head.memory(self.sites[0].core.memory());
         let around = RunContext { memory, carriers: &carriers, channels: &Vec::new, now };
         for deed in self.manager.check(&seen, &around) {
             match deed {
