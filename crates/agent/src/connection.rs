@@ -1,6 +1,6 @@
 //! A connection to the agent's socket. The driver's loop uses it, and the tasks that watch it share it.
 
-use ligament_shm::socket::{SocketFrame, Frames, Socket};
+use ligament_shm::socket::{Frames, Socket, SocketFrame};
 use ligament_shm::ShmError;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::cell::{Cell, RefCell};

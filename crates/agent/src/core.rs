@@ -30,28 +30,66 @@ const LEVEL_WARNING: u8 = 2;
 struct EndpointState {
     phase: InstancePhase,
     token: String,
-    link: Option<ConnectionId>,
+    registration: RegistrationState,
     pid: Option<u32>,
-    /// The process that registered: `pid` itself, or a descendant of it.
-    speaker: Option<u32>,
     /// True if the agent started the process; false if a person did.
     started_by_agent: bool,
+    /// True once it has reported that it is done. It may report an error before.
     finished: bool,
+    /// True once it has reported an error.
     failed: bool,
-    /// MPI only: the ranks that the launcher lost, with the reason.
-    lost_ranks: Option<(Vec<u32>, Fault)>,
-    cleanly_ended_ranks: Vec<u32>,
-    /// The first endpoint, among those that this endpoint's command starts, whose process ended before it was
-    /// done.
-    first_ended_rank: Option<EndpointId>,
-    /// Slabs of this endpoint by number: the size in bytes, and the endpoints that have fetched a descriptor.
-    slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
-    next_slab: u32,
-    /// Notices that are sent right after `Welcome`.
-    pending_notices: Vec<(Notice, Vec<MemoryRegion>)>,
+    ended_ranks: EndedRanks,
+    slabs: SlabTable,
     /// True once the run goes on without this endpoint and its peers have been told.
     is_loss_announced: bool,
-    dropped: bool,
+    /// True once its memory has been released.
+    is_memory_released: bool,
+}
+
+/// The registration of an endpoint.
+enum RegistrationState {
+    /// It has not registered. These notices are sent right after its `Welcome`.
+    Pending(Vec<(Notice, Vec<MemoryRegion>)>),
+    /// It has registered.
+    Done {
+        /// `None` once the connection is closed.
+        link: Option<ConnectionId>,
+        /// The process that registered: that of the endpoint, or a descendant of it.
+        speaker: u32,
+    },
+}
+
+/// The ends of ranks that an endpoint's command has started, as far as they are known before its own end.
+#[derive(Default)]
+struct EndedRanks {
+    /// MPI only: the ranks that the launcher lost, with the reason.
+    lost: Option<(Vec<u32>, Fault)>,
+    /// Ranks that ended with status 0, in the order of their ends.
+    clean: Vec<u32>,
+    /// The first endpoint whose process ended before it was done.
+    first: Option<EndpointId>,
+}
+
+/// The slabs of an endpoint.
+#[derive(Default)]
+struct SlabTable {
+    /// By number: the size in bytes, and the endpoints that have fetched a descriptor.
+    slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
+    next: u32,
+}
+
+impl EndpointState {
+    /// The connection, while it is open.
+    fn link(&self) -> Option<ConnectionId> {
+        match self.registration {
+            RegistrationState::Pending(_) => None,
+            RegistrationState::Done { link, .. } => link,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.phase, InstancePhase::Gone(_))
+    }
 }
 
 enum ConnectionRole {
@@ -161,23 +199,18 @@ impl AgentCore {
         let endpoint = |rank| EndpointState {
             phase: InstancePhase::Waiting,
             token: token(rank),
-            link: None,
+            registration: RegistrationState::Pending(Vec::new()),
             pid: None,
-            speaker: None,
             started_by_agent: {
                 let instance = wiring.instance(&plan, rank);
                 !instance.by_hand && !instance.elsewhere
             },
             finished: false,
             failed: false,
-            lost_ranks: None,
-            cleanly_ended_ranks: Vec::new(),
-            first_ended_rank: None,
-            slabs: BTreeMap::new(),
-            next_slab: 0,
-            pending_notices: Vec::new(),
+            ended_ranks: EndedRanks::default(),
+            slabs: SlabTable::default(),
             is_loss_announced: false,
-            dropped: false,
+            is_memory_released: false,
         };
         let endpoints: Vec<EndpointState> = wiring.ranks().all().map(endpoint).collect();
         let named = (plan.instances.iter().enumerate())
@@ -237,7 +270,7 @@ impl AgentCore {
 
     /// True if every process of this domain has ended, and none is to be started.
     pub fn is_done_here(&self) -> bool {
-        self.wiring.own_endpoints().all(|me| matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_)))
+        self.wiring.own_endpoints().all(|me| self.endpoints[me.index()].is_gone())
     }
 
     /// The run's plan.
@@ -268,7 +301,10 @@ impl AgentCore {
 
     /// The process that registered for this rank.
     pub fn speaker(&self, rank: RankId) -> Option<u32> {
-        self.endpoints[self.wiring.endpoint_of(rank).index()].speaker
+        match self.endpoints[self.wiring.endpoint_of(rank).index()].registration {
+            RegistrationState::Pending(_) => None,
+            RegistrationState::Done { speaker, .. } => Some(speaker),
+        }
     }
 
     /// Memory for messages of this domain.
@@ -283,7 +319,7 @@ impl AgentCore {
 
     /// The connection of an endpoint.
     pub fn link_of(&self, endpoint: EndpointId) -> Option<ConnectionId> {
-        self.endpoints[endpoint.index()].link
+        self.endpoints[endpoint.index()].link()
     }
 
     /// The variables that an endpoint's process needs in its environment. The token tells which of the ranks it
@@ -354,7 +390,11 @@ impl AgentCore {
     pub fn closed(&mut self, link: ConnectionId) -> Vec<Action> {
         let mut out = Vec::new();
         match self.links.remove(&link) {
-            Some((_, ConnectionRole::Endpoint(me))) => self.endpoints[me.index()].link = None,
+            Some((_, ConnectionRole::Endpoint(me))) => {
+                if let RegistrationState::Done { link, .. } = &mut self.endpoints[me.index()].registration {
+                    *link = None;
+                }
+            }
             Some((_, ConnectionRole::Client)) => out = self.untap(TapViewer::Client(link)),
             _ => {}
         }
@@ -404,15 +444,15 @@ impl AgentCore {
             Request::NewSlab { bytes } => match self.ledger.take(bytes) {
                 Ok(()) => {
                     let own = &mut self.endpoints[me.index()];
-                    let slab = own.next_slab;
-                    own.next_slab += 1;
-                    own.slabs.insert(slab, (bytes, BTreeSet::new()));
+                    let slab = own.slabs.next;
+                    own.slabs.next += 1;
+                    own.slabs.slabs.insert(slab, (bytes, BTreeSet::new()));
                     out.push(Action::MakeSlab { link, endpoint: me, slab, bytes });
                 }
                 Err(why) => out.push(answer(link, Notice::Denied { why: why.with_code() })),
             },
             Request::DropSlab { slab } => {
-                if let Some((bytes, readers)) = self.endpoints[me.index()].slabs.remove(&slab) {
+                if let Some((bytes, readers)) = self.endpoints[me.index()].slabs.slabs.remove(&slab) {
                     self.ledger.give_back(bytes);
                     for reader in readers {
                         self.tell(reader, Notice::SlabDropped { of: me, slab }, Vec::new(), out);
@@ -423,7 +463,7 @@ impl AgentCore {
             Request::FetchSlab { of, slab } => {
                 let joined = self.wiring.inbox(me, of).is_some();
                 let owner = self.endpoints.get_mut(of.index()).filter(|_| joined);
-                let (bytes, memory) = match owner.and_then(|owner| owner.slabs.get_mut(&slab)) {
+                let (bytes, memory) = match owner.and_then(|owner| owner.slabs.slabs.get_mut(&slab)) {
                     Some((bytes, readers)) => {
                         readers.insert(me);
                         (*bytes, vec![MemoryRegion::Slab(of, slab)])
@@ -494,12 +534,13 @@ impl AgentCore {
     /// Sends a notice to an endpoint: now, or after its welcome.
     fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
         let own = &mut self.endpoints[to.index()];
-        match (own.link, own.phase) {
-            (Some(link), _) => out.extend(unrequested(link, to, notice, memory)),
-            (None, InstancePhase::Waiting | InstancePhase::Started) => {
-                own.pending_notices.push((notice, memory))
+        let is_gone = own.is_gone();
+        match &mut own.registration {
+            RegistrationState::Done { link: Some(link), .. } => {
+                out.extend(unrequested(*link, to, notice, memory));
             }
-            (None, _) => {}
+            RegistrationState::Pending(notices) if !is_gone => notices.push((notice, memory)),
+            RegistrationState::Done { link: None, .. } | RegistrationState::Pending(_) => {}
         }
     }
 
@@ -544,7 +585,7 @@ impl AgentCore {
             planned.budget = bytes;
             let sender = self.wiring.endpoint_of(planned.from.rank);
             // An endpoint that has not registered yet learns the budget from its welcome.
-            if self.endpoints[sender.index()].link.is_some() {
+            if self.endpoints[sender.index()].link().is_some() {
                 self.tell(sender, Notice::Budget { channel, bytes }, Vec::new(), &mut out);
             }
         }
@@ -557,7 +598,7 @@ impl AgentCore {
         let endpoints: BTreeSet<EndpointId> = ranks.iter().map(|&one| self.wiring.endpoint_of(one)).collect();
         for endpoint in endpoints {
             // An endpoint without a connection does not wait.
-            if self.endpoints[endpoint.index()].link.is_some() {
+            if self.endpoints[endpoint.index()].link().is_some() {
                 self.tell(endpoint, Notice::Look { round }, Vec::new(), &mut out);
             }
         }
@@ -572,7 +613,7 @@ impl AgentCore {
         slab: u32,
         why: &Fault,
     ) -> Vec<Action> {
-        if let Some((bytes, _)) = self.endpoints[endpoint.index()].slabs.remove(&slab) {
+        if let Some((bytes, _)) = self.endpoints[endpoint.index()].slabs.slabs.remove(&slab) {
             self.ledger.give_back(bytes);
         }
         vec![answer(link, Notice::Denied { why: why.with_code() })]
@@ -581,22 +622,19 @@ impl AgentCore {
     /// Reports that the MPI launcher of an endpoint has lost ranks; `why` is a sentence without its subject.
     /// The launcher's own end is reported later.
     pub fn launcher_lost_ranks(&mut self, me: EndpointId, ranks: Vec<u32>, why: Fault) {
-        self.endpoints[me.index()].lost_ranks = Some((ranks, why));
+        self.endpoints[me.index()].ended_ranks.lost = Some((ranks, why));
     }
 
     /// Reports that an MPI rank of an endpoint has ended with exit status 0.
     pub fn rank_ended_cleanly(&mut self, me: EndpointId, rank: u32) {
-        self.endpoints[me.index()].cleanly_ended_ranks.push(rank);
+        self.endpoints[me.index()].ended_ranks.clean.push(rank);
     }
 
     /// Ends an endpoint of which a rank has ended cleanly before the endpoint was done: the other ranks would
     /// wait for that rank for ever.
     pub fn end_if_rank_ended_cleanly(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
-        if own.cleanly_ended_ranks.is_empty()
-            || matches!(own.phase, InstancePhase::Gone(_))
-            || self.ending.is_some()
-        {
+        if own.ended_ranks.clean.is_empty() || own.is_gone() || self.ending.is_some() {
             return Vec::new();
         }
         if self.ranks_start_together(me) {
@@ -610,7 +648,7 @@ impl AgentCore {
     /// earlier.
     pub fn exited(&mut self, me: EndpointId, exit: Exit) -> Vec<Action> {
         let mut out = vec![Action::Asleep { endpoint: me }];
-        if matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_)) {
+        if self.endpoints[me.index()].is_gone() {
             return Vec::new();
         }
         self.end_taps_of(me, &mut out);
@@ -630,8 +668,8 @@ impl AgentCore {
                 // A rank that ended cleanly ended before any rank that the launcher lost.
                 let own = &mut self.endpoints[me.index()];
                 let left =
-                    own.cleanly_ended_ranks.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
-                let known = left.or(own.lost_ranks.take().map(|(_, why)| why));
+                    own.ended_ranks.clean.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
+                let known = left.or(own.ended_ranks.lost.take().map(|(_, why)| why));
                 let what = known.unwrap_or_else(|| how_it_ended(before, exit));
                 FailedRank { endpoint: me, exit, what }
             };
@@ -664,16 +702,16 @@ impl AgentCore {
 
     /// Releases memory whose sender and receivers have all ended.
     fn drop_unneeded_memory(&mut self, gone: EndpointId, out: &mut Vec<Action>) {
-        let is_gone = |i: EndpointId| matches!(self.endpoints[i.index()].phase, InstancePhase::Gone(_));
+        let is_gone = |i: EndpointId| self.endpoints[i.index()].is_gone();
         let around = self.wiring.senders(gone).iter().copied().chain([gone]);
         let free: BTreeSet<EndpointId> = around
-            .filter(|&i| !self.endpoints[i.index()].dropped)
+            .filter(|&i| !self.endpoints[i.index()].is_memory_released)
             .filter(|&i| is_gone(i) && self.wiring.receivers(i).iter().all(|&reader| is_gone(reader)))
             .collect();
         for endpoint in free {
             let own = &mut self.endpoints[endpoint.index()];
-            own.dropped = true;
-            let bytes = std::mem::take(&mut own.slabs).values().map(|(bytes, _)| bytes).sum();
+            own.is_memory_released = true;
+            let bytes = std::mem::take(&mut own.slabs.slabs).values().map(|(bytes, _)| bytes).sum();
             self.ledger.give_back(bytes);
             out.push(Action::DropEndpoint { endpoint });
         }

@@ -6,7 +6,7 @@ use crate::memory::SpareMemory;
 use crate::plan::RunPlan;
 use crate::wiring::{ChannelLists, Wiring};
 use ligament_catalogue::{fault, Fault};
-use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, ChannelCount, RowTable};
+use ligament_shm::area::{keep_no_timeline, ChannelCount, ChannelEnd, Ends, Front, Layout, RowTable};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};

@@ -9,7 +9,7 @@ use ligament_catalogue::Fault;
 use ligament_model::{
     log_level, ExecutionModel, Filter, Operator, ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
-use ligament_wire::control::{PortInfo, ChannelSteps};
+use ligament_wire::control::{ChannelSteps, PortInfo};
 use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! The manager's observation of an instance at one moment, made from the agent's view.
 
-use ligament_agent::{AwaitedEvent, InstancePhase, InstanceView, ProcessInspection, EndpointActivity};
+use ligament_agent::{AwaitedEvent, EndpointActivity, InstancePhase, InstanceView, ProcessInspection};
 
 /// The state of an instance.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,12 +122,16 @@ impl InstanceState {
         match (phase, state) {
             (InstancePhase::Waiting, _) => InstanceState::NotStarted,
             (InstancePhase::Started, _) => InstanceState::Starting,
-            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => InstanceState::Done,
+            (InstancePhase::Gone(exit), Some(EndpointActivity::Ended)) if exit.is_clean() => {
+                InstanceState::Done
+            }
             (InstancePhase::Finished, _) => InstanceState::Done,
             (InstancePhase::Gone(_), _) => InstanceState::Failed,
             (InstancePhase::Running, None | Some(EndpointActivity::Starting)) => InstanceState::Starting,
             (InstancePhase::Running, Some(EndpointActivity::Computing)) => InstanceState::Computing,
-            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => InstanceState::WaitingToReceive,
+            (InstancePhase::Running, Some(EndpointActivity::WaitingToReceive)) => {
+                InstanceState::WaitingToReceive
+            }
             (InstancePhase::Running, Some(EndpointActivity::WaitingToSend)) => InstanceState::WaitingToSend,
             (InstancePhase::Running, Some(EndpointActivity::Held)) => InstanceState::Held,
             (InstancePhase::Running, Some(EndpointActivity::Transferring)) => InstanceState::Transferring,

@@ -135,7 +135,10 @@ fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
 
 #[test]
 fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
-    assert_eq!(stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true), 0);
+    assert_eq!(
+        stuck_of(&[seen(AwaitedEvent::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true),
+        0
+    );
     assert_eq!(stuck_of(&[seen(AwaitedEvent::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
 }
 
@@ -155,7 +158,8 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
 /// and the observations.
 fn short_of_memory() -> (DeadlockDetector, [Observation; 2]) {
     let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
-    let (mut watch, mut both) = (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
+    let (mut watch, mut both) =
+        (DeadlockDetector::new(budgets), [seen(AwaitedEvent::Memory), seen(message(0))]);
     both[1].waits.as_mut().unwrap().holds = true;
     assert_eq!(watch.check(&both, 1, &[]), []);
     let ranks = [0, 1].map(RankId::new).to_vec();

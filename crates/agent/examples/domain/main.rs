@@ -4,8 +4,8 @@
 mod parts;
 
 use ligament_agent::{
-    AgentOrder, AgentReport, Carrier, DrainReason, Guard, CarrierReport, Host, OtherDomains, RunOutcome, RunPlan,
-    RunView, StartedProcess, TimelineDelta,
+    AgentOrder, AgentReport, Carrier, CarrierReport, DrainReason, Guard, Host, OtherDomains, RunOutcome,
+    RunPlan, RunView, StartedProcess, TimelineDelta,
 };
 use ligament_carrier::Event;
 use ligament_catalogue::{fault, Fault};

@@ -1,8 +1,8 @@
 //! The instances of the tests in `tests/domains.rs`: one function for each component, by its name.
 
 use ligament_instance::{
-    Array, ArrayMut, DType, Error, Flags, Instance, ErrorKind, Operator, ArrayOrder, Outgoing, Ports, SettingType,
-    SettingValue, Settings, Value, ValueRef, Wait,
+    Array, ArrayMut, ArrayOrder, DType, Error, ErrorKind, Flags, Instance, Operator, Outgoing, Ports,
+    SettingType, SettingValue, Settings, Value, ValueRef, Wait,
 };
 use ligament_wire::Element;
 
@@ -91,7 +91,10 @@ fn all_values() -> Vec<Value> {
     ];
     all.extend([1, 200, 240, 250, 256, 260, 70_000, 3 << 20].map(|len| Value::String("x".repeat(len))));
     let fields = |len| {
-        vec![("u".into(), array(&numbers(len, 1), &[len], ArrayOrder::RowMajor)), ("t".into(), Value::Float(1.0))]
+        vec![
+            ("u".into(), array(&numbers(len, 1), &[len], ArrayOrder::RowMajor)),
+            ("t".into(), Value::Float(1.0)),
+        ]
     };
     all.extend([1, 10, 100, 100_000].map(|len| Value::Map(fields(len))));
     all

@@ -56,7 +56,7 @@ impl AgentCore {
         let is_awaited = |one: &EndpointId| {
             matches!(self.endpoints[one.index()].phase, InstancePhase::Waiting | InstancePhase::Started)
         };
-        let left = &self.endpoints[me.index()].cleanly_ended_ranks;
+        let left = &self.endpoints[me.index()].ended_ranks.clean;
         if let Some(one) = left.iter().filter_map(|&rank| self.sibling_rank(me, rank)).find(is_awaited) {
             let exit = Exit::Status(0);
             let what = how_it_ended(InstancePhase::Started, exit);
@@ -76,8 +76,8 @@ impl AgentCore {
         missing: &[EndpointId],
     ) -> FailedRank {
         let own = &mut self.endpoints[me.index()];
-        let (left, lost, fell) =
-            (std::mem::take(&mut own.cleanly_ended_ranks), own.lost_ranks.take(), own.first_ended_rank);
+        let ended = &mut own.ended_ranks;
+        let (left, lost, fell) = (std::mem::take(&mut ended.clean), ended.lost.take(), ended.first);
         let never_came = before == InstancePhase::Started;
         let is_missing = |one: &EndpointId| missing.contains(one) || *one == me && never_came;
         let phase =
@@ -115,24 +115,20 @@ impl AgentCore {
     /// registered, may have ended first.
     pub fn rank_process_ended(&mut self, me: EndpointId) -> bool {
         let own = &self.endpoints[me.index()];
-        if !self.ranks_start_together(me)
-            || own.finished
-            || own.failed
-            || matches!(own.phase, InstancePhase::Gone(_))
-        {
+        if !self.ranks_start_together(me) || own.finished || own.failed || own.is_gone() {
             return false;
         }
         let first = EndpointId::led_by(self.wiring.ranks().leader(self.wiring.first_instance(me)));
         let first = &mut self.endpoints[first.index()];
-        first.first_ended_rank.get_or_insert(me);
-        first.started_by_agent && !matches!(first.phase, InstancePhase::Gone(_))
+        first.ended_ranks.first.get_or_insert(me);
+        first.started_by_agent && !first.is_gone()
     }
 
     /// Reports that the process that registered for a rank has ended while the command that started it runs.
     pub fn speaker_gone(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let own = &self.endpoints[me.index()];
-        if !own.finished && !own.failed && !matches!(own.phase, InstancePhase::Gone(_)) {
+        if !own.finished && !own.failed && !own.is_gone() {
             if let Some(what) = self.describe_rank_end(me, own.phase, Exit::Unknown) {
                 self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
             }

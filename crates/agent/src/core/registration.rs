@@ -2,7 +2,7 @@
 
 use super::light::AgreedPorts;
 use super::taps::TapRequest;
-use super::{answer, unrequested, AgentCore, ConnectionRole, EndpointState};
+use super::{answer, unrequested, AgentCore, ConnectionRole, EndpointState, RegistrationState};
 use crate::action::{Action, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion};
 use crate::outcome::{RunFailure, RunOutcome};
 use ligament_catalogue::{fault, Fault};
@@ -266,9 +266,12 @@ impl AgentCore {
         let (is_together, is_brought) = (self.ranks_start_together(me), self.is_started_by_sibling(me));
         let own = &mut self.endpoints[me.index()];
         own.phase = InstancePhase::Running;
-        own.link = Some(link);
-        own.speaker = Some(caller.pid);
-        for (notice, memory) in std::mem::take(&mut own.pending_notices) {
+        let done = RegistrationState::Done { link: Some(link), speaker: caller.pid };
+        let pending = match std::mem::replace(&mut own.registration, done) {
+            RegistrationState::Pending(notices) => notices,
+            RegistrationState::Done { .. } => Vec::new(),
+        };
+        for (notice, memory) in pending {
             out.extend(unrequested(link, me, notice, memory));
         }
         if is_carrier {

@@ -2,7 +2,7 @@
 //! answers for ranks that have ended. An endpoint answers once for all ranks that it serves.
 
 use super::AgentCore;
-use crate::action::{Action, AgentReport, InstancePhase};
+use crate::action::{Action, AgentReport};
 use ligament_wire::control::Notice;
 use ligament_wire::steering::{Matter, ScheduledChange, Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
@@ -61,7 +61,7 @@ impl AgentCore {
         let mut out = Vec::new();
         for (endpoint, ranks) in self.by_endpoint(ranks) {
             let own = &self.endpoints[endpoint.index()];
-            let over = own.finished || matches!(own.phase, InstancePhase::Gone(_));
+            let over = own.finished || own.is_gone();
             match steer {
                 Steer::Prepare { change, .. } if over => {
                     self.steered.insert((endpoint, *change), ranks);

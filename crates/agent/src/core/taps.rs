@@ -109,7 +109,7 @@ impl AgentCore {
         let rank = self.wiring.ranks().leader(asked.instance);
         let endpoint = self.wiring.endpoint_of(rank);
         let own = &self.endpoints[endpoint.index()];
-        let (to, ports) = match (own.phase, own.link, self.sending_ports(rank)) {
+        let (to, ports) = match (own.phase, own.link(), self.sending_ports(rank)) {
             (InstancePhase::Waiting | InstancePhase::Started, ..) if self.ending.is_none() => {
                 return Err(fault!(TAP_TOO_EARLY, "\"{name}\" does not take part yet; ask again when it does"))
             }
@@ -170,8 +170,8 @@ impl AgentCore {
         if port.room > MAX_VALUE_BYTES || port.wanted.bars > MAX_HISTOGRAM_BARS {
             return Err(fault!(
                 TAP_REFUSED,
-                "a tap has room for {MOST_ROOM} bytes, and a histogram {MOST_BARS} bars, at the most; ask for \
-                less"
+                "a tap has room for {MAX_VALUE_BYTES} bytes, and a histogram {MAX_HISTOGRAM_BARS} bars, at the \
+                most; ask for less"
             ));
         }
         Ok(())
@@ -205,7 +205,7 @@ impl AgentCore {
         let gone: Vec<(u32, EndpointId)> = of_this.map(|(&tap, &(_, from))| (tap, from)).collect();
         for (tap, endpoint) in gone {
             self.taps.all.remove(&tap);
-            if self.endpoints[endpoint.index()].link.is_some() {
+            if self.endpoints[endpoint.index()].link().is_some() {
                 self.tell(endpoint, Notice::Untap { tap }, Vec::new(), &mut out);
             }
         }

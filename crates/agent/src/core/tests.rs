@@ -611,7 +611,8 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     let token = core.token().to_owned();
     let ask = |core: &mut AgentCore, link: ConnectionId, instance: &str, port: &str, room: u64| {
         core.connected(link, CALLER);
-        let (instance, port, wanted) = (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
+        let (instance, port, wanted) =
+            (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
         let question = Question::Tap { instance, port, slot: None, wanted, room };
         core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
     };

@@ -15,7 +15,7 @@ impl AgentCore {
     /// dropped, but only once its process has ended: until then it may still read what it was sent, for example
     /// for a file that it writes last, so its senders must not reuse that memory.
     pub(super) fn go_on_without(&mut self, me: EndpointId, failure: &RunFailure, out: &mut Vec<Action>) {
-        let is_gone = matches!(self.endpoints[me.index()].phase, InstancePhase::Gone(_));
+        let is_gone = self.endpoints[me.index()].is_gone();
         if !std::mem::replace(&mut self.endpoints[me.index()].is_loss_announced, true) {
             let said = failure
                 .said

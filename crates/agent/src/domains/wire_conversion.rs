@@ -87,11 +87,15 @@ pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
         AgentReport::Registered { rank, pid, language } => {
             wire::DomainReport::Registered { rank: *rank, pid: *pid, language: truncated(language) }
         }
-        AgentReport::Exited { rank, exit } => wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) },
+        AgentReport::Exited { rank, exit } => {
+            wire::DomainReport::Exited { rank: *rank, exit: exit_to_wire(*exit) }
+        }
         AgentReport::Said { rank, level, text } => {
             wire::DomainReport::Said { rank: *rank, level: *level, text: truncated(text) }
         }
-        AgentReport::Remark { level, text } => wire::DomainReport::Remark { level: *level, text: truncated(text) },
+        AgentReport::Remark { level, text } => {
+            wire::DomainReport::Remark { level: *level, text: truncated(text) }
+        }
         AgentReport::Ending(outcome) => wire::DomainReport::Ending(outcome_to_wire(outcome)),
         AgentReport::Slots { rank, slots } => wire::DomainReport::Slots { rank: *rank, slots: slots.clone() },
         AgentReport::Used { rank, asked, sent, received } => wire::DomainReport::Used {
@@ -124,13 +128,17 @@ pub fn report_to_wire(report: &AgentReport) -> wire::DomainReport {
 /// The inverse of `report_to_wire`.
 pub fn report_from_wire(report: wire::DomainReport) -> AgentReport {
     match report {
-        wire::DomainReport::Registered { rank, pid, language } => AgentReport::Registered { rank, pid, language },
+        wire::DomainReport::Registered { rank, pid, language } => {
+            AgentReport::Registered { rank, pid, language }
+        }
         wire::DomainReport::Exited { rank, exit } => AgentReport::Exited { rank, exit: exit_from_wire(exit) },
         wire::DomainReport::Said { rank, level, text } => AgentReport::Said { rank, level, text },
         wire::DomainReport::Remark { level, text } => AgentReport::Remark { level, text },
         wire::DomainReport::Ending(outcome) => AgentReport::Ending(outcome_from_wire(outcome)),
         wire::DomainReport::Slots { rank, slots } => AgentReport::Slots { rank, slots },
-        wire::DomainReport::Used { rank, asked, sent, received } => AgentReport::Used { rank, asked, sent, received },
+        wire::DomainReport::Used { rank, asked, sent, received } => {
+            AgentReport::Used { rank, asked, sent, received }
+        }
         wire::DomainReport::Steers { rank, change, answer } => AgentReport::Steers { rank, change, answer },
         wire::DomainReport::Steerable { rank, setting } => AgentReport::Steerable { rank, setting },
         wire::DomainReport::Sends { rank, ports } => AgentReport::Sends { rank, ports: ports.into() },

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use crate::host::{DrainReason, RunView};
-use ligament_carrier::{Attachment, Carrier, Event, CarrierReport};
+use ligament_carrier::{Attachment, Carrier, CarrierReport, Event};
 use ligament_catalogue::fault;
 use ligament_wire::DomainId;
 use tokio::sync::mpsc::UnboundedReceiver;

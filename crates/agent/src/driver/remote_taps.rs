@@ -13,7 +13,7 @@ use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
-    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapWish, TapReply, MAX_PIECE, VALUES_UNDER_WAY,
+    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_PIECE, VALUES_UNDER_WAY,
 };
 use ligament_wire::steering::ModelTime;
 use ligament_wire::tap::TapOutcome;
@@ -437,7 +437,9 @@ mod tests {
 
     #[test]
     fn what_is_in_the_box_goes_before_the_end_does() {
-        for (body_len, outcome) in [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)] {
+        for (body_len, outcome) in
+            [(9, TapOutcome::Value), (0, TapOutcome::Value), (1 << 40, TapOutcome::TooLarge)]
+        {
             let mut showing = showing(body_len, outcome);
             showing.over = Some("it is over".into());
             let mut told = Vec::new();

@@ -12,7 +12,7 @@ use ligament_agent::{
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
-    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OwnCores, OutputPart, PeekReply, Snapshot, TapReply,
+    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OutputPart, OwnCores, PeekReply, Snapshot, TapReply,
 };
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::time::Duration;
