@@ -1,12 +1,12 @@
-//! Whatever an agent elsewhere may say to the head of a run, and the head to it: what is not in order is told,
-//! and what is taken leads nowhere out of a table; a message is the same after being written and read again.
+//! Messages of an agent to the head of a run, and of the head to the agent: bad ones are refused, accepted ones lead
+//! nowhere out of a table, and a message is the same after it was written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use ligament_agent::domains::plan_from_wire;
 use ligament_manager::domains::{DomainRoster, Head};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, FromAgent, FromHead};
+use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead};
 use ligament_wire::{DomainId, Ranks};
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = DomainRoster::new(Vec::new()).heard(DomainId::new(1), bytes);
     let placement = [0, 1, 2, 1].map(DomainId::new).to_vec();
     let ranks = Ranks::new([1, 2, 1, 1]);
-    let mut head = Head::new(placement, ranks, 4, vec!["a".into(), "b".into()], Duration::from_secs(60), 1);
+    let extent = Extent { placement, ranks, channels: 4, inputs: 0 };
+    let mut head = Head::new(extent, vec!["a".into(), "b".into()], Duration::from_secs(60), 1);
     for domain in [1, 2, 7].map(DomainId::new) {
         head.heard(domain, bytes, 1_000_000);
     }

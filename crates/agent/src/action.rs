@@ -1,12 +1,11 @@
 //! The actions that the agent's logic asks its driver to carry out, and the types that they use.
 
-use crate::outcome::{Exit, RunOutcome};
 use ligament_catalogue::Fault;
-use ligament_wire::control::{Notice, Question, SteerableSetting, Tap};
-use ligament_wire::domains::TapPort;
-use ligament_wire::steering::{Steer, Steers};
+use ligament_wire::control::{Notice, Question, Tap};
+pub use ligament_wire::domains::{AgentReport, InstancePhase};
+use ligament_wire::domains::{RunOutcome, TapPort};
+use ligament_wire::steering::Steer;
 use ligament_wire::{EndpointId, RankId};
-use std::sync::Arc;
 
 /// A connection to the agent's socket.
 pub type ConnectionId = u64;
@@ -28,70 +27,6 @@ pub enum ProcessSignal {
     Terminate,
     /// Ends the process (SIGKILL).
     Kill,
-}
-
-/// An event for the run's log and its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentReport {
-    Registered {
-        rank: RankId,
-        pid: u32,
-        language: String,
-    },
-    Exited {
-        rank: RankId,
-        exit: Exit,
-    },
-    /// A line that an instance logs.
-    Said {
-        rank: RankId,
-        level: u8,
-        text: String,
-    },
-    /// A line that the agent logs.
-    Remark {
-        level: u8,
-        text: String,
-    },
-    /// The run begins to end.
-    Ending(RunOutcome),
-    /// For each port of an instance, whether it has slots. Sent right after the registration of an instance
-    /// that is connected to other domains.
-    Slots {
-        rank: RankId,
-        slots: Vec<bool>,
-    },
-    /// Resources that a finished endpoint has used: the names of the settings that it asked for, and for each
-    /// channel the number of messages that it sent or received.
-    Used {
-        rank: RankId,
-        asked: Vec<String>,
-        sent: Vec<(u32, u64)>,
-        received: Vec<(u32, u64)>,
-    },
-    /// The answer of a rank to a change.
-    Steers {
-        rank: RankId,
-        change: u64,
-        answer: Steers,
-    },
-    /// The code of a rank declares that a setting can be steered.
-    Steerable {
-        rank: RankId,
-        setting: SteerableSetting,
-    },
-    /// The rank takes part and sends on these ports. The model may not declare all of them: some are known only
-    /// to the code.
-    Sends {
-        rank: RankId,
-        ports: Arc<[String]>,
-    },
-    /// The operators, by name, of ports that the code declares and the model does not. One rank reports for all
-    /// ranks of its component that register together.
-    Declares {
-        rank: RankId,
-        ports: Vec<(String, String)>,
-    },
 }
 
 /// An order of the host to its agent.
@@ -183,21 +118,6 @@ pub enum TapViewer {
     Client(ConnectionId),
     /// The head of the run, on behalf of a client there; the number is the head's.
     Head(u64),
-}
-
-/// The phase of an instance's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InstancePhase {
-    /// Not started yet.
-    Waiting,
-    /// Its process runs and has not registered.
-    Started,
-    /// It has registered and takes part.
-    Running,
-    /// It has reported that it is done; its process still runs.
-    Finished,
-    /// Its process has ended.
-    Gone(Exit),
 }
 
 /// The process at the other end of a connection, as the kernel reports it (SO_PEERCRED).

@@ -14,7 +14,7 @@ use crate::action::{
     TapViewer,
 };
 use crate::memory::{MemoryLedger, MessageMemory};
-use crate::outcome::{Exit, RunFailure, RunOutcome};
+use crate::outcome::{failure_sentence, Exit, RunFailure, RunOutcome};
 use crate::plan::RunPlan;
 use crate::wiring::Wiring;
 use ligament_catalogue::{fault, Fault};
@@ -734,7 +734,7 @@ impl AgentCore {
         }
         let why = match &outcome {
             RunOutcome::Failed(failure) => {
-                failure.sentence(|rank| self.wiring.name(&self.plan, rank)).with_code()
+                failure_sentence(failure, |rank| self.wiring.name(&self.plan, rank)).with_code()
             }
             RunOutcome::Stopped => "it was stopped".to_owned(),
             RunOutcome::Interrupted => "it was interrupted".to_owned(),

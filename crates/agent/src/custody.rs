@@ -6,13 +6,15 @@ use crate::memory::SpareMemory;
 use crate::plan::RunPlan;
 use crate::wiring::{ChannelLists, Wiring};
 use ligament_catalogue::{fault, Fault};
-use ligament_shm::area::{keep_no_timeline, ChannelCount, ChannelEnd, Ends, Front, Layout, RowTable};
+use ligament_shm::area::{keep_no_timeline, ChannelEnd, Ends, Front, Layout, RowTable};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};
 use ligament_shm::status::Status;
-use ligament_shm::timeline::{CauseSum, TimelineInterval, TimelineReader};
+use ligament_shm::timeline::TimelineReader;
 use ligament_shm::{barrier, ShmError};
+pub use ligament_wire::domains::ChannelView;
+pub use ligament_wire::timeline::TimelineDelta;
 use ligament_wire::{EndpointId, RankId};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
@@ -28,24 +30,6 @@ struct AreaHandle {
     /// For an endpoint that sends.
     ends: Option<Ends>,
     timeline: TimelineReader,
-}
-
-/// News of an endpoint's timeline since the previous call.
-#[derive(Debug, Clone)]
-pub struct TimelineDelta {
-    /// The status page, read just before the timeline.
-    pub status: Status,
-    pub intervals: Vec<TimelineInterval>,
-    /// The sums of all causes, if they have changed since the previous call.
-    pub causes: Vec<CauseSum>,
-}
-
-/// Messages that have passed a channel, counted at its sending end and at its receiving end. An end in another
-/// domain is `None`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ChannelView {
-    pub sent: Option<ChannelCount>,
-    pub received: Option<ChannelCount>,
 }
 
 /// The channels of an endpoint.

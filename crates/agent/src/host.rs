@@ -1,13 +1,13 @@
 //! The host of an agent, as its driver sees it, and the view of a run that the driver gives to the host.
 
-use crate::action::{AgentOrder, AgentReport, ConnectionId, InstancePhase};
+use crate::action::{AgentOrder, AgentReport, ConnectionId};
 use crate::core::AgentCore;
 use crate::custody::{ChannelView, Custody, TimelineDelta};
 use ligament_carrier::CarrierReport;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::Guard;
-use ligament_shm::status::Status;
 use ligament_wire::control::ChangeRequest;
+pub use ligament_wire::domains::{InstanceView, ProcessInspection, RankLag};
 use ligament_wire::domains::{TapOrder, TapReply};
 use ligament_wire::peek::Sight;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
@@ -19,35 +19,6 @@ pub struct StartedProcess {
     pub pid: u32,
     /// True if the process leads a group of its own, so that the group can be signalled.
     pub leads_group: bool,
-}
-
-/// The present state of an instance, or of a rank of one.
-#[derive(Debug, Clone)]
-pub struct InstanceView {
-    pub phase: InstancePhase,
-    pub pid: Option<u32>,
-    /// The process that registered.
-    pub speaker: Option<u32>,
-    /// The status page, once it exists.
-    pub status: Option<Status>,
-}
-
-/// The part of a rank's state that only an inspection of its processes shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProcessInspection {
-    /// Stopped by a signal or a debugger.
-    pub stopped: bool,
-    pub ranks: Option<RankLag>,
-}
-
-/// The rank of an MPI program that has not reached the call in which the other ranks wait. Only for programs in
-/// which rank 0 represents all ranks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RankLag {
-    /// A description.
-    pub what: String,
-    /// ns of CLOCK_MONOTONIC.
-    pub since: u64,
 }
 
 /// The present state of a run.

@@ -33,6 +33,6 @@ pub use ligament_launch::{terminal_text, Guard};
 pub use ligament_shm::area::ChannelCount;
 pub use ligament_shm::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 pub use ligament_shm::timeline::{Activity, Cause, CauseSum, TimelineInterval, TimelineTotals, REST};
-pub use outcome::{Exit, RunFailure, RunOutcome};
+pub use outcome::{failure_sentence, Exit, RunFailure, RunOutcome};
 pub use plan::{settings_body, PlannedInstance, RunPlan};
 pub use process::{process_state, ProcessState};

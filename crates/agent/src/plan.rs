@@ -10,6 +10,7 @@ use ligament_model::{
     log_level, ExecutionModel, Filter, Operator, ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
 use ligament_wire::control::{ChannelSteps, PortInfo};
+pub use ligament_wire::domains::{PlannedChannel, PlannedEnd};
 use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
@@ -83,31 +84,6 @@ pub struct PlannedPort {
     pub resizable: bool,
     /// True if the code may omit the port although it is connected. (Settings arrive without help of the code.)
     pub implicit: bool,
-}
-
-/// One end of a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlannedEnd {
-    pub rank: RankId,
-    /// Index in the list of ports of the instance.
-    pub port: u32,
-    /// The slot, for a vector port.
-    pub slot: Option<u32>,
-}
-
-/// The connection of one slot of a sending port to one slot of a receiving port.
-#[derive(Debug, Clone, Copy)]
-pub struct PlannedChannel {
-    pub from: PlannedEnd,
-    pub to: PlannedEnd,
-    /// Limit of the bytes under way.
-    pub budget: u64,
-    /// Maximum size of a message, bytes; `None`: limited by memory only.
-    pub limit: Option<u64>,
-    /// Filters of a kind that act between messages and iterations.
-    pub steps: Option<ChannelSteps>,
-    /// Index in the plan's lists of filters.
-    pub filters: Option<u32>,
 }
 
 impl RunPlan {

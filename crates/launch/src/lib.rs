@@ -40,6 +40,6 @@ pub use loss::ProcessLoss;
 pub use machines::{all_machines, machines, MachineList, RunMachines};
 pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, ComputeNode};
 pub use placement::{needs, place, reserved, DomainCapacity, Placement, PlacementOptions, ResourceNeed};
-pub use process::{describe_signal, end_group, file_size_limit, raise_open_files, ProcessEnd};
+pub use process::{end_group, file_size_limit, raise_open_files, ProcessEnd};
 pub use ranks::{ranks_below, LostRanks};
 pub use sys::{outlive_file_size, user_name};

@@ -1,7 +1,8 @@
 //! The loss of a process of a run that disappeared without a report: how it ended, and what remained of it.
 
-use crate::process::{describe_signal, ProcessEnd};
+use crate::process::ProcessEnd;
 use crate::sys;
+use ligament_wire::describe_signal;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::process::Pid;

@@ -5,6 +5,7 @@ use crate::command::Command;
 use crate::launched_program::explain_start_error;
 use crate::sys::{self, ProcessSetup};
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::Exit;
 use rustix::fd::OwnedFd;
 use rustix::process::{
     getrlimit, kill_process_group, setrlimit, test_kill_process_group, Pid, Resource, Rlimit, Signal,
@@ -31,13 +32,22 @@ pub fn file_size_limit() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
 
-/// The end of a process.
+/// The end of a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnd {
     /// It exited with this status.
     Status(i32),
     /// This signal ended it.
     Signal(i32),
+}
+
+impl From<ProcessEnd> for Exit {
+    fn from(ended: ProcessEnd) -> Exit {
+        match ended {
+            ProcessEnd::Status(status) => Exit::Status(status),
+            ProcessEnd::Signal(signal) => Exit::Signal(signal),
+        }
+    }
 }
 
 impl Command {
@@ -110,25 +120,4 @@ pub fn end_group(pid: u32, signal: Signal) {
 /// True if a process group has members. A zombie counts until its parent has reaped it.
 pub(crate) fn group_lives(pid: u32) -> bool {
     i32::try_from(pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process_group(pid).is_ok())
-}
-
-/// A signal's name, and its usual meaning for a simulation.
-pub fn describe_signal(number: i32) -> String {
-    let (name, meaning) = match number {
-        1 => ("SIGHUP", "its terminal went away"),
-        2 => ("SIGINT", "interrupted"),
-        4 => ("SIGILL", "an instruction that this processor does not have; built for another machine?"),
-        6 => ("SIGABRT", "it aborted itself, by an assertion or an uncaught exception"),
-        7 => ("SIGBUS", "access to memory that is not there"),
-        8 => ("SIGFPE", "a division by zero or the like"),
-        9 => ("SIGKILL", "killed from outside, perhaps because memory ran out"),
-        11 => ("SIGSEGV", "access to memory that is not its own"),
-        13 => ("SIGPIPE", "it wrote to a pipe that nobody reads"),
-        15 => ("SIGTERM", "it was asked to end"),
-        24 => ("SIGXCPU", "its limit of processor time was reached"),
-        25 => ("SIGXFSZ", "its limit of file size was reached"),
-        31 => ("SIGSYS", "a system call that is forbidden here"),
-        _ => return format!("signal {number}"),
-    };
-    format!("{name} ({meaning})")
 }

@@ -11,8 +11,9 @@
 
 use crate::descendants::{children_of, parent_of};
 use crate::loss::how_ended;
-use crate::process::{describe_signal, end_group, ProcessEnd};
+use crate::process::{end_group, ProcessEnd};
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::describe_signal;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};

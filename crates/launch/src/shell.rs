@@ -2,7 +2,7 @@
 //! the program. It also fills in variables that modules may set, as MUSCLE 3's start script does.
 
 use crate::command::{beside, quote, Command};
-use ligament_model::{is_variable_name, pieces, variables, BaseEnv, TextPiece, Program};
+use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Program, TextPiece};
 use ligament_wire::control::{ENV_IDENTITY, ENV_INSTANCE};
 use std::ffi::OsString;
 

@@ -1,7 +1,7 @@
 //! The manager's logic of one run: reports and observations go in; log lines and orders for the agent come out.
 //! It owns no file, no process and no clock, so that tests can drive it through any sequence of events.
 
-use crate::deadlock::{self, CarrierReport, Deadlock, DeadlockDetector};
+use crate::deadlock::{self, CarrierState, Deadlock, DeadlockDetector};
 use crate::explain;
 use crate::log::Level;
 use crate::names::Names;
@@ -11,7 +11,8 @@ use crate::remarks::{unasked, unreceived, EndpointUsage};
 use crate::summary::{component_of, format_bytes};
 use ligament_agent::memory::MessageMemory;
 use ligament_agent::{
-    terminal_text, AgentOrder, AgentReport, ChannelView, Exit, InstanceView, RunOutcome, RunPlan,
+    failure_sentence, terminal_text, AgentOrder, AgentReport, ChannelView, Exit, InstanceView, RunOutcome,
+    RunPlan,
 };
 use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
@@ -32,7 +33,7 @@ const MIN_INSTANCES_OF_LARGE_RUN: usize = 40;
 pub struct RunContext<'a> {
     pub memory: MessageMemory,
     /// Reports on the carriers of all domains; empty if there is one domain.
-    pub carriers: &'a [CarrierReport],
+    pub carriers: &'a [CarrierState],
     /// Reads the counts of all channels. Called only if there is a deadlock.
     pub channels: &'a dyn Fn() -> Vec<ChannelView>,
     /// ns of CLOCK_MONOTONIC.
@@ -169,7 +170,7 @@ impl<N: Names> Manager<N> {
                 let (level, text) = match &outcome {
                     RunOutcome::Done => (Level::Info, None),
                     RunOutcome::Failed(failure) => {
-                        (Level::Error, Some(failure.sentence(|i| self.names.rank(i)).to_string()))
+                        (Level::Error, Some(failure_sentence(failure, |i| self.names.rank(i)).to_string()))
                     }
                     RunOutcome::Stopped => (Level::Info, Some("it was stopped".to_owned())),
                     RunOutcome::Interrupted => (Level::Info, Some("it was interrupted".to_owned())),
@@ -355,7 +356,7 @@ impl<N: Names> Manager<N> {
         record.state = outcome.into();
         let why = match outcome {
             RunOutcome::Failed(failure) => {
-                let why = failure.sentence(|rank| self.names.rank(rank));
+                let why = failure_sentence(failure, |rank| self.names.rank(rank));
                 let exit = failure.exit.filter(|_| failure.said.is_some());
                 Some(exit.map_or(why.clone(), |exit| why.told(|why| format!("{why} (its process: {exit})"))))
             }

@@ -20,6 +20,7 @@
 use crate::observation::{Observation, ObservedWait};
 use crate::waits::{knots, lasting_waits, stuck_waits, AwaitedResource, Knot, RankWait};
 use ligament_agent::AwaitedEvent;
+use ligament_wire::domains::CarrierLoad;
 use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
 
@@ -54,31 +55,18 @@ pub struct Deadlock {
 
 /// The state of a domain's carrier, as its agent reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CarrierReport {
+pub struct CarrierState {
     /// The last round in which the agent had asked its instances before it read the carrier's state.
     pub round: u64,
-    /// True if nothing is under way.
-    pub quiet: bool,
-    /// Number of messages sent to other domains, and number received from them, since the run began.
-    pub sent: u64,
-    pub came: u64,
-    /// Credit sent to other domains, and credit received from them, since the run began; bytes, wrapping.
-    pub told: u64,
-    pub credited: u64,
-}
-
-impl CarrierReport {
-    fn counts(&self) -> [u64; 4] {
-        [self.sent, self.came, self.told, self.credited]
-    }
+    pub load: CarrierLoad,
 }
 
 /// A round after which all carriers were quiet.
 #[derive(Debug)]
 struct QuietRound {
     round: u64,
-    /// The counts of each carrier.
-    counts: Vec<[u64; 4]>,
+    /// The state of each carrier.
+    loads: Vec<CarrierLoad>,
     /// The wait (epoch) of each instance; 0 for those that were not asked.
     asked: Vec<u64>,
 }
@@ -142,7 +130,7 @@ impl DeadlockDetector {
         &mut self,
         seen: &[Observation],
         memory: u64,
-        carriers: &[CarrierReport],
+        carriers: &[CarrierState],
     ) -> Vec<DetectorAction> {
         let remedies = self.confirm_round(seen, memory, carriers).unwrap_or_else(|| self.begin_round(seen));
         self.before = seen.iter().map(|one| one.epoch).collect();
@@ -171,7 +159,7 @@ impl DeadlockDetector {
         &mut self,
         seen: &[Observation],
         memory: u64,
-        carriers: &[CarrierReport],
+        carriers: &[CarrierState],
     ) -> Option<Vec<DetectorAction>> {
         let confirmed = |i: usize| {
             let wait = self.asked.get(i).copied().unwrap_or(0);
@@ -225,27 +213,28 @@ impl DeadlockDetector {
     }
 
     /// The earlier round after which all carriers were quiet, if they have been quiet ever since.
-    fn quiet_since(&self, carriers: &[CarrierReport]) -> Option<&QuietRound> {
+    fn quiet_since(&self, carriers: &[CarrierState]) -> Option<&QuietRound> {
         let calm = self.quiet_round.as_ref().filter(|calm| calm.round < self.round)?;
-        let same = calm.counts.iter().copied().eq(carriers.iter().map(CarrierReport::counts));
+        let same = calm.loads.iter().eq(carriers.iter().map(|carrier| &carrier.load));
         (same && self.are_quiet(carriers)).then_some(calm)
     }
 
     /// True if every carrier was quiet after the present round, and as much had arrived as was sent.
-    fn are_quiet(&self, carriers: &[CarrierReport]) -> bool {
-        let total = |of: fn(&CarrierReport) -> u64| carriers.iter().map(of).fold(0, u64::wrapping_add);
-        carriers.iter().all(|carrier| carrier.quiet && carrier.round >= self.round)
-            && total(|carrier| carrier.sent) == total(|carrier| carrier.came)
-            && total(|carrier| carrier.told) == total(|carrier| carrier.credited)
+    fn are_quiet(&self, carriers: &[CarrierState]) -> bool {
+        let loads = || carriers.iter().map(|carrier| carrier.load);
+        let total = |of: fn(CarrierLoad) -> u64| loads().map(of).fold(0, u64::wrapping_add);
+        carriers.iter().all(|carrier| carrier.load.quiet && carrier.round >= self.round)
+            && total(|load| load.sent) == total(|load| load.came)
+            && total(|load| load.told) == total(|load| load.credited)
     }
 
     /// All carriers are quiet. If they are still quiet after another round, nothing is under way.
-    fn ask_again(&mut self, carriers: &[CarrierReport]) -> Option<Vec<DetectorAction>> {
+    fn ask_again(&mut self, carriers: &[CarrierState]) -> Option<Vec<DetectorAction>> {
         if !self.are_quiet(carriers) {
             return None;
         }
-        let counts = carriers.iter().map(CarrierReport::counts).collect();
-        self.quiet_round = Some(QuietRound { round: self.round, counts, asked: self.asked.clone() });
+        let loads = carriers.iter().map(|carrier| carrier.load).collect();
+        self.quiet_round = Some(QuietRound { round: self.round, loads, asked: self.asked.clone() });
         Some(vec![self.ask_the_same()])
     }
 

@@ -1,6 +1,6 @@
 //! The names of a run's parts, for all texts of the manager.
 
-use ligament_model::{Endpoint, Filter, ResolvedModel, ResolvedInstance};
+use ligament_model::{Endpoint, Filter, ResolvedInstance, ResolvedModel};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
 /// Names of instances, ranks, and ends of channels.

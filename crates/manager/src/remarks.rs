@@ -4,7 +4,7 @@
 use crate::conduits::without_indices;
 use crate::names::Names;
 use crate::record::{UnreceivedRecord, UnusedSettingRecord};
-use ligament_model::{nearest, Reference, DeclaredScales, Settings};
+use ligament_model::{nearest, DeclaredScales, Reference, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name that an endpoint reports if it has read all settings.

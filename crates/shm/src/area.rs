@@ -8,6 +8,7 @@ use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
 use crate::timeline::{self, CauseTotal, Record};
+pub use ligament_wire::status::ChannelCount;
 use rustix::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,16 +43,6 @@ pub struct ChannelEnd {
 
 // SAFETY: only atomics.
 unsafe impl crate::memory::Shared for ChannelEnd {}
-
-/// A look at one end of a channel.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ChannelCount {
-    /// Messages, and bytes of their bodies.
-    pub messages: u64,
-    pub bytes: u64,
-    /// The timestamp of the last message, s; none before the first.
-    pub time: Option<f64>,
-}
 
 impl ChannelEnd {
     /// Bytes of credit returned so far.

@@ -4,59 +4,9 @@
 //! what is read between two equal looks at it belongs to one wait.
 
 use crate::timeline::TimelineTotals;
+pub use ligament_wire::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::EndpointId;
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
-
-/// What an instance does now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u64)]
-pub enum EndpointActivity {
-    /// Registered; has not called the library yet.
-    Starting = 0,
-    /// In its own code.
-    Computing = 1,
-    /// In `receive`, waiting.
-    WaitingToReceive = 2,
-    /// In `send`, waiting for credit.
-    WaitingToSend = 3,
-    /// Copying a message.
-    Transferring = 4,
-    /// Has ended cleanly.
-    Ended = 5,
-    /// Has reported an error.
-    Failed = 6,
-    /// In `steer`: waits until a change is agreed on, or at a halt.
-    Held = 7,
-}
-
-impl EndpointActivity {
-    fn from_word(word: u64) -> EndpointActivity {
-        match word {
-            1 => EndpointActivity::Computing,
-            2 => EndpointActivity::WaitingToReceive,
-            3 => EndpointActivity::WaitingToSend,
-            4 => EndpointActivity::Transferring,
-            5 => EndpointActivity::Ended,
-            6 => EndpointActivity::Failed,
-            7 => EndpointActivity::Held,
-            _ => EndpointActivity::Starting,
-        }
-    }
-
-    /// The word used for it in status output.
-    pub fn name(self) -> &'static str {
-        match self {
-            EndpointActivity::Starting => "starting",
-            EndpointActivity::Computing => "computing",
-            EndpointActivity::WaitingToReceive => "waiting to receive",
-            EndpointActivity::WaitingToSend => "waiting to send",
-            EndpointActivity::Transferring => "transferring",
-            EndpointActivity::Ended => "ended",
-            EndpointActivity::Failed => "failed",
-            EndpointActivity::Held => "held",
-        }
-    }
-}
 
 /// The page in shared memory.
 #[repr(C, align(64))]
@@ -85,9 +35,9 @@ pub struct StatusPage {
     waits_detail: AtomicU64,
     /// The budget with which the send could go on, bytes.
     waits_needs: AtomicU64,
-    /// True if the wait ends by itself.
+    /// Whether the wait ends by itself.
     waits_timed: AtomicU64,
-    /// True if the code may hold views of others' memory while it waits: 1 until it is known.
+    /// Whether the code may hold views of others' memory while it waits: 1 until it is known.
     waits_holding: AtomicU64,
     /// Waits that have ended.
     wait_count: AtomicU64,
@@ -122,63 +72,6 @@ pub enum Awaits<'a> {
     Memory,
     /// That this change is agreed on, or this halt over.
     Steering { change: u64 },
-}
-
-/// What an endpoint waits for. Channels by their numbers in the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AwaitedEvent {
-    /// A message on any of these channels.
-    Message { channels: Vec<u32> },
-    /// That the receiver of this channel reads; a budget of `needs` bytes would do as well.
-    Credit { channel: u32, needs: u64 },
-    /// That this endpoint takes slots of its ring, which it does in any call.
-    Slots { endpoint: EndpointId },
-    /// That a receiver gives memory back.
-    Memory,
-    /// That this change is agreed on, or this halt over.
-    Steering { change: u64 },
-}
-
-/// A wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitRecord {
-    pub what: AwaitedEvent,
-    /// Since when, ns of CLOCK_MONOTONIC.
-    pub since: u64,
-    /// True if it ends by itself.
-    pub timed: bool,
-    /// True if the code may hold views of others' memory, which another thread of it could drop meanwhile.
-    pub holding: bool,
-}
-
-/// A look at a status page. Times in ns; `started` and `ended` of CLOCK_MONOTONIC, 0 for never.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Status {
-    pub state: EndpointActivity,
-    /// Changes whenever a wait begins or ends.
-    pub epoch: u64,
-    /// What it waits for, if it does.
-    pub waits: Option<WaitRecord>,
-    /// The last round of looking again that it has taken part in (see `StatusPage::confirm`).
-    pub looked: u64,
-    /// Model time in s, once known.
-    pub time: Option<f64>,
-    /// Passes of the reuse loop begun.
-    pub iterations: u64,
-    /// Bytes of others' memory held by live views.
-    pub pinned: u64,
-    pub sent_messages: u64,
-    pub sent_bytes: u64,
-    pub received_messages: u64,
-    pub received_bytes: u64,
-    pub waited: u64,
-    pub transferred: u64,
-    /// That part of it that went into receiving.
-    pub receiving: u64,
-    /// Waits that have ended.
-    pub wait_count: u64,
-    pub started: u64,
-    pub ended: u64,
 }
 
 #[inline]

@@ -6,7 +6,8 @@
 
 use crate::area::Front;
 use crate::memory::Shared;
-use crate::status::{AwaitedEvent, Status, StatusPage};
+use crate::status::{Status, StatusPage};
+pub use ligament_wire::timeline::{Activity, Cause, CauseSum, TimelineInterval, TimelineTotals};
 use std::collections::HashMap;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
@@ -26,82 +27,6 @@ const OWN: usize = CAUSES - KINDS;
 /// Bytes of shared memory that a timeline takes at most; pages come with their first use.
 pub const TIMELINE_BYTES: usize = MAX_RECORDS * size_of::<Record>() + CAUSES * size_of::<CauseTotal>();
 pub(crate) const CAUSES_AT: usize = MAX_RECORDS * size_of::<Record>();
-
-/// What an endpoint does in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Activity {
-    /// Waits for a message on a channel.
-    AwaitsMessage = 1,
-    /// Waits for a message on any of several channels, and none came.
-    AwaitsAny = 2,
-    /// Waits until the receiver of a channel reads.
-    AwaitsCredit = 3,
-    /// Waits until an endpoint takes slots of its ring.
-    AwaitsSlots = 4,
-    /// Waits for memory.
-    AwaitsMemory = 5,
-    /// Copies a message that it sends on a channel; the first, if it goes to several.
-    Sends = 6,
-    /// Copies a message that came on a channel.
-    Receives = 7,
-    /// Waits until a change is agreed on, or at a halt.
-    AwaitsSteering = 8,
-}
-
-impl Activity {
-    const ALL: [Activity; 8] = [
-        Activity::AwaitsMessage,
-        Activity::AwaitsAny,
-        Activity::AwaitsCredit,
-        Activity::AwaitsSlots,
-        Activity::AwaitsMemory,
-        Activity::Sends,
-        Activity::Receives,
-        Activity::AwaitsSteering,
-    ];
-
-    fn from_word(word: u64) -> Option<Activity> {
-        Activity::ALL.into_iter().find(|&activity| activity as u64 == word & 0xff)
-    }
-
-    /// Returns true if it is a wait.
-    pub fn is_wait(self) -> bool {
-        !matches!(self, Activity::Sends | Activity::Receives)
-    }
-}
-
-/// An activity and what it is about: a channel's or an endpoint's number, or `REST`, or 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Cause {
-    pub activity: Activity,
-    pub id: u32,
-}
-
-impl Cause {
-    fn word(self) -> u64 {
-        u64::from(self.id) << 32 | self.activity as u64
-    }
-
-    fn from_word(word: u64) -> Option<Cause> {
-        Some(Cause { activity: Activity::from_word(word)?, id: (word >> 32) as u32 })
-    }
-
-    /// What an endpoint waits for, as its status page has it.
-    pub fn of(awaited: &AwaitedEvent) -> Cause {
-        let (activity, id) = match awaited {
-            AwaitedEvent::Message { channels } => match channels.as_slice() {
-                [one] => (Activity::AwaitsMessage, *one),
-                _ => (Activity::AwaitsAny, 0),
-            },
-            AwaitedEvent::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
-            AwaitedEvent::Slots { endpoint } => (Activity::AwaitsSlots, endpoint.number()),
-            AwaitedEvent::Memory => (Activity::AwaitsMemory, 0),
-            AwaitedEvent::Steering { .. } => (Activity::AwaitsSteering, 0),
-        };
-        Cause { activity, id }
-    }
-}
 
 /// One wait or copy, and all sums with it. `stamp` is its number + 1, or 0 while it is being written.
 #[repr(C, align(128))]
@@ -128,81 +53,6 @@ pub struct CauseTotal {
 
 // SAFETY: only atomics.
 unsafe impl Shared for CauseTotal {}
-
-/// What an endpoint has counted up to some moment. Times in ns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TimelineTotals {
-    /// Waits that lasted longer than a few looks.
-    pub waits: u64,
-    pub waited: u64,
-    /// Time spent copying messages.
-    pub transferred: u64,
-    /// That part of it that went into receiving.
-    pub receiving: u64,
-    pub sent_messages: u64,
-    pub sent_bytes: u64,
-    pub received_messages: u64,
-    pub received_bytes: u64,
-    pub iterations: u64,
-    /// Model time, bits of an f64; NaN before the first message.
-    pub time: u64,
-}
-
-impl TimelineTotals {
-    /// Them as words, in a fixed order.
-    pub fn words(self) -> [u64; 10] {
-        [
-            self.waits,
-            self.waited,
-            self.transferred,
-            self.receiving,
-            self.sent_messages,
-            self.sent_bytes,
-            self.received_messages,
-            self.received_bytes,
-            self.iterations,
-            self.time,
-        ]
-    }
-
-    /// Them of their words.
-    pub fn from_words(words: [u64; 10]) -> TimelineTotals {
-        let [waits, waited, transferred, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations, time] =
-            words;
-        TimelineTotals {
-            waits,
-            waited,
-            transferred,
-            receiving,
-            sent_messages,
-            sent_bytes,
-            received_messages,
-            received_bytes,
-            iterations,
-            time,
-        }
-    }
-
-    /// As a status page has them.
-    pub fn of(status: &Status) -> TimelineTotals {
-        TimelineTotals {
-            waits: status.wait_count,
-            waited: status.waited,
-            transferred: status.transferred,
-            receiving: status.receiving,
-            sent_messages: status.sent_messages,
-            sent_bytes: status.sent_bytes,
-            received_messages: status.received_messages,
-            received_bytes: status.received_bytes,
-            iterations: status.iterations,
-            time: status.time.unwrap_or(f64::NAN).to_bits(),
-        }
-    }
-}
-
-fn recent(cause: Cause) -> usize {
-    (cause.id as usize).wrapping_add(cause.activity as usize * 3) % RECENT
-}
 
 /// The writing side, in the endpoint.
 #[derive(Debug)]
@@ -274,26 +124,6 @@ impl Recorder {
     }
 }
 
-/// A wait or copy that was recorded, ns of CLOCK_MONOTONIC.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimelineInterval {
-    pub cause: Cause,
-    pub begin: u64,
-    pub end: u64,
-    /// All that the endpoint had counted when it was over.
-    pub sums: TimelineTotals,
-    /// The number of before that it were overwritten before they could be read.
-    pub missed: u64,
-}
-
-/// The sum of one cause so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CauseSum {
-    pub cause: Cause,
-    pub ns: u64,
-    pub count: u64,
-}
-
 /// The reading side, in the agent: what of an endpoint's timeline it has taken already.
 #[derive(Debug, Default)]
 pub struct TimelineReader {
@@ -356,6 +186,10 @@ fn read(record: &Record, number: u64) -> Option<TimelineInterval> {
     }
     let cause = Cause::from_word(cause)?;
     Some(TimelineInterval { cause, begin, end, sums: TimelineTotals::from_words(sums), missed: 0 })
+}
+
+fn recent(cause: Cause) -> usize {
+    (cause.id as usize).wrapping_add(cause.activity as usize * 3) % RECENT
 }
 
 #[cfg(test)]

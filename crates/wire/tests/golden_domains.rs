@@ -3,11 +3,14 @@
 //!
 //! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.
 
+use ligament_catalogue::fault;
 use ligament_wire::control::{to_bytes, ChannelSteps, SteerableSetting};
 use ligament_wire::domains::*;
+use ligament_wire::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
 use ligament_wire::tap::{AxisCut, TapSelection};
-use ligament_wire::{DomainId, InstanceId, RankId};
+use ligament_wire::timeline::{Activity, Cause, CauseSum, TimelineDelta, TimelineInterval, TimelineTotals};
+use ligament_wire::{DomainId, EndpointId, Exit, InstanceId, RankId};
 use minicbor::{Decode, Encode};
 use std::path::Path;
 
@@ -56,9 +59,9 @@ fn plan() -> RunPlan {
         nodes: Some(vec![("n1".into(), 3), ("n2".into(), 1)]),
         may_fail: None,
     };
-    let end = |rank| ChannelEnd { rank: RankId::new(rank), port: 0, slot: Some(1) };
+    let end = |rank| PlannedEnd { rank: RankId::new(rank), port: 0, slot: Some(1) };
     let steps = ChannelSteps { depth: 2, last: 1, repeats: 1, pads: 2, ..ChannelSteps::default() };
-    let channel = Channel {
+    let channel = PlannedChannel {
         from: end(0),
         to: end(1),
         budget: 1000,
@@ -139,32 +142,31 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
     let cores = OwnCores { instance: InstanceId::new(1), cores: vec![2, 3] };
     check("cores", &FromAgent::Cores(vec![cores]));
     let rank = RankId::new(2);
-    let failure = Failure {
+    let failure = RunFailure {
         rank: Some(rank),
-        what: "ended".into(),
+        what: fault!(EXIT_STATUS, "ended"),
         said: Some("too hot".into()),
         exit: Some(Exit::Signal(11)),
-        code: Some("signal".into()),
     };
     let reports = vec![
-        DomainReport::Registered { rank, pid: 7, language: "C".into() },
-        DomainReport::Exited { rank, exit: Exit::Status(3) },
-        DomainReport::Said { rank, level: 1, text: "hot".into() },
-        DomainReport::Remark { level: 2, text: "cold".into() },
-        DomainReport::Ending(RunOutcome::Failed(failure)),
-        DomainReport::Slots { rank, slots: vec![true, false] },
-        DomainReport::Used { rank, asked: vec!["out".into()], sent: vec![(0, 1)], received: vec![(1, 2)] },
-        DomainReport::Steers {
+        AgentReport::Registered { rank, pid: 7, language: "C".into() },
+        AgentReport::Exited { rank, exit: Exit::Status(3) },
+        AgentReport::Said { rank, level: 1, text: "hot".into() },
+        AgentReport::Remark { level: 2, text: "cold".into() },
+        AgentReport::Ending(RunOutcome::Failed(failure)),
+        AgentReport::Slots { rank, slots: vec![true, false] },
+        AgentReport::Used { rank, asked: vec!["out".into()], sent: vec![(0, 1)], received: vec![(1, 2)] },
+        AgentReport::Steers {
             rank,
             change: 1,
             answer: Steers::Accepts { last: Some(ModelTime(1.5)), next: None },
         },
-        DomainReport::Steers { rank, change: 1, answer: Steers::Past { last: ModelTime(1.5) } },
-        DomainReport::Steers { rank, change: 1, answer: Steers::Unsteered },
-        DomainReport::Steers { rank, change: 1, answer: Steers::Halts { at: ModelTime(1.5) } },
-        DomainReport::Steers { rank, change: 1, answer: Steers::Made },
-        DomainReport::Steers { rank, change: 1, answer: Steers::Over },
-        DomainReport::Steerable {
+        AgentReport::Steers { rank, change: 1, answer: Steers::Past { last: ModelTime(1.5) } },
+        AgentReport::Steers { rank, change: 1, answer: Steers::Unsteered },
+        AgentReport::Steers { rank, change: 1, answer: Steers::Halts { at: ModelTime(1.5) } },
+        AgentReport::Steers { rank, change: 1, answer: Steers::Made },
+        AgentReport::Steers { rank, change: 1, answer: Steers::Over },
+        AgentReport::Steerable {
             rank,
             setting: SteerableSetting {
                 name: "k".into(),
@@ -174,28 +176,32 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
                 restart: true,
             },
         },
-        DomainReport::Sends { rank, ports: vec!["out".into()] },
-        DomainReport::Declares { rank, ports: vec![("out".into(), "o_i".into())] },
+        AgentReport::Sends { rank, ports: ["out".into()].into() },
+        AgentReport::Declares { rank, ports: vec![("out".into(), "o_i".into())] },
     ];
     check("reports", &FromAgent::Reports(reports));
-    let page = Page {
-        state: 1,
-        waits: Some(Waits { what: AwaitedThing::Slots(rank), age: 5, timed: true, holding: false }),
+    let waits = WaitRecord {
+        what: AwaitedEvent::Slots { endpoint: EndpointId::new(2) },
+        since: 5,
+        timed: true,
+        holding: false,
+    };
+    let status = Status {
+        state: EndpointActivity::Computing,
+        waits: Some(waits),
         time: Some(1.5),
-        started: Some(3),
-        ..Page::default()
+        started: 3,
+        ..Status::default()
     };
-    let row = RankRow {
-        rank,
-        phase: RankPhase::Gone(Exit::Unknown),
-        pid: Some(7),
-        stopped: true,
-        page: Some(page.clone()),
-        ranks: None,
-    };
-    let interval = Interval { activity: 3, id: 1, begin: 2, end: 1, sums: [1; 10], missed: 1 };
-    let tally = ActivityTotal { activity: 6, id: 1, ns: 2, count: 3 };
-    let lane = Lane { rank, page, intervals: vec![interval], sums: vec![tally], over: true };
+    let phase = InstancePhase::Gone(Exit::Unknown);
+    let view = InstanceView { phase, pid: Some(7), speaker: None, status: Some(status.clone()) };
+    let row = RankRow { rank, view, inspection: ProcessInspection { stopped: true, ranks: None } };
+    let sums = TimelineTotals::from_words([1; 10]);
+    let cause = Cause { activity: Activity::AwaitsCredit, id: 1 };
+    let interval = TimelineInterval { cause, begin: 1, end: 2, sums, missed: 1 };
+    let sent = CauseSum { cause: Cause { activity: Activity::Sends, id: 1 }, ns: 2, count: 3 };
+    let news = TimelineDelta { status, intervals: vec![interval], causes: vec![sent] };
+    let lane = Lane { rank, news, over: true };
     let carried = CarrierLoad { quiet: true, sent: 1, came: 2, told: 3, credited: 4 };
     let snapshot = Snapshot {
         at: 1,

@@ -114,7 +114,7 @@ fn what_a_rank_says_is_told_of_that_rank() {
     assert_eq!(core.request(link(SECOND), line), [Action::Report(said)]);
     core.request(link(SECOND), Request::Failed { why: "too hot".into(), of: None });
     let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
-    let sentence = failure.sentence(|rank| core.wiring().name(core.plan(), rank));
+    let sentence = failure_sentence(failure, |rank| core.wiring().name(core.plan(), rank));
     assert_eq!(sentence.text(), "flow:1 reported an error: too hot");
 }
 

@@ -1,7 +1,7 @@
 //! Converts the plan of a run, and the programs of its instances, to the types of the protocol between domains,
 //! and back.
 
-use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
+use crate::plan::{PlannedInstance, PlannedPort, RunPlan};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::NodeShare;
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, ResolvedModel, Resources};
@@ -54,20 +54,11 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
             may_fail: instance.may_fail.then_some(true),
         });
     }
-    let end = |end: PlannedEnd| wire::ChannelEnd { rank: end.rank, port: end.port, slot: end.slot };
-    let channel = |channel: &PlannedChannel| wire::Channel {
-        from: end(channel.from),
-        to: end(channel.to),
-        budget: channel.budget,
-        limit: channel.limit,
-        steps: channel.steps,
-        filters: channel.filters,
-    };
     wire::RunPlan {
         run: plan.run.clone(),
         instances,
         ports,
-        channels: plan.channels.iter().map(channel).collect(),
+        channels: plan.channels.clone(),
         programs: model.programs.iter().map(program_to_wire).collect(),
         settings: plan.settings.clone(),
         memory: plan.memory,
@@ -100,19 +91,10 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         together: instance.ranks.is_some() && is_mpi(instance.program),
         may_fail: instance.may_fail == Some(true),
     };
-    let end = |end: wire::ChannelEnd| PlannedEnd { rank: end.rank, port: end.port, slot: end.slot };
-    let channel = |channel: &wire::Channel| PlannedChannel {
-        from: end(channel.from),
-        to: end(channel.to),
-        budget: channel.budget,
-        limit: channel.limit,
-        steps: channel.steps,
-        filters: channel.filters,
-    };
     let plan = RunPlan {
         run: told.run.clone(),
         instances: told.instances.iter().map(instance).collect(),
-        channels: told.channels.iter().map(channel).collect(),
+        channels: told.channels.clone(),
         settings: told.settings.clone(),
         memory: told.memory,
         pinned_limit: told.pinned_limit,

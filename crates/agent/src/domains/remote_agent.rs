@@ -1,18 +1,15 @@
 //! The logic of an agent that is not the head's: events of its domain go in, messages for the head come out,
 //! and messages of the head become orders. No I/O and no clock.
 
-use super::wire_conversion::{
-    lane_to_wire, order_from_wire, order_to_wire, outcome_to_wire, passage_to_wire, report_to_wire, row_to_wire,
-};
-use crate::action::{AgentOrder, AgentReport, InstancePhase};
-use crate::custody::{ChannelView, TimelineDelta};
-use crate::host::{InstanceView, ProcessInspection};
+use crate::action::AgentOrder;
 use crate::memory::MessageMemory;
-use crate::outcome::RunOutcome;
 use ligament_catalogue::{fault, Fault};
-use ligament_shm::status::Status;
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{self as wire, CarrierLoad, FromAgent, FromHead, Snapshot};
+use ligament_wire::domains::{
+    self as wire, AgentReport, CarrierLoad, ChannelView, FromAgent, FromHead, InstanceView, Lane, Passage,
+    ProcessInspection, RankRow, RunOutcome, Snapshot,
+};
+use ligament_wire::timeline::TimelineDelta;
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
@@ -42,15 +39,6 @@ pub enum HeadRequest {
     Refused(String),
 }
 
-/// The part of an instance's state that is reported only when it has changed.
-#[derive(Debug, Clone, PartialEq)]
-struct ReportedState {
-    phase: InstancePhase,
-    pid: Option<u32>,
-    looked: ProcessInspection,
-    status: Option<Status>,
-}
-
 /// An agent that is not the head's.
 ///
 /// The driver passes on each report of the agent's logic with [`RemoteAgent::report`] and each message of the
@@ -63,10 +51,11 @@ pub struct RemoteAgent {
     own: Vec<RankId>,
     /// The last reported counts of each channel end.
     passed: Vec<ChannelView>,
-    reported: Vec<Option<ReportedState>>,
-    reports: Vec<wire::DomainReport>,
-    /// News of timelines for the next snapshot: the rank, the news, and whether it is the last.
-    lanes: Vec<(RankId, TimelineDelta, bool)>,
+    /// The last reported state of each rank of this domain. A state is reported only when it has changed.
+    reported: Vec<Option<RankRow>>,
+    reports: Vec<AgentReport>,
+    /// News of timelines for the next snapshot.
+    lanes: Vec<Lane>,
     /// The last round that was passed on.
     round: u64,
     urgent_snapshots_left: u32,
@@ -117,7 +106,7 @@ impl RemoteAgent {
         if matches!(report, AgentReport::Ending(_)) && std::mem::replace(&mut self.ending, true) {
             return;
         }
-        self.reports.push(report_to_wire(report));
+        self.reports.push(report.clone().truncated());
     }
 
     /// The reports since the previous call, to be sent at once; `None` if there are none.
@@ -129,7 +118,7 @@ impl RemoteAgent {
     /// Takes news of a rank's timeline, for the next snapshot. `over` says that it is the last.
     pub fn gained(&mut self, rank: RankId, gained: &TimelineDelta, over: bool) {
         if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
-            self.lanes.push((rank, gained.clone(), over));
+            self.lanes.push(Lane { rank, news: gained.clone(), over });
         }
     }
 
@@ -185,15 +174,12 @@ impl RemoteAgent {
         let mut rows = Vec::new();
         for (&rank, told) in self.own.iter().zip(&mut self.reported) {
             let Some(view) = views.get(rank.index()) else { continue };
-            let seen = ReportedState {
-                phase: view.phase,
-                pid: view.pid,
-                looked: inspect(rank),
-                status: view.status.clone(),
-            };
-            if told.as_ref() != Some(&seen) {
-                rows.push(row_to_wire(rank, view, &seen.looked, now));
-                *told = Some(seen);
+            // Only this agent needs to know which process registered.
+            let view = InstanceView { speaker: None, ..view.clone() };
+            let row = RankRow { rank, view, inspection: inspect(rank) };
+            if told.as_ref() != Some(&row) {
+                rows.push(row.clone());
+                *told = Some(row);
             }
         }
         let mut passages = Vec::new();
@@ -202,20 +188,18 @@ impl RemoteAgent {
             match self.passed.get_mut(at) {
                 Some(told) if *told == view => {}
                 Some(told) => {
-                    passages.push(passage_to_wire(channel, &view));
+                    passages.push(Passage { channel, view });
                     *told = view;
                 }
                 None => {
                     if view != ChannelView::default() {
-                        passages.push(passage_to_wire(channel, &view));
+                        passages.push(Passage { channel, view });
                     }
                     self.passed.push(view);
                 }
             }
             at += 1;
         });
-        let lanes = std::mem::take(&mut self.lanes);
-        let lane = |(rank, gained, over): (RankId, TimelineDelta, bool)| lane_to_wire(rank, &gained, over, now);
         to_bytes(&FromAgent::Snapshot(Box::new(Snapshot {
             at: now,
             round: self.round,
@@ -223,7 +207,7 @@ impl RemoteAgent {
             memory_used: memory.used,
             memory_limit: memory.limit,
             rows,
-            lanes: lanes.into_iter().map(lane).collect(),
+            lanes: std::mem::take(&mut self.lanes),
             passages: (!passages.is_empty()).then_some(passages),
         })))
     }
@@ -232,11 +216,35 @@ impl RemoteAgent {
     /// snapshot and the last file. Returned once.
     pub fn over(&mut self, ending: Option<&RunOutcome>) -> Option<Vec<u8>> {
         let said = std::mem::replace(&mut self.over, true);
-        (!said).then(|| to_bytes(&FromAgent::Over(ending.map(outcome_to_wire))))
+        (!said).then(|| to_bytes(&FromAgent::Over(ending.cloned().map(RunOutcome::truncated))))
     }
 }
 
 /// The message with these orders for the agent of a domain.
 pub fn orders<'a>(orders: impl IntoIterator<Item = &'a AgentOrder>) -> Vec<u8> {
     to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_to_wire).collect()))
+}
+
+/// An order for the agent of another domain. `None` if the order concerns only the agent that it was given to.
+fn order_to_wire(order: &AgentOrder) -> Option<wire::AgentOrder> {
+    Some(match order {
+        AgentOrder::Budget { channel, bytes } => wire::AgentOrder::Budget { channel: *channel, bytes: *bytes },
+        AgentOrder::Look { round, ranks } => wire::AgentOrder::Look { round: *round, ranks: ranks.clone() },
+        AgentOrder::End(outcome) => wire::AgentOrder::End(outcome.clone().truncated()),
+        AgentOrder::Hurry => wire::AgentOrder::Hurry,
+        AgentOrder::Steer { ranks, steer } => {
+            wire::AgentOrder::Steer { ranks: ranks.clone(), steer: steer.clone() }
+        }
+        AgentOrder::Slots { .. } | AgentOrder::Fail(_) | AgentOrder::Release => return None,
+    })
+}
+
+fn order_from_wire(order: wire::AgentOrder) -> AgentOrder {
+    match order {
+        wire::AgentOrder::Budget { channel, bytes } => AgentOrder::Budget { channel, bytes },
+        wire::AgentOrder::Look { round, ranks } => AgentOrder::Look { round, ranks },
+        wire::AgentOrder::End(outcome) => AgentOrder::End(outcome),
+        wire::AgentOrder::Hurry => AgentOrder::Hurry,
+        wire::AgentOrder::Steer { ranks, steer } => AgentOrder::Steer { ranks, steer },
+    }
 }

@@ -6,14 +6,14 @@
 use super::taps::make_own;
 use super::Driver;
 use crate::action::{ConnectionId, TapViewer};
-use crate::domains::truncated;
 use crate::host::RemoteTapEvent;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
-    FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_PIECE, VALUES_UNDER_WAY,
+    truncated, FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_PIECE,
+    VALUES_UNDER_WAY,
 };
 use ligament_wire::steering::ModelTime;
 use ligament_wire::tap::TapOutcome;

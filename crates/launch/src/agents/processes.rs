@@ -2,11 +2,11 @@
 //! They are ended with the run, and are asked to end when the thread that started them ends.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
-use crate::process::{describe_signal, end_group};
+use crate::process::end_group;
 use crate::sys;
 use crate::terminal_text;
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::DomainId;
+use ligament_wire::{describe_signal, DomainId};
 use rustix::process::Signal;
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;

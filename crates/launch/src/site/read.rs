@@ -6,7 +6,7 @@ use crate::nodes::parse_hosts;
 use crate::site::parse_duration;
 use ligament_catalogue::Code;
 use ligament_model::yaml::{self, YamlKind, YamlNode};
-use ligament_model::{Fields, Problem, FieldReader, TextOrList};
+use ligament_model::{FieldReader, Fields, Problem, TextOrList};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;

@@ -57,7 +57,10 @@ impl StagedInputs {
     ///
     /// # Errors
     /// A file cannot be staged, and why.
-    pub fn of(model: &ResolvedModel, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<StagedInputs, Fault> {
+    pub fn of(
+        model: &ResolvedModel,
+        process_of: impl Fn(InstanceId) -> InstanceId,
+    ) -> Result<StagedInputs, Fault> {
         let mut found = InputCollector::default();
         let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;

@@ -2,8 +2,8 @@
 //! manager, and passes the manager's orders to the agents that they concern. The first reason for which the run
 //! ends in one domain is passed to all others.
 
-use crate::deadlock::CarrierReport;
-use ligament_agent::domains::{self as words, orders};
+use crate::deadlock::CarrierState;
+use ligament_agent::domains::orders;
 use ligament_agent::memory::MessageMemory;
 use ligament_agent::{
     AgentOrder, AgentReport, ChannelView, Exit, InstancePhase, InstanceView, ProcessInspection, RunOutcome,
@@ -12,8 +12,10 @@ use ligament_agent::{
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
-    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, OutputPart, OwnCores, PeekReply, Snapshot, TapReply,
+    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, Lane, OutputPart, OwnCores, Passage, PeekReply,
+    RankRow, Snapshot, TapReply,
 };
+use ligament_wire::status::ClockShift;
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::time::Duration;
 
@@ -63,7 +65,7 @@ struct RemoteDomain {
     /// Difference between the head's clock and the domain's, as far as it is known. The message with the least
     /// delay gives the best estimate.
     ahead: Option<i128>,
-    carrier: CarrierReport,
+    carrier: CarrierState,
     memory: MessageMemory,
     wrote: u64,
     /// True if the domain knows that the run ends.
@@ -105,7 +107,7 @@ impl Head {
             stage: DomainState::Running,
             heard: now,
             ahead: None,
-            carrier: CarrierReport::default(),
+            carrier: CarrierState::default(),
             memory: MessageMemory { used: 0, limit: u64::MAX },
             wrote: 0,
             ending: false,
@@ -203,13 +205,13 @@ impl Head {
         }
         match message {
             FromAgent::Reports(reports) => {
-                reports.into_iter().map(|report| self.report(domain, words::report_from_wire(report))).collect()
+                reports.into_iter().map(|report| self.report(domain, report)).collect()
             }
             FromAgent::Snapshot(snapshot) => self.snapshot(domain, *snapshot, now),
             FromAgent::Files(pieces) => {
                 pieces.into_iter().map(|piece| HeadAction::Write { domain, piece }).collect()
             }
-            FromAgent::Over(ending) => self.over(domain, ending.map(words::outcome_from_wire)),
+            FromAgent::Over(ending) => self.over(domain, ending),
             FromAgent::Unable(why) => self.lose(domain, |name| unable(name, domain, why)),
             FromAgent::Ready(scratch) => vec![HeadAction::Ready { domain, scratch }],
             FromAgent::Cores(cores) => vec![HeadAction::Cores(cores)],
@@ -245,23 +247,24 @@ impl Head {
         let ahead = member.ahead.map_or(ahead, |before| before.min(ahead));
         member.ahead = Some(ahead);
         member.memory = MessageMemory { used: snapshot.memory_used, limit: snapshot.memory_limit };
-        member.carrier = carrier_of(snapshot.round, snapshot.carried);
+        member.carrier = CarrierState { round: snapshot.round, load: snapshot.carried };
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
-        for row in &snapshot.rows {
-            self.seen[row.rank.index()] =
-                Some((words::view_from_wire(row, at), words::inspection_from_wire(row, at)));
+        let shift = ClockShift { there: snapshot.at, here: at };
+        for row in snapshot.rows {
+            let rank = row.rank.index();
+            let RankRow { view, inspection, .. } = row.shifted(shift);
+            self.seen[rank] = Some((view, inspection));
         }
-        for passage in snapshot.passages.iter().flatten() {
-            let (told, known) =
-                (words::passage_from_wire(passage), &mut self.channels[passage.channel as usize]);
-            known.sent = told.sent.or(known.sent);
-            known.received = told.received.or(known.received);
+        for Passage { channel, view } in snapshot.passages.into_iter().flatten() {
+            let known = &mut self.channels[channel as usize];
+            known.sent = view.sent.or(known.sent);
+            known.received = view.received.or(known.received);
         }
-        let gained = |lane: &_| words::timeline_from_wire(lane, at);
-        let lanes = snapshot.lanes.iter();
-        lanes
-            .map(|lane| HeadAction::Gained { rank: lane.rank, gained: gained(lane), at, over: lane.over })
-            .collect()
+        let news = |lane: Lane| {
+            let gained = lane.news.shifted(shift);
+            HeadAction::Gained { rank: lane.rank, gained, at, over: lane.over }
+        };
+        snapshot.lanes.into_iter().map(news).collect()
     }
 
     fn over(&mut self, domain: DomainId, ending: Option<RunOutcome>) -> Vec<HeadAction> {
@@ -419,8 +422,8 @@ impl Head {
     }
 
     /// Reports on the carriers of all domains. `own` reads the state of the head's, and is called last.
-    pub fn carriers(&self, own: impl FnOnce() -> CarrierLoad) -> Vec<CarrierReport> {
-        let own = carrier_of(self.round, own());
+    pub fn carriers(&self, own: impl FnOnce() -> CarrierLoad) -> Vec<CarrierState> {
+        let own = CarrierState { round: self.round, load: own() };
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
 
@@ -449,11 +452,6 @@ impl Head {
         let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
         there.map(|(domain, _)| HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
     }
-}
-
-fn carrier_of(round: u64, carried: CarrierLoad) -> CarrierReport {
-    let CarrierLoad { quiet, sent, came, told, credited } = carried;
-    CarrierReport { round, quiet, sent, came, told, credited }
 }
 
 fn unseen() -> (InstanceView, ProcessInspection) {

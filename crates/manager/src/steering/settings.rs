@@ -3,7 +3,9 @@
 
 use ligament_agent::settings_body;
 use ligament_catalogue::{fault, Fault};
-use ligament_model::{parse_assignment, ReferencePart, Reference, ResolvedModel, SettingType, SettingValue, Settings};
+use ligament_model::{
+    parse_assignment, Reference, ReferencePart, ResolvedModel, SettingType, SettingValue, Settings,
+};
 use ligament_wire::control;
 use ligament_wire::steering::Matter;
 use ligament_wire::{RankId, Ranks};
@@ -246,7 +248,8 @@ impl SteerableSettings {
                 let own = &instance.parts()[..length];
                 // The name of the setting follows: `macro[3].D` does not belong to `macro[5]`, though both
                 // begin with `macro`.
-                name.parts().starts_with(own) && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
+                name.parts().starts_with(own)
+                    && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
             })
         };
         RankId::first(self.instances.len()).filter(|rank| is_of(&self.instances[rank.index()])).collect()

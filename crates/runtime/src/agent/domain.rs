@@ -13,8 +13,8 @@ use ligament_agent::domains::{
     SnapshotSource,
 };
 use ligament_agent::{
-    AgentOrder, AgentReport, Carrier, CarrierReport, ChannelView, DrainReason, Guard, Host, InstanceView,
-    ProcessInspection, RemoteTapEvent, RunOutcome, RunView, StartedProcess, TimelineDelta,
+    failure_sentence, AgentOrder, AgentReport, Carrier, CarrierReport, ChannelView, DrainReason, Guard, Host,
+    InstanceView, ProcessInspection, RemoteTapEvent, RunOutcome, RunView, StartedProcess, TimelineDelta,
 };
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_launch::cores::{cores_for, needed_here};
@@ -292,7 +292,7 @@ impl<'a> Domain<'a> {
     pub fn end(&self) -> DomainEnd {
         let name = |rank: RankId| self.name(rank);
         let reason = match &self.ending {
-            Some(RunOutcome::Failed(failure)) => Some(failure.sentence(name)),
+            Some(RunOutcome::Failed(failure)) => Some(failure_sentence(failure, name)),
             _ => None,
         };
         if let (Some(scratch), false) = (&self.scratch, self.headless) {

@@ -175,7 +175,7 @@ impl Runtime<'_> {
         self.abroad.as_ref().map_or(own, |abroad| abroad.head.memory(own))
     }
 
-    pub(super) fn carriers(&self) -> Vec<ligament_manager::CarrierReport> {
+    pub(super) fn carriers(&self) -> Vec<ligament_manager::CarrierState> {
         let Some(abroad) = &self.abroad else { return Vec::new() };
         abroad.head.carriers(|| carried(&abroad.part.carrier))
     }

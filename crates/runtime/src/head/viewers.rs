@@ -2,7 +2,7 @@
 //! now.
 
 use super::{Runtime, Terminal};
-use ligament_agent::{AgentOrder, AgentReport, ChannelView, RunView};
+use ligament_agent::{failure_sentence, AgentOrder, AgentReport, ChannelView, RunView};
 use ligament_manager::domains::{DomainRoster, JoinedDomain};
 use ligament_manager::{
     Conduits, InstanceRecord, JournalEvent, Level, MessageMemory, Names, Observation, UtcTime, JOURNAL_VERSION,
@@ -113,7 +113,7 @@ impl Runtime<'_> {
                 state: outcome.into(),
                 reason: match outcome {
                     ligament_agent::RunOutcome::Failed(failure) => {
-                        Some(failure.sentence(|rank| self.manager.names().rank(rank)).to_string())
+                        Some(failure_sentence(failure, |rank| self.manager.names().rank(rank)).to_string())
                     }
                     _ => None,
                 },

@@ -3,12 +3,10 @@
 //! or a directory.
 
 use super::files::leads_below;
-use super::{
-    AwaitedThing, Begin, DomainReport, FromAgent, OutputPart, Page, RunOutcome, RunPlan, Snapshot, MAX_TEXT,
-    VERSION,
-};
+use super::{AgentReport, Begin, FromAgent, OutputPart, RunOutcome, RunPlan, Snapshot, MAX_TEXT, VERSION};
 use crate::number::{DomainId, InstanceId, RankId, Ranks};
 use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
+use crate::status::{AwaitedEvent, Status};
 use ligament_catalogue::{fault, Fault};
 use std::path::{Component, Path};
 
@@ -85,34 +83,34 @@ impl Extent {
         Err(fault!(DOMAIN_SENDS_NONSENSE, "it speaks of channel {channel}, and there are {}", self.channels))
     }
 
-    fn report(&self, domain: DomainId, report: &DomainReport) -> Result<(), Fault> {
+    fn report(&self, domain: DomainId, report: &AgentReport) -> Result<(), Fault> {
         match report {
-            DomainReport::Registered { rank, language, .. } => {
+            AgentReport::Registered { rank, language, .. } => {
                 self.owns(domain, *rank).and_then(|()| short(language))
             }
-            DomainReport::Exited { rank, .. }
-            | DomainReport::Slots { rank, .. }
-            | DomainReport::Steers { rank, .. } => self.owns(domain, *rank),
-            DomainReport::Steerable { rank, setting } => {
+            AgentReport::Exited { rank, .. }
+            | AgentReport::Slots { rank, .. }
+            | AgentReport::Steers { rank, .. } => self.owns(domain, *rank),
+            AgentReport::Steerable { rank, setting } => {
                 self.owns(domain, *rank)?;
                 short(&setting.name).and_then(|()| short(&setting.unit))
             }
-            DomainReport::Sends { rank, ports } => {
+            AgentReport::Sends { rank, ports } => {
                 self.owns(domain, *rank)?;
                 ports.iter().try_for_each(|port| short(port))
             }
-            DomainReport::Declares { rank, ports } => {
+            AgentReport::Declares { rank, ports } => {
                 self.owns(domain, *rank)?;
                 ports.iter().try_for_each(|(name, operator)| short(name).and_then(|()| short(operator)))
             }
-            DomainReport::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
-            DomainReport::Used { rank, asked, sent, received } => {
+            AgentReport::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
+            AgentReport::Used { rank, asked, sent, received } => {
                 self.owns(domain, *rank)?;
                 asked.iter().try_for_each(|name| short(name))?;
                 sent.iter().chain(received).try_for_each(|&(channel, _)| self.channel(channel))
             }
-            DomainReport::Remark { text, .. } => short(text),
-            DomainReport::Ending(outcome) => self.outcome(outcome),
+            AgentReport::Remark { text, .. } => short(text),
+            AgentReport::Ending(outcome) => self.outcome(outcome),
         }
     }
 
@@ -121,33 +119,33 @@ impl Extent {
         if failure.rank.is_some_and(|rank| rank.index() >= self.ranks.count()) {
             return Err(fault!(DOMAIN_SENDS_NONSENSE, "it blames an instance that there is not"));
         }
-        short(&failure.what)?;
+        short(failure.what.text())?;
         failure.said.iter().try_for_each(|said| short(said))
     }
 
     fn snapshot(&self, domain: DomainId, snapshot: &Snapshot) -> Result<(), Fault> {
         for row in &snapshot.rows {
             self.owns(domain, row.rank)?;
-            row.page.iter().try_for_each(|page| self.page(page))?;
-            row.ranks.iter().try_for_each(|(what, _)| short(what))?;
+            row.view.status.iter().try_for_each(|status| self.status(status))?;
+            row.inspection.ranks.iter().try_for_each(|lag| short(&lag.what))?;
         }
         for lane in &snapshot.lanes {
             self.owns(domain, lane.rank)?;
-            self.page(&lane.page)?;
+            self.status(&lane.news.status)?;
         }
         let passages = snapshot.passages.iter().flatten();
         passages.map(|passage| passage.channel).try_for_each(|channel| self.channel(channel))
     }
 
-    fn page(&self, page: &Page) -> Result<(), Fault> {
-        match page.waits.as_ref().map(|waits| &waits.what) {
-            Some(AwaitedThing::Message(channels)) => {
+    fn status(&self, status: &Status) -> Result<(), Fault> {
+        match status.waits.as_ref().map(|waits| &waits.what) {
+            Some(AwaitedEvent::Message { channels }) => {
                 channels.iter().try_for_each(|&channel| self.channel(channel))
             }
-            Some(AwaitedThing::Credit(channel, _)) => self.channel(*channel),
-            Some(AwaitedThing::Slots(rank)) if rank.index() >= self.ranks.count() => Err(fault!(
+            Some(AwaitedEvent::Credit { channel, .. }) => self.channel(*channel),
+            Some(AwaitedEvent::Slots { endpoint }) if endpoint.index() >= self.ranks.count() => Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
-                "it waits for instance {rank}, and there are {}",
+                "it waits for instance {endpoint}, and there are {}",
                 self.ranks.count()
             )),
             _ => Ok(()),
@@ -316,7 +314,9 @@ pub(super) fn short(text: &str) -> Result<(), Fault> {
 mod tests {
     use super::super::*;
     use super::*;
+    use crate::number::EndpointId;
     use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
+    use crate::status::WaitRecord;
     use crate::steering::ModelTime;
 
     const ONE: DomainId = DomainId::new(1);
@@ -325,17 +325,12 @@ mod tests {
         Extent { placement: DomainId::first(3).collect(), ranks: Ranks::new([1, 1, 2]), channels: 4, inputs: 2 }
     }
 
-    fn row(rank: u32, what: AwaitedThing) -> FromAgent {
-        let waits = Waits { what, age: 0, timed: false, holding: false };
-        let page = Some(Page { waits: Some(waits), ..Page::default() });
-        let row = RankRow {
-            rank: RankId::new(rank),
-            phase: RankPhase::Running,
-            pid: None,
-            stopped: false,
-            page,
-            ranks: None,
-        };
+    fn row(rank: u32, what: AwaitedEvent) -> FromAgent {
+        let waits = Some(WaitRecord { what, since: 0, timed: false, holding: false });
+        let status = Status { waits, ..Status::default() };
+        let view =
+            InstanceView { phase: InstancePhase::Running, pid: None, speaker: None, status: Some(status) };
+        let row = RankRow { rank: RankId::new(rank), view, inspection: ProcessInspection::default() };
         FromAgent::Snapshot(Box::new(Snapshot { rows: vec![row], ..Snapshot::default() }))
     }
 
@@ -343,13 +338,13 @@ mod tests {
     fn a_domain_speaks_of_its_own_instances_only() {
         let said = |rank| {
             let rank = RankId::new(rank);
-            FromAgent::Reports(vec![DomainReport::Said { rank, level: 1, text: "x".into() }])
+            FromAgent::Reports(vec![AgentReport::Said { rank, level: 1, text: "x".into() }])
         };
         assert_eq!(extent().check(ONE, &said(1)), Ok(()));
         assert!(extent().check(ONE, &said(2)).unwrap_err().contains("domain 2's"));
         assert!(extent().check(ONE, &said(3)).unwrap_err().contains("domain 2's"));
         assert!(extent().check(ONE, &said(4)).unwrap_err().contains("there are 4"));
-        assert!(extent().check(ONE, &row(0, AwaitedThing::Memory)).is_err());
+        assert!(extent().check(ONE, &row(0, AwaitedEvent::Memory)).is_err());
     }
 
     #[test]
@@ -364,10 +359,10 @@ mod tests {
 
     #[test]
     fn a_wait_is_for_channels_that_there_are() {
-        assert_eq!(extent().check(ONE, &row(1, AwaitedThing::Message(vec![0, 3]))), Ok(()));
-        assert!(extent().check(ONE, &row(1, AwaitedThing::Message(vec![0, 4]))).is_err());
-        assert!(extent().check(ONE, &row(1, AwaitedThing::Credit(4, 1))).is_err());
-        assert!(extent().check(ONE, &row(1, AwaitedThing::Slots(RankId::new(4)))).is_err());
+        assert_eq!(extent().check(ONE, &row(1, AwaitedEvent::Message { channels: vec![0, 3] })), Ok(()));
+        assert!(extent().check(ONE, &row(1, AwaitedEvent::Message { channels: vec![0, 4] })).is_err());
+        assert!(extent().check(ONE, &row(1, AwaitedEvent::Credit { channel: 4, needs: 1 })).is_err());
+        assert!(extent().check(ONE, &row(1, AwaitedEvent::Slots { endpoint: EndpointId::new(4) })).is_err());
     }
 
     #[test]
@@ -422,13 +417,15 @@ mod tests {
         assert!(extent().check(ONE, &FromAgent::Tapped(TapReply { ticket: 7, shows })).is_err());
         let sends = |rank| {
             let rank = RankId::new(rank);
-            extent()
-                .check(ONE, &FromAgent::Reports(vec![DomainReport::Sends { rank, ports: vec!["out".into()] }]))
+            extent().check(
+                ONE,
+                &FromAgent::Reports(vec![AgentReport::Sends { rank, ports: ["out".into()].into() }]),
+            )
         };
         assert!(sends(1).is_ok() && sends(0).is_err());
         let declares = |rank, name: String| {
             let (rank, ports) = (RankId::new(rank), vec![(name, "s".to_owned())]);
-            extent().check(ONE, &FromAgent::Reports(vec![DomainReport::Declares { rank, ports }]))
+            extent().check(ONE, &FromAgent::Reports(vec![AgentReport::Declares { rank, ports }]))
         };
         assert!(declares(1, "in".into()).is_ok() && declares(0, "in".into()).is_err());
         assert!(declares(1, "x".repeat(MAX_TEXT + 1)).is_err());
@@ -477,7 +474,7 @@ mod tests {
             |begin| begin.plan.instances[0].ports = 1,
             |begin| begin.plan.instances[1].shares = Some(InstanceId::new(0)),
             |begin| begin.plan.instances[1].home = "../elsewhere".into(),
-            |begin| begin.plan.channels.push(Channel::default()),
+            |begin| begin.plan.channels.push(PlannedChannel::default()),
             |begin| begin.plan.instances[0].ranks = Some(0),
             |begin| begin.plan.instances[1].ranks = Some(u32::MAX),
             |begin| {
@@ -494,7 +491,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_and_nothing_else() {
-        let message = row(1, AwaitedThing::Credit(3, 77));
+        let message = row(1, AwaitedEvent::Credit { channel: 3, needs: 77 });
         let bytes = crate::control::to_bytes(&message);
         assert_eq!(from_bytes::<FromAgent>(&bytes), Ok(message));
         for cut in 0..bytes.len() {

@@ -1,32 +1,32 @@
-//! What the head of a run and the agents of its other domains say to each other: small, in order, beside the
-//! messages on the paths between them. Encoded like `control`. `plan` is what an agent is told of the run,
-//! `seen` what it tells of its instances, `files` what both send of files, `taps` what ports send. Who speaks
-//! has proved that it holds the run's key; it may still be of another version, or wrong, so whatever names an
-//! instance or a channel is checked before it is believed (`check`).
+//! What the head of a run and the agents of its other domains say to each other: small, in order, beside the messages on
+//! the paths between them. Encoded like `control`. `plan` is what an agent is told of the run, `observation` what it tells of
+//! its instances, `report` what happens to them, `files` what both send of files, `taps` what ports send. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
+//! whatever names an instance or a channel is checked before it is believed (`check`).
 
 mod check;
 mod files;
 mod observation;
 mod plan;
+mod report;
 mod taps;
 
 pub use check::Extent;
 pub use files::{FilePart, FileSummary, Input, InputOfProcess, Look, OutputPart, PeekReply};
 pub use observation::{
-    ActivityTotal, AwaitedThing, CarrierLoad, Interval, Lane, Page, Passage, RankPhase, RankRow, Snapshot,
-    Traffic, Waits,
+    CarrierLoad, ChannelView, InstancePhase, InstanceView, Lane, Passage, ProcessInspection, RankLag, RankRow,
+    Snapshot,
 };
-pub use plan::{Channel, ChannelEnd, Instance, Port, Program, Resources, RunPlan};
+pub use plan::{Instance, PlannedChannel, PlannedEnd, Port, Program, Resources, RunPlan};
+pub use report::{truncated, AgentReport, RunFailure, RunOutcome};
 pub use taps::{Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, VALUES_UNDER_WAY};
 
-use crate::control::SteerableSetting;
 use crate::number::{InstanceId, RankId};
-use crate::steering::{Steer, Steers};
+use crate::steering::Steer;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Bytes of files that an agent may have under way to the head, when its instances have ended.
@@ -47,7 +47,7 @@ pub enum FromAgent {
     Join(#[n(0)] Join),
     /// Something happened, in this order.
     #[n(1)]
-    Reports(#[n(0)] Vec<DomainReport>),
+    Reports(#[n(0)] Vec<AgentReport>),
     /// How the instances stand.
     #[n(2)]
     Snapshot(#[n(0)] Box<Snapshot>),
@@ -224,143 +224,6 @@ pub struct Domain {
     /// The number of connections that the links to it are to have; none: as many as they need.
     #[n(3)]
     pub streams: Option<u16>,
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub enum Exit {
-    #[n(0)]
-    Status(#[n(0)] i32),
-    #[n(1)]
-    Signal(#[n(0)] i32),
-    #[n(2)]
-    Unknown,
-}
-
-/// Why a run failed.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Failure {
-    #[n(0)]
-    pub rank: Option<RankId>,
-    #[n(1)]
-    pub what: String,
-    #[n(2)]
-    pub said: Option<String>,
-    #[n(3)]
-    pub exit: Option<Exit>,
-    /// By which it is explained.
-    #[n(4)]
-    pub code: Option<String>,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum RunOutcome {
-    #[n(0)]
-    Done,
-    #[n(1)]
-    Failed(#[n(0)] Failure),
-    #[n(2)]
-    Stopped,
-    #[n(3)]
-    Interrupted,
-}
-
-/// Something for the run's log and its record.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum DomainReport {
-    #[n(0)]
-    Registered {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        pid: u32,
-        #[n(2)]
-        language: String,
-    },
-    #[n(1)]
-    Exited {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        exit: Exit,
-    },
-    /// An instance's own line. Levels as `control` has them.
-    #[n(2)]
-    Said {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        level: u8,
-        #[n(2)]
-        text: String,
-    },
-    /// A line of the agent's.
-    #[n(3)]
-    Remark {
-        #[n(0)]
-        level: u8,
-        #[n(1)]
-        text: String,
-    },
-    /// The run begins to end there.
-    #[n(4)]
-    Ending(#[n(0)] RunOutcome),
-    /// Which ports of an instance, in the plan's order, have slots: its conduits lead to other domains, so the
-    /// head sees whether they fit.
-    #[n(5)]
-    Slots {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        slots: Vec<bool>,
-    },
-    /// What an instance, or a process with several, has used: as `control` has it.
-    #[n(6)]
-    Used {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        asked: Vec<String>,
-        #[n(2)]
-        sent: Vec<(u32, u64)>,
-        #[n(3)]
-        received: Vec<(u32, u64)>,
-    },
-    /// What a rank says of a change.
-    #[n(7)]
-    Steers {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        change: u64,
-        #[n(2)]
-        answer: Steers,
-    },
-    /// Its code says that a setting can be steered.
-    #[n(8)]
-    Steerable {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        setting: SteerableSetting,
-    },
-    /// It takes part, and sends on these ports, of which some only its code may know.
-    #[n(9)]
-    Sends {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        ports: Vec<String>,
-    },
-    /// The operators of ports that its code declares and its model does not, by name.
-    #[n(10)]
-    Declares {
-        #[n(0)]
-        rank: RankId,
-        #[n(1)]
-        ports: Vec<(String, String)>,
-    },
 }
 
 /// What an agent is to do.

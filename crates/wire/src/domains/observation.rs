@@ -1,237 +1,167 @@
-//! How the instances of a domain stand, as its agent tells the head a few times a second. Machines' clocks have
-//! nothing to do with each other, so points in time are ages: ns before the snapshot was made.
+//! The state of a domain's instances, as its agent reports it to the head a few times a second. Points in time
+//! are those of the agent's clock; `Snapshot::at` tells its reading, so that the head can convert them
+//! (`ClockShift`).
 
-use super::Exit;
 use crate::number::RankId;
+use crate::status::{ChannelCount, ClockShift, Status};
+use crate::timeline::TimelineDelta;
+use crate::Exit;
 use minicbor::{Decode, Encode};
 
-/// How the instances of a domain stand.
+/// The state of a domain's instances.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Snapshot {
-    /// When it was made, by the agent's own clock, ns.
+    /// The agent's clock when the snapshot was made, ns.
     #[n(0)]
     pub at: u64,
-    /// The last round of looks that the agent had passed on to its instances before.
+    /// The last round that the agent had passed on to its instances before.
     #[n(1)]
     pub round: u64,
-    /// What its carrier does, asked after all pages were read.
+    /// The state of its carrier, read after all pages.
     #[n(2)]
     pub carried: CarrierLoad,
-    /// Bytes of memory for messages: given out, and the most that may be.
+    /// Bytes of memory for messages: in use, and the limit.
     #[n(3)]
     pub memory_used: u64,
     #[n(4)]
     pub memory_limit: u64,
-    /// The ranks of which anything has changed since the snapshot before.
+    /// The ranks whose state has changed since the previous snapshot.
     #[n(5)]
     pub rows: Vec<RankRow>,
-    /// What timelines have gained.
+    /// News of timelines.
     #[n(6)]
     pub lanes: Vec<Lane>,
-    /// What has passed channels, where that has changed since the snapshot before. None if nothing has.
+    /// The counts of channels that have changed since the previous snapshot; `None` if none have.
     #[n(7)]
     pub passages: Option<Vec<Passage>>,
 }
 
-/// What has passed a channel, in all, at those of its ends that are in the domain.
+/// The counts of a channel, with its number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
 pub struct Passage {
-    /// By its number.
     #[n(0)]
     pub channel: u32,
     #[n(1)]
-    pub sent: Option<Traffic>,
-    #[n(2)]
-    pub received: Option<Traffic>,
+    pub view: ChannelView,
 }
 
-/// Messages that have passed one end of a channel.
+/// Messages that have passed a channel, counted at its sending end and at its receiving end. An end in another
+/// domain is
+/// `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Encode, Decode)]
-pub struct Traffic {
+pub struct ChannelView {
     #[n(0)]
-    pub messages: u64,
-    /// Of their bodies.
+    pub sent: Option<ChannelCount>,
     #[n(1)]
-    pub bytes: u64,
-    /// The timestamp of the last one, s.
-    #[n(2)]
-    pub time: Option<f64>,
+    pub received: Option<ChannelCount>,
 }
 
-/// How much a carrier has to do.
+/// The state of a carrier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct CarrierLoad {
-    /// True if nothing is under way: it has just looked at all its rings and all credit, has nothing to pass
-    /// on, and all that it has sent has arrived.
+    /// True if nothing is under way: the carrier has just checked all its rings and all credit, has nothing to
+    /// pass on, and all that it has sent has arrived.
     #[n(0)]
     pub quiet: bool,
-    /// Messages that went to other domains, and that came from there, ever.
+    /// Number of messages sent to other domains, and number received from them, since the run began.
     #[n(1)]
     pub sent: u64,
     #[n(2)]
     pub came: u64,
-    /// What was told to other domains of what was received here, and what they told; bytes, wrapping.
+    /// Credit sent to other domains, and credit received from them, since the run began; bytes, wrapping.
     #[n(3)]
     pub told: u64,
     #[n(4)]
     pub credited: u64,
 }
 
-/// A rank of an instance.
+/// The state of a rank.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct RankRow {
     #[n(0)]
     pub rank: RankId,
     #[n(1)]
-    pub phase: RankPhase,
+    pub view: InstanceView,
     #[n(2)]
-    pub pid: Option<u32>,
-    /// True if its process is stopped, by a signal or a debugger.
-    #[n(3)]
-    pub stopped: bool,
-    /// Its status page, once it has one.
-    #[n(4)]
-    pub page: Option<Page>,
-    /// Of an MPI program, which rank has not come where others are, in words, and for how long, ns.
-    #[n(5)]
-    pub ranks: Option<(String, u64)>,
+    pub inspection: ProcessInspection,
 }
 
-/// Where an instance stands.
+/// The phase of an instance's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub enum RankPhase {
+pub enum InstancePhase {
+    /// Not started yet.
     #[n(0)]
     Waiting,
+    /// Its process runs and has not registered.
     #[n(1)]
     Started,
+    /// It has registered and takes part.
     #[n(2)]
     Running,
+    /// It has reported that it is done; its process still runs.
     #[n(3)]
     Finished,
+    /// Its process has ended.
     #[n(4)]
     Gone(#[n(0)] Exit),
 }
 
-/// A status page. Durations in ns.
-#[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
-pub struct Page {
-    /// As the page has it: 0 starting, 1 computing, … 5 ended, 6 failed.
+/// The present state of an instance, or of a rank of one.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct InstanceView {
     #[n(0)]
-    pub state: u8,
+    pub phase: InstancePhase,
     #[n(1)]
-    pub epoch: u64,
+    pub pid: Option<u32>,
+    /// The process that registered. Known only to its own agent.
+    #[cbor(skip)]
+    pub speaker: Option<u32>,
+    /// The status page, once it exists.
     #[n(2)]
-    pub waits: Option<Waits>,
-    #[n(3)]
-    pub looked: u64,
-    /// Model time, s.
-    #[n(4)]
-    pub time: Option<f64>,
-    #[n(5)]
-    pub iterations: u64,
-    #[n(6)]
-    pub pinned: u64,
-    #[n(7)]
-    pub sent_messages: u64,
-    #[n(8)]
-    pub sent_bytes: u64,
-    #[n(9)]
-    pub received_messages: u64,
-    #[n(10)]
-    pub received_bytes: u64,
-    #[n(11)]
-    pub waited: u64,
-    #[n(12)]
-    pub transferred: u64,
-    #[n(13)]
-    pub receiving: u64,
-    #[n(14)]
-    pub wait_count: u64,
-    /// Ages; none for not yet.
-    #[n(15)]
-    pub started: Option<u64>,
-    #[n(16)]
-    pub ended: Option<u64>,
+    pub status: Option<Status>,
 }
 
-/// A wait.
+/// The part of a rank's state that only an inspection of its processes shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct ProcessInspection {
+    /// Stopped by a signal or a debugger.
+    #[n(0)]
+    pub stopped: bool,
+    #[n(1)]
+    pub ranks: Option<RankLag>,
+}
+
+/// The rank of an MPI program that has not reached the call in which the other ranks wait. Only for programs in
+/// which rank 0 represents all ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Waits {
+pub struct RankLag {
+    /// A description.
     #[n(0)]
-    pub what: AwaitedThing,
-    /// How long it lasts already, ns.
+    pub what: String,
+    /// ns of CLOCK_MONOTONIC.
     #[n(1)]
-    pub age: u64,
-    #[n(2)]
-    pub timed: bool,
-    #[n(3)]
-    pub holding: bool,
+    pub since: u64,
 }
 
-/// What is waited for. Channels and ranks by their numbers in the run.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum AwaitedThing {
-    #[n(0)]
-    Message(#[n(0)] Vec<u32>),
-    #[n(1)]
-    Credit(#[n(0)] u32, #[n(1)] u64),
-    #[n(2)]
-    Slots(#[n(0)] RankId),
-    #[n(3)]
-    Memory,
-    /// A change to be agreed on, or the end of a halt.
-    #[n(4)]
-    Steering(#[n(0)] u64),
-}
-
-/// What the timeline of a rank has gained.
+/// News of a rank's timeline.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct Lane {
     #[n(0)]
     pub rank: RankId,
-    /// The status page as it was then.
     #[n(1)]
-    pub page: Page,
+    pub news: TimelineDelta,
+    /// True if these are the last.
     #[n(2)]
-    pub intervals: Vec<Interval>,
-    /// The sums of its causes, if there is anything new in them.
-    #[n(3)]
-    pub sums: Vec<ActivityTotal>,
-    /// True if nothing more will come.
-    #[n(4)]
     pub over: bool,
 }
 
-/// A wait or a copy.
-#[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub struct Interval {
-    /// 1 for a message, 2 for any of several, 3 for credit, 4 for slots, 5 for memory; 6 sends, 7 receives.
-    #[n(0)]
-    pub activity: u8,
-    #[n(1)]
-    pub id: u32,
-    /// Ages.
-    #[n(2)]
-    pub begin: u64,
-    #[n(3)]
-    pub end: u64,
-    /// All that the instance had counted at its end.
-    #[n(4)]
-    pub sums: [u64; 10],
-    /// The number of before that it are missing.
-    #[n(5)]
-    pub missed: u64,
-}
-
-/// How long and how often in all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub struct ActivityTotal {
-    #[n(0)]
-    pub activity: u8,
-    #[n(1)]
-    pub id: u32,
-    #[n(2)]
-    pub ns: u64,
-    #[n(3)]
-    pub count: u64,
+impl RankRow {
+    /// The state on another machine's clock.
+    pub fn shifted(mut self, shift: ClockShift) -> RankRow {
+        self.view.status = self.view.status.map(|status| status.shifted(shift));
+        if let Some(lag) = &mut self.inspection.ranks {
+            lag.since = shift.convert(lag.since);
+        }
+        self
+    }
 }

@@ -18,7 +18,7 @@ pub struct RunPlan {
     #[n(2)]
     pub ports: Vec<Vec<Port>>,
     #[n(3)]
-    pub channels: Vec<Channel>,
+    pub channels: Vec<PlannedChannel>,
     #[n(4)]
     pub programs: Vec<Program>,
     /// The body of a message that holds all settings.
@@ -120,11 +120,11 @@ pub struct Port {
 
 /// A channel; its number is its place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Channel {
+pub struct PlannedChannel {
     #[n(0)]
-    pub from: ChannelEnd,
+    pub from: PlannedEnd,
     #[n(1)]
-    pub to: ChannelEnd,
+    pub to: PlannedEnd,
     #[n(2)]
     pub budget: u64,
     #[n(3)]
@@ -139,7 +139,7 @@ pub struct Channel {
 
 /// One end of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
-pub struct ChannelEnd {
+pub struct PlannedEnd {
     #[n(0)]
     pub rank: RankId,
     #[n(1)]

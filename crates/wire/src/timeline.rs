@@ -1,0 +1,227 @@
+//! The timeline of an endpoint, as its shared memory holds it and agents report it. Times are ns of the
+//! machine's CLOCK_MONOTONIC.
+
+use crate::status::{AwaitedEvent, ClockShift, Status};
+use minicbor::{Decode, Encode};
+
+/// The activity of an endpoint in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
+#[cbor(index_only)]
+#[repr(u8)]
+pub enum Activity {
+    /// Waits for a message on a channel.
+    #[n(1)]
+    AwaitsMessage = 1,
+    /// Waits for a message on any of several channels, and none has come.
+    #[n(2)]
+    AwaitsAny = 2,
+    /// Waits until the receiver of a channel reads.
+    #[n(3)]
+    AwaitsCredit = 3,
+    /// Waits until an endpoint takes entries of its ring.
+    #[n(4)]
+    AwaitsSlots = 4,
+    /// Waits for memory.
+    #[n(5)]
+    AwaitsMemory = 5,
+    /// Copies a message that it sends on a channel; the first, if it goes to several.
+    #[n(6)]
+    Sends = 6,
+    /// Copies a message that it has received on a channel.
+    #[n(7)]
+    Receives = 7,
+    /// Waits until a change is agreed on, or at a halt.
+    #[n(8)]
+    AwaitsSteering = 8,
+}
+
+impl Activity {
+    const ALL: [Activity; 8] = [
+        Activity::AwaitsMessage,
+        Activity::AwaitsAny,
+        Activity::AwaitsCredit,
+        Activity::AwaitsSlots,
+        Activity::AwaitsMemory,
+        Activity::Sends,
+        Activity::Receives,
+        Activity::AwaitsSteering,
+    ];
+
+    /// The activity in the lower byte of a word.
+    pub fn from_word(word: u64) -> Option<Activity> {
+        Activity::ALL.into_iter().find(|&activity| activity as u64 == word & 0xff)
+    }
+
+    /// True for waits.
+    pub fn is_wait(self) -> bool {
+        !matches!(self, Activity::Sends | Activity::Receives)
+    }
+}
+
+/// An activity and its object: the number of a channel or an endpoint, or `REST`, or 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct Cause {
+    #[n(0)]
+    pub activity: Activity,
+    #[n(1)]
+    pub id: u32,
+}
+
+impl Cause {
+    /// The cause as a word of shared memory.
+    pub fn word(self) -> u64 {
+        u64::from(self.id) << 32 | self.activity as u64
+    }
+
+    /// The cause of this word.
+    pub fn from_word(word: u64) -> Option<Cause> {
+        Some(Cause { activity: Activity::from_word(word)?, id: (word >> 32) as u32 })
+    }
+
+    /// The cause of a wait.
+    pub fn of(awaited: &AwaitedEvent) -> Cause {
+        let (activity, id) = match awaited {
+            AwaitedEvent::Message { channels } => match channels.as_slice() {
+                [one] => (Activity::AwaitsMessage, *one),
+                _ => (Activity::AwaitsAny, 0),
+            },
+            AwaitedEvent::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
+            AwaitedEvent::Slots { endpoint } => (Activity::AwaitsSlots, endpoint.number()),
+            AwaitedEvent::Memory => (Activity::AwaitsMemory, 0),
+            AwaitedEvent::Steering { .. } => (Activity::AwaitsSteering, 0),
+        };
+        Cause { activity, id }
+    }
+}
+
+/// The counters of an endpoint at one time. Times in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
+pub struct TimelineTotals {
+    /// Number of waits that were not over at once.
+    #[n(0)]
+    pub waits: u64,
+    #[n(1)]
+    pub waited: u64,
+    /// Time spent copying messages.
+    #[n(2)]
+    pub transferred: u64,
+    /// The part of `transferred` that was spent on receiving.
+    #[n(3)]
+    pub receiving: u64,
+    #[n(4)]
+    pub sent_messages: u64,
+    #[n(5)]
+    pub sent_bytes: u64,
+    #[n(6)]
+    pub received_messages: u64,
+    #[n(7)]
+    pub received_bytes: u64,
+    #[n(8)]
+    pub iterations: u64,
+    /// Model time, bits of an f64; NaN before the first message.
+    #[n(9)]
+    pub time: u64,
+}
+
+impl TimelineTotals {
+    /// The totals as words, in a fixed order.
+    pub fn words(self) -> [u64; 10] {
+        [
+            self.waits,
+            self.waited,
+            self.transferred,
+            self.receiving,
+            self.sent_messages,
+            self.sent_bytes,
+            self.received_messages,
+            self.received_bytes,
+            self.iterations,
+            self.time,
+        ]
+    }
+
+    /// The totals with these words.
+    pub fn from_words(words: [u64; 10]) -> TimelineTotals {
+        TimelineTotals {
+            waits: words[0],
+            waited: words[1],
+            transferred: words[2],
+            receiving: words[3],
+            sent_messages: words[4],
+            sent_bytes: words[5],
+            received_messages: words[6],
+            received_bytes: words[7],
+            iterations: words[8],
+            time: words[9],
+        }
+    }
+
+    /// The totals of a status page.
+    pub fn of(status: &Status) -> TimelineTotals {
+        TimelineTotals {
+            waits: status.wait_count,
+            waited: status.waited,
+            transferred: status.transferred,
+            receiving: status.receiving,
+            sent_messages: status.sent_messages,
+            sent_bytes: status.sent_bytes,
+            received_messages: status.received_messages,
+            received_bytes: status.received_bytes,
+            iterations: status.iterations,
+            time: status.time.unwrap_or(f64::NAN).to_bits(),
+        }
+    }
+}
+
+/// A recorded wait or copy.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TimelineInterval {
+    #[n(0)]
+    pub cause: Cause,
+    #[n(1)]
+    pub begin: u64,
+    #[n(2)]
+    pub end: u64,
+    /// The counters at its end.
+    #[n(3)]
+    pub sums: TimelineTotals,
+    /// Number of intervals before it that were overwritten before they were read.
+    #[n(4)]
+    pub missed: u64,
+}
+
+/// The total of one cause.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct CauseSum {
+    #[n(0)]
+    pub cause: Cause,
+    #[n(1)]
+    pub ns: u64,
+    #[n(2)]
+    pub count: u64,
+}
+
+/// News of an endpoint's timeline since the previous reading.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct TimelineDelta {
+    /// The status page, read just before the timeline.
+    #[n(0)]
+    pub status: Status,
+    #[n(1)]
+    pub intervals: Vec<TimelineInterval>,
+    /// The sums of all causes, if they have changed since the previous reading.
+    #[n(2)]
+    pub causes: Vec<CauseSum>,
+}
+
+impl TimelineDelta {
+    /// The news on another machine's clock.
+    pub fn shifted(mut self, shift: ClockShift) -> TimelineDelta {
+        self.status = self.status.shifted(shift);
+        for interval in &mut self.intervals {
+            interval.begin = shift.convert(interval.begin);
+            interval.end = shift.convert(interval.end);
+        }
+        self
+    }
+}
