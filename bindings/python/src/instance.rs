@@ -163,7 +163,8 @@ fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Wait> {
             py,
             fault!(
                 BAD_ARGUMENT,
-                "a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for ever"
+                "a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for \
+                 ever"
             ),
         )),
     }

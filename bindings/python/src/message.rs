@@ -36,8 +36,8 @@ fn next_time(given: &Bound<'_, PyAny>) -> PyResult<f64> {
         let kind = given.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
         PyTypeError::new_err(said!(
             NO_MESSAGE,
-            "the second argument of Message is the time of the next message, a number or None, and not a value of type \
-             {kind}; write Message(t, data=…) to send a value"
+            "the second argument of Message is the time of the next message, a number or None, and not a value \
+             of type {kind}; write Message(t, data=…) to send a value"
         ))
     })
 }

@@ -101,8 +101,8 @@ impl Prepared {
                 py,
                 fault!(
                     NO_FUNCTION_FOR,
-                    "a function is given for \"{unused}\", but the model has no such component or implementation; its \
-                     components are {}",
+                    "a function is given for \"{unused}\", but the model has no such component or \
+                     implementation; its components are {}",
                     known.join(", ")
                 ),
             ));

@@ -82,8 +82,8 @@ pub fn setting_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SettingVa
             "SettingTypeError",
             fault!(
                 BAD_SETTING_VALUE,
-                "the setting \"{name}\" cannot be {}; give a str, int, float, bool, a list of numbers, or a list of \
-                 lists of numbers",
+                "the setting \"{name}\" cannot be {}; give a str, int, float, bool, a list of numbers, or a \
+                 list of lists of numbers",
                 value.repr().map_or_else(|_| "this".into(), |text| text.to_string())
             ),
         )

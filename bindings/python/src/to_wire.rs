@@ -101,8 +101,9 @@ impl PlannedValue {
                 "UnsendableError",
                 fault!(
                     CANNOT_BE_SENT,
-                    "{what} cannot be sent {how}{}{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
-                     lists, dicts with str keys, Settings, and NumPy arrays of numbers or truth values",
+                    "{what} cannot be sent {how}{}{}; a message holds None, bool, int (64 bits), float, \
+                     complex, str, bytes, lists, dicts with str keys, Settings, and NumPy arrays of numbers or \
+                     truth values",
                     if at.is_empty() { String::new() } else { format!(" (it stands at data{at})") },
                     instead.map_or(String::new(), |instead| format!(": send {instead}"))
                 ),

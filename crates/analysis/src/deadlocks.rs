@@ -452,8 +452,8 @@ impl<'a> ProgressBounds<'a> {
             if let Some(filter) = self.held(wait.link) {
                 let conduit = &flat.conduits[self.order.links[wait.link].conduit];
                 return format!(
-                    "take the filter \"{filter}\" out of the conduit to \"{}.{}\", or let \"{}\" go on without an answer \
-                     to each message",
+                    "take the filter \"{filter}\" out of the conduit to \"{}.{}\", or let \"{}\" go on without \
+                     an answer to each message",
                     flat.components[wait.who].name, conduit.to.port, flat.components[wait.on].name
                 );
             }
@@ -486,7 +486,8 @@ impl<'a> ProgressBounds<'a> {
             "let both sides make steps for each message of the other, or let one of them send first".to_owned()
         } else {
             format!(
-                "let \"{}.{port}\" be an S port, so that \"{}\" can begin without it, or begin the circle elsewhere",
+                "let \"{}.{port}\" be an S port, so that \"{}\" can begin without it, or begin the circle \
+                 elsewhere",
                 flat.components[wait.who].name, flat.components[wait.who].name
             )
         }

@@ -97,8 +97,8 @@ impl ProgramCheck<'_> {
                 let message =
                     format!("{what} of \"{}\" has a variable, {name}, that is not set", self.program.name);
                 let advice = format!(
-                    "set {name} before you start the run, or under \"env:\", or name the module that sets it under \
-                     \"modules:\""
+                    "set {name} before you start the run, or under \"env:\", or name the module that sets it \
+                     under \"modules:\""
                 );
                 self.problems.push(Problem::error(code, at, message, advice));
                 Err(())
@@ -141,8 +141,8 @@ impl ProgramCheck<'_> {
         let (verb, them) = if unset.len() == 1 { ("is", "it") } else { ("are", "them") };
         (!unset.is_empty()).then(|| {
             format!(
-                "{} in the arguments of \"{}\" {verb} not set here; where the run is started without {them}, nothing is \
-                 filled in",
+                "{} in the arguments of \"{}\" {verb} not set here; where the run is started without {them}, \
+                 nothing is filled in",
                 unset.join(", "),
                 program.name
             )
@@ -228,7 +228,8 @@ fn file(
         }
         (None, Some(language)) => {
             let message = format!(
-                "\"{executable}\" of \"{}\" is a {} script, and its first line does not say what runs it{shown}",
+                "\"{executable}\" of \"{}\" is a {} script, and its first line does not say what runs \
+                 it{shown}",
                 program.name, language.name
             );
             report(Code::NOT_EXECUTABLE, message, by_interpreter(language, executable));

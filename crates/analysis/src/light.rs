@@ -18,8 +18,8 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
                 Code::LIGHT_MPI,
                 at,
                 format!(
-                    "\"{name}\" is an MPI program ({}), so it cannot be light: all instances of a light program share \
-                     one process",
+                    "\"{name}\" is an MPI program ({}), so it cannot be light: all instances of a light \
+                     program share one process",
                     execution_model.name()
                 ),
                 "take it out of \"light:\", or start it directly",

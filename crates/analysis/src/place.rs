@@ -65,7 +65,8 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
                 Code::MISSING_INPUT,
                 &input.at,
                 format!(
-                    "the input \"{}\", which \"stage:\" is to put into the working directory of \"{name}\", {why}{looked_for}",
+                    "the input \"{}\", which \"stage:\" is to put into the working directory of \"{name}\", \
+                     {why}{looked_for}",
                     input.source
                 ),
                 advice,

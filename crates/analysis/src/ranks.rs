@@ -41,8 +41,13 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
                 if nodes > 1 {
                     problem(
                         Code::RANKS_OVER_NODES,
-                        format!("the ranks of \"{}\" are to be on {nodes} nodes, and each is to speak for itself", component.name),
-                        "ask for \"mpi_processes\" on one node, or take it out of \"ranks:\": then rank 0 speaks for all",
+                        format!(
+                            "the ranks of \"{}\" are to be on {nodes} nodes, and each is to speak for \
+                                 itself",
+                            component.name
+                        ),
+                        "ask for \"mpi_processes\" on one node, or take it out of \"ranks:\": then rank 0 \
+                         speaks for all",
                     );
                 }
                 nodes.saturating_mul(mpi_processes_per_node)

@@ -45,8 +45,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
                 Code::MISSING_RESOURCES,
                 at,
                 format!(
-                    "the component \"{}\" runs the MPI program \"{}\" ({model}), but nothing says with how many \
-                     processes",
+                    "the component \"{}\" runs the MPI program \"{}\" ({model}), but nothing says with how \
+                     many processes",
                     component.name, program.name
                 ),
                 format!(

@@ -114,11 +114,12 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
             Code::START_AND_STEPS,
             &start.at,
             format!(
-                "each message of \"{from}\" (O_I) goes to \"{to}.{}\" (F_INIT) and to \"{to}.{}\" (S), so each of them also \
-                 begins another pass of \"{to}\"",
+                "each message of \"{from}\" (O_I) goes to \"{to}.{}\" (F_INIT) and to \"{to}.{}\" (S), so each \
+                 of them also begins another pass of \"{to}\"",
                 start.to.port, step.to.port
             ),
-            "begin it by a port that sends once, such as one of another component, or put a filter into the conduit to F_INIT",
+            "begin it by a port that sends once, such as one of another component, or put a filter into the \
+             conduit to F_INIT",
         ));
     }
 }

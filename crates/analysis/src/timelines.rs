@@ -25,8 +25,8 @@ fn nested(flat: &FlatModel, problems: &mut Vec<Problem>) {
                 Code::TIMELINE_MISMATCH,
                 &port.at,
                 format!(
-                    "the port \"{}.{}\" is on the timeline {}, which lies in another one of the same component, and a \
-                     program steps through one timeline at a time",
+                    "the port \"{}.{}\" is on the timeline {}, which lies in another one of the same \
+                     component, and a program steps through one timeline at a time",
                     component.name, port.name, port.timeline
                 ),
                 "give the port a timeline of one name, or let a model implement the component",

@@ -79,8 +79,8 @@ pub fn model_time(text: &str, model_unit: Option<&str>) -> Result<f64, Fault> {
     let unit = model_unit.ok_or_else(|| {
         fault!(
             BAD_STEERING,
-            "the model does not say the unit of its times, so \"{text}\" cannot be converted: give a number, or write \
-             \"time_unit\" into the model file"
+            "the model does not say the unit of its times, so \"{text}\" cannot be converted: give a number, \
+             or write \"time_unit\" into the model file"
         )
     })?;
     match seconds_in(unit) {

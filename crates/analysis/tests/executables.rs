@@ -29,7 +29,8 @@ impl Place {
     fn said_of(&self, program: &str, more: &str) -> Vec<String> {
         let model = self.0.join("model.ymmsl");
         let text = format!(
-            "ymmsl_version: v0.1\nmodel: {{name: m, components: {{micro: micro}}}}\nimplementations:\n  micro: {program}\n{more}"
+            "ymmsl_version: v0.1\nmodel: {{name: m, components: {{micro: micro}}}}\nimplementations:\n  micro: \
+             {program}\n{more}"
         );
         std::fs::write(&model, text).unwrap();
         let report = check(&[&model], &CheckOptions::default());
@@ -62,8 +63,8 @@ fn a_script_that_is_missing_is_found_and_what_was_meant_is_named() {
     assert!(place.said("{executable: python3, args: ['$WHERE/mirco.py'], modules: [m]}").is_empty());
     assert_eq!(
         place.said("{executable: python3, args: mirco.py}"),
-        ["[missing-script] the script \"mirco.py\" that python3 is to run for \"micro\" is not there (looked for at \
-          mirco.py); did you mean \"micro.py\"?"]
+        ["[missing-script] the script \"mirco.py\" that python3 is to run for \"micro\" is not there (looked \
+          for at mirco.py); did you mean \"micro.py\"?"]
     );
     assert!(place.said("{executable: python3, args: [-u, other.py]}")[0].contains("put it there"));
     let staged = "ligament: {stage: {micro: {mirco.py: micro.py}}}\n";
@@ -81,8 +82,8 @@ fn variables_in_arguments_that_are_not_set_are_noted_unless_the_start_sets_them(
     let program = format!("executable: /bin/true, args: {unset}, env: {{OWN: x}}");
     assert_eq!(
         notes(&format!("{{{program}}}")),
-        ["NO_SUCH, NEITHER in the arguments of \"micro\" are not set here; where the run is started without them, \
-          nothing is filled in"]
+        ["NO_SUCH, NEITHER in the arguments of \"micro\" are not set here; where the run is started without \
+          them, nothing is filled in"]
     );
     assert!(notes(&format!("{{{program}, modules: [m]}}")).is_empty());
     assert!(notes("{executable: /bin/true, args: ['$PATH', '$CARGO_MANIFEST_DIR']}").is_empty());
@@ -186,8 +187,8 @@ fn an_input_that_is_missing_says_where_it_would_go() {
     let said = place.said_of("{executable: /bin/true}", "ligament: {stage: {micro: [mseh.dat]}}\n");
     assert_eq!(
         said,
-        ["[missing-input] the input \"mseh.dat\", which \"stage:\" is to put into the working directory of \"micro\", is \
-          not there (looked for at mseh.dat); did you mean \"mesh.dat\"?"]
+        ["[missing-input] the input \"mseh.dat\", which \"stage:\" is to put into the working directory of \
+          \"micro\", is not there (looked for at mseh.dat); did you mean \"mesh.dat\"?"]
     );
 }
 

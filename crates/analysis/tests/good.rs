@@ -88,7 +88,8 @@ fn later_files_add_to_earlier_ones() {
     .unwrap();
     std::fs::write(
         &more,
-        "ymmsl_version: v0.2\nprograms: {p: {executable: /bin/true}}\nsettings: {x: 2}\nresources: {m.a: {threads: 3}}\n",
+        "ymmsl_version: v0.2\nprograms: {p: {executable: /bin/true}}\nsettings: {x: 2}\nresources: {m.a: \
+         {threads: 3}}\n",
     )
     .unwrap();
     let mut options = CheckOptions::default();

@@ -408,8 +408,9 @@ fn where_there_are_too_few_cores_messages_keep_them_busy() {
         .replace("macro: {ports", "macro: {multiplicity: 2, ports")
         .replace("micro: {ports", "micro: {multiplicity: 2, ports");
     let costs =
-        "ligament_costs: 1\ncommon: {latency: 0.25}\ncomponents: {macro: {setup: 1.0, steps: 4}, micro: {pass: 0.5}}\n\
-                 conduits: {macro.out -> micro.init: {bytes: 8}, micro.final -> macro.back: {bytes: 8}}\n";
+        "ligament_costs: 1\ncommon: {latency: 0.25}\ncomponents: {macro: {setup: 1.0, steps: 4}, micro: {pass: \
+                 0.5}}\nconduits: {macro.out -> micro.init: {bytes: 8}, micro.final -> macro.back: {bytes: \
+                 8}}\n";
     // 1 s, and four steps of 0.25 s + 0.5 s + 0.25 s. Two pairs that take turns keep two cores busy, or share
     // one.
     near(ask(&two, costs, 4).duration, 5.0);

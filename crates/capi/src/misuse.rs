@@ -21,7 +21,8 @@ errors! {
         NulInNames { why: String } => BAD_SETTING_NAME, "there is a NUL in a name: {why}";
         /// A setting that no text of C can hold.
         NulInSetting { name: String } => BAD_SETTING_NAME,
-            "there is a NUL in the setting \"{name}\", which no text of C can hold; write it otherwise in the model";
+            "there is a NUL in the setting \"{name}\", which no text of C can hold; write it otherwise in the \
+             model";
         /// A setting of another type than the core was asked for.
         Confused { wanted: String } => BAD_SETTING_VALUE, "a setting came that is not {wanted}";
         /// A value that is none of a setting's.
@@ -33,7 +34,8 @@ errors! {
             "the overlay of a message must be settings, or a map with the names of settings as its keys";
         /// A member that has no meaning yet.
         Reserved { value: u32 } => RESERVED_MEMBER,
-            "the member `reserved` of lig_array is {value}; set all that you do not use to zero, by `lig_array a = {{0}}`";
+            "the member `reserved` of lig_array is {value}; set all that you do not use to zero, by `lig_array \
+             a = {{0}}`";
         /// More dimensions than arrays can have.
         TooManyDims { most: usize, ndim: u32 } => UNFIT_ARRAY,
             "an array has at most {most} dimensions, not {ndim}";
@@ -64,7 +66,8 @@ errors! {
         TooManyPorts { count: usize, most: usize } => ABSURD_SIZE,
             "{count} ports are too many to wait for; {most} are the most";
         /// A path that is over.
-        PathClosed => PATH_CLOSED, "this path is closed or freed already; no call may follow lig_path_close or lig_path_free";
+        PathClosed => PATH_CLOSED, "this path is closed or freed already; no call may follow lig_path_close or \
+                                    lig_path_free";
         /// A time that cannot be waited.
         Timeout { seconds: f64 } => BAD_ARGUMENT, "a timeout cannot be {seconds} s";
         /// A struct without its size.
@@ -72,8 +75,8 @@ errors! {
             "the first member of {name} must be its size; set it to sizeof({name}), it is {size}";
         /// Members that are not known yet.
         NewerMembers { name: &'static str } => NEWER_HEADER,
-            "this program was built for a newer Ligament and sets members of {name} that version {} does not know; use \
-             the newer library, or leave them zero (is `size` sizeof({name})?)",
+            "this program was built for a newer Ligament and sets members of {name} that version {} does not \
+             know; use the newer library, or leave them zero (is `size` sizeof({name})?)",
             env!("CARGO_PKG_VERSION");
         /// Flags that are not known yet.
         NewerFlags { unknown: u64 } => NEWER_HEADER,

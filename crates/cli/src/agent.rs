@@ -74,8 +74,14 @@ fn number(arguments: &Agent) -> Result<u32, Fault> {
     }
     for name in RANKS {
         let Some(rank) = std::env::var(name).ok() else { continue };
-        let rank: u32 =
-            rank.parse().map_err(|_| fault!(CANNOT_JOIN, "{name} is \"{rank}\", which is no number of a task; say with --domain N, from 1 on, which domain this is"))?;
+        let rank: u32 = rank.parse().map_err(|_| {
+            fault!(
+                CANNOT_JOIN,
+                "{name} is \"{rank}\", which is no number of a task; \
+                                                          say with --domain N, from 1 on, which domain this \
+                                                          is"
+            )
+        })?;
         return rank.checked_add(arguments.first).ok_or_else(|| {
             fault!(CANNOT_JOIN, "{name} is {rank}, which is too large for a number of a task; give --domain N")
         });

@@ -76,8 +76,8 @@ fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
         if since.elapsed() > signs {
             return Err(fault!(
                 HEAD_GONE,
-                "the head of the run has not looked after this job for {} s, and the jobs at other sites have not all \
-                 begun; it ends",
+                "the head of the run has not looked after this job for {} s, and the jobs at other sites have \
+                 not all begun; it ends",
                 signs.as_secs()
             ));
         }

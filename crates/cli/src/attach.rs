@@ -184,7 +184,8 @@ impl<'a> AttachedViewer<'a> {
         } else {
             let end = if self.queue.is_some() { "cancel" } else { "stop" };
             crate::say(&format!(
-                "\nleft {name} alone; \"ligament attach {name}\" comes back to it, \"ligament {end} {name}\" ends it"
+                "\nleft {name} alone; \"ligament attach {name}\" comes back to it, \"ligament {end} {name}\" \
+                 ends it"
             ));
         }
         crate::INTERRUPTED
@@ -303,7 +304,8 @@ fn nobody_reads() -> bool {
 pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
     fault!(
         MANAGER_LOST,
-        "the manager of {} (process {} on {}) is gone without a word; it was perhaps killed, and its guard too; {}",
+        "the manager of {} (process {} on {}) is gone without a word; it was perhaps killed, and its guard \
+         too; {}",
         record.run,
         record.pid,
         record.host,

@@ -61,8 +61,8 @@ fn note_on_cores(model: &ResolvedModel) -> Option<String> {
     // Instances of one core each take turns on what there is, as most that wait for each other do anyway.
     (most > 1 && asked > here).then(|| {
         format!(
-            "its instances ask for {asked} cores together, and this machine has {here}: here they would share cores, \
-             and none would be bound"
+            "its instances ask for {asked} cores together, and this machine has {here}: here they would share \
+             cores, and none would be bound"
         )
     })
 }
@@ -167,7 +167,8 @@ pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), 
     match record.instances.iter().find(is_foreign) {
         Some(one) if is_apart || record.model != model.name => Err(fault!(
             NO_SUCH_RUN,
-            "the run {} is of another model, \"{}\": \"{}\" has no component \"{}\"; name a run of that one after --from",
+            "the run {} is of another model, \"{}\": \"{}\" has no component \"{}\"; name a run of that one \
+             after --from",
             record.run,
             record.model,
             model.name,

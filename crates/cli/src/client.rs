@@ -112,9 +112,10 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
         if answer.is_none() && record.state == RunState::Running && !is_here(&record) {
             return Err(fault!(
                 RUNS_ELSEWHERE,
-                "{0} runs on {1}, where it can be told to end; \"ligament cancel {0}\" ends the job of a run that was \
-                 submitted",
-                record.run, record.host
+                "{0} runs on {1}, where it can be told to end; \"ligament cancel {0}\" ends the job of a run \
+                 that was submitted",
+                record.run,
+                record.host
             ));
         }
         Ok((answer, record.run))

@@ -135,8 +135,9 @@ pub(crate) fn config(arguments: &Config) -> i32 {
         Err(why) => {
             let error = fault!(
                 INCOMPLETE_INSTALLATION,
-                "this command belongs to no complete installation: {why}; install Ligament with \
-                 `make install PREFIX=...` or `pip install dist/ligament_coupling-*.whl` (from `make wheel`), and use the command from there"
+                "this command belongs to no complete installation: {why}; install Ligament with `make install \
+                 PREFIX=...` or `pip install dist/ligament_coupling-*.whl` (from `make wheel`), and use the \
+                 command from there"
             );
             if arguments.json {
                 print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error.text() })));

@@ -123,8 +123,8 @@ fn tell(run: &RunDirectory, pid: u32, arguments: &Run) -> i32 {
         if !arguments.quiet {
             let called = called(run);
             print(&format!(
-                "it runs on its own (process {pid}): \"ligament attach {called}\" shows it, \"ligament stop {called}\" \
-                 ends it\n"
+                "it runs on its own (process {pid}): \"ligament attach {called}\" shows it, \"ligament stop \
+                 {called}\" ends it\n"
             ));
         }
     }

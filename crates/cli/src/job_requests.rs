@@ -78,7 +78,8 @@ impl JobRequests {
         if let Some(one) = self.reservation.iter().find(|one| one.site.is_none() && sites.len() > 1) {
             return Err(fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "the reservation {0} cannot be meant for several sites; write for example --reservation {1}={0}",
+                "the reservation {0} cannot be meant for several sites; write for example --reservation \
+                 {1}={0}",
                 one.what,
                 sites[0].name
             ));
@@ -94,7 +95,8 @@ impl JobRequests {
         if asks && !site.hosts.is_empty() {
             return Err(fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "the site {} lists its machines, so there is no batch system to be asked for a reservation, GPUs or licences",
+                "the site {} lists its machines, so there is no batch system to be asked for a reservation, \
+                 GPUs or licences",
                 site.name
             ));
         }
@@ -102,7 +104,8 @@ impl JobRequests {
         if let (Some(LauncherKind::Pbs), Some(kind)) = (site.launcher, kind) {
             return Err(fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "the site {} has PBS, which has no word of its own for GPUs of the kind {kind}; write their number alone",
+                "the site {} has PBS, which has no word of its own for GPUs of the kind {kind}; write their \
+                 number alone",
                 site.name
             ));
         }

@@ -27,8 +27,9 @@ pub(crate) fn told(ligament: Option<&str>) -> String {
     let own = ligament_launch::own_command().display().to_string();
     let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote_path).collect();
     let script = format!(
-        "for l in {} \"$HOME\"/.local/bin/ligament; do command -v \"$l\" >/dev/null && exec \"$l\" lead-on \"$@\"; done; \
-         echo \"there is no command ligament here that would lead on in place of ssh -W\" >&2; exit 127",
+        "for l in {} \"$HOME\"/.local/bin/ligament; do command -v \"$l\" >/dev/null && exec \"$l\" lead-on \
+         \"$@\"; done; echo \"there is no command ligament here that would lead on in place of ssh -W\" >&2; \
+         exit 127",
         places.join(" ")
     );
     format!("exec sh -c {} ligament", quote(&script))

@@ -85,7 +85,11 @@ fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
         .stderr(Stdio::piped())
         .spawn();
     let mut child = started.map_err(|error| {
-        fault!(NO_PNG, "a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: {error}; install it, or {advice}")
+        fault!(
+            NO_PNG,
+            "a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: \
+                        {error}; install it, or {advice}"
+        )
     })?;
     // Whatever is wrong, the program says it. It reads all before it writes.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));

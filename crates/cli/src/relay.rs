@@ -67,8 +67,8 @@ impl RelayOptions {
         if !encrypt {
             return Err(fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "a relay would read what is not encrypted, and so would a machine on the way by ssh; leave out --no-encryption \
-                 and trusted_network, or these"
+                "a relay would read what is not encrypted, and so would a machine on the way by ssh; leave out \
+                 --no-encryption and trusted_network, or these"
             ));
         }
         way(gate, &stations(files)?)
@@ -90,7 +90,8 @@ impl RelayOptions {
         if gate.is_some() && !invitation.encrypt {
             return Err(fault!(
                 CANNOT_JOIN,
-                "the run is not encrypted, so a machine on the way by ssh would read it; start the run without --no-encryption"
+                "the run is not encrypted, so a machine on the way by ssh would read it; start the run without \
+                 --no-encryption"
             ));
         }
         let Some(last) = invitation.relays.last() else {
@@ -258,8 +259,8 @@ fn port_of(address: &str) -> Option<u16> {
 fn say_begun(station: &Station, file: &Path) {
     let (name, file) = (station.name(), file.display());
     crate::say(&format!(
-        "the relay {} listens at {}\nWhoever has {file} can use it, and nothing else: take a copy (chmod 600) to where runs \
-         are started, and name it there (--relay {file}, or relays: of a site).",
+        "the relay {} listens at {}\nWhoever has {file} can use it, and nothing else: take a copy (chmod 600) \
+         to where runs are started, and name it there (--relay {file}, or relays: of a site).",
         &name[..8],
         station.at.join(", ")
     ));

@@ -176,9 +176,9 @@ impl Agents for ByHand {
             n => format!("N (N is 1 to {n}, another one for each)"),
         };
         crate::say(&format!(
-            "start the agents of the other domains, where they are to run:\n    ligament agent --join {file} --domain \
-             {numbers}\nWhere that file is not to be seen, take a copy there (chmod 600), or give it on standard input \
-             (--join -). Whoever has it can join the run."
+            "start the agents of the other domains, where they are to run:\n    ligament agent --join {file} \
+             --domain {numbers}\nWhere that file is not to be seen, take a copy there (chmod 600), or give it \
+             on standard input (--join -). Whoever has it can join the run."
         ));
         Ok(())
     }

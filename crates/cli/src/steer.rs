@@ -122,7 +122,8 @@ impl Notice {
             return None;
         }
         let words = format!(
-            "waiting for all whom it concerns, up to {} s; it stays asked for if you leave: ligament steer {} --withdraw",
+            "waiting for all whom it concerns, up to {} s; it stays asked for if you leave: ligament steer {} \
+             --withdraw",
             arguments.patience.as_secs_f64(),
             arguments.run
         );

@@ -52,8 +52,8 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     if studies.is_empty() {
         return Err(fault!(
             BAD_STUDY,
-            "{earlier} has no answers of a study: no working directory of an instance has a file {ANSWERS}; name a run \
-             whose model starts \"ligament study\""
+            "{earlier} has no answers of a study: no working directory of an instance has a file {ANSWERS}; \
+             name a run whose model starts \"ligament study\""
         ));
     }
     let mut words: Vec<OsString> = ["ligament", "run"].map(OsString::from).to_vec();
@@ -62,7 +62,8 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     if let Some(lost) = models.iter().find(|model| !model.exists()) {
         return Err(fault!(
             BAD_STUDY,
-            "the model file {} of {earlier} is not there; give this command in the directory in which that run was started",
+            "the model file {} of {earlier} is not there; give this command in the directory in which that run \
+             was started",
             lost.display()
         ));
     }

@@ -185,8 +185,8 @@ fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, 
             Some(nodes) => Ok((nodes, (!site.whole_nodes).then_some(cores))),
             None => Err(fault!(
                 NODES_UNKNOWN,
-                "the model places instances on machines by their names, so how many nodes it needs cannot be worked out; \
-                 say it with --nodes"
+                "the model places instances on machines by their names, so how many nodes it needs cannot be \
+                 worked out; say it with --nodes"
             )),
         },
         (wanted, _) => {

@@ -116,8 +116,8 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
     });
     lines.push(match core {
         Some(core) => format!("it left a core file: gdb {program} {}", shown(&core)),
-        None => "it left no core file here; \"ulimit -c unlimited\" before the run allows one, and \"coredumpctl gdb\" finds \
-                 it where the system keeps them"
+        None => "it left no core file here; \"ulimit -c unlimited\" before the run allows one, and \
+                 \"coredumpctl gdb\" finds it where the system keeps them"
             .to_owned(),
     });
     lines

@@ -89,7 +89,8 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
     if arguments.public_url.is_some() && !has_place {
         return Err(fault!(
             WORD_OF_THE_COMMAND_LINE,
-            "\"--public-url\" needs \"--port\" or \"--socket\" too: the proxy has to know where the page is served"
+            "\"--public-url\" needs \"--port\" or \"--socket\" too: the proxy has to know where the page is \
+             served"
         ));
     }
     let is_pipe = |file: &Path| file == Path::new("-");
@@ -182,8 +183,8 @@ fn tell(arguments: &ViewCommand, name: &str, opened: &PageLink, more: &str) {
         print(&format!("{name}: {link}\n(the link {what}; {more})\n"));
     } else {
         print(&format!(
-            "{name}: at {at}; \"ssh -L PORT:{at} HOST\" brings it to a port of another machine, then\n{link}\n(the \
-             link {what}; {more})\n"
+            "{name}: at {at}; \"ssh -L PORT:{at} HOST\" brings it to a port of another machine, \
+             then\n{link}\n(the link {what}; {more})\n"
         ));
     }
 }

@@ -463,9 +463,19 @@ fn an_instance_that_never_registers_is_reported_with_its_last_error_and_what_to_
         (
             "colours",
             sh("printf '\\033[31mERROR\\033[0m: \\033]0;title\\007too hot\\r\\n' >&2; exit 3"),
-            &["with exit status 3 before it had registered: ERROR: too hot (ligament explain exit-unregistered)"],
+            &["with exit status 3 before it had registered: ERROR: too hot (ligament explain \
+               exit-unregistered)"],
         ),
-        ("input", sh(traceback), &["its working directory is /", "micro/workdir; name input files under \"stage:\""]),
+        (
+            "input",
+            sh(traceback),
+            &[
+                "its working directory is \
+                                    /",
+                "micro/workdir; name input files under \
+                                                                  \"stage:\"",
+            ],
+        ),
         ("beside", sh("cat pair.ymmsl"), &["pair.ymmsl lies beside it: \"stage: {micro: pair.ymmsl}\""]),
         ("command", sh("exec no-such-mesher"), &["no-such-mesher is not in its PATH"]),
         ("signal", sh("echo 'error: bad mesh'; kill -ABRT $$"), &["before it had registered: error: bad mesh"]),
@@ -500,7 +510,10 @@ fn what_a_program_printed_is_shown_without_control_sequences_and_cut_and_kept_as
     let long = "x".repeat(5000);
     let place = Place::new(
         "control",
-        &format!("{{executable: sh, args: [-c, \"printf '\\\\033[2J\\\\377hidden\\\\rerror\\\\n{long}\\\\n'; exit 3\"]}}"),
+        &format!(
+            "{{executable: sh, args: [-c, \"printf '\\\\033[2J\\\\377hidden\\\\rerror\\\\n{long}\\\\n'; \
+                  exit 3\"]}}"
+        ),
     );
     let output = place.run(&[]);
     let shown = text(&output.stderr);

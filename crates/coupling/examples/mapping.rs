@@ -74,7 +74,7 @@ fn main() {
         .fold(0.0, f64::max);
     assert!(off < 1e-9, "linear interpolation is off by {off}");
     println!(
-        "{{\"tree\": {tree}, \"search\": {search}, \"nearest\": {nearest}, \"apply\": {apply}, \"linear\": {linear}, \
-         \"apply_linear\": {apply_linear}}}"
+        "{{\"tree\": {tree}, \"search\": {search}, \"nearest\": {nearest}, \"apply\": {apply}, \"linear\": \
+         {linear}, \"apply_linear\": {apply_linear}}}"
     );
 }

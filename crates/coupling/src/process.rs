@@ -42,7 +42,8 @@ fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
         other => {
             let fault = fault!(
                 SHIPPED_SETTING_WRONG,
-                "there is no shipped component \"{other}\" in this version of Ligament ({IMPLEMENTATION_SETTING})"
+                "there is no shipped component \"{other}\" in this version of Ligament \
+                 ({IMPLEMENTATION_SETTING})"
             );
             return Err(Error::other(ErrorKind::Usage, fault));
         }

@@ -34,7 +34,8 @@ impl Separator {
             }
             _ => Err(fault!(
                 SHIPPED_SETTING_WRONG,
-                "the separator \"{text}\" cannot stand between cells; give one character such as , or ; or |, or \"tab\" or \"space\""
+                "the separator \"{text}\" cannot stand between cells; give one character such as , or ; or |, \
+                 or \"tab\" or \"space\""
             )),
         }
     }
@@ -114,8 +115,8 @@ impl TableRows {
                 let place = self.place();
                 return Err(fault!(
                     SOURCE_ENDS_EARLY,
-                    "{place}: the file ends within this row, which has no line break, so a part of it may be lacking; if nothing \
-                     is, end the file with a line break"
+                    "{place}: the file ends within this row, which has no line break, so a part of it may be \
+                     lacking; if nothing is, end the file with a line break"
                 ));
             }
             return Ok(Some(cells));

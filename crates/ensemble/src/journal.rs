@@ -109,8 +109,9 @@ pub(crate) fn read(place: &str, name: &str, plan: &SamplingPlan) -> Result<Vec<A
             let here = if number < plan.points.len() { plan.describe(number) } else { "none".to_owned() };
             return Err(fault!(
                 BAD_STUDY,
-                "{shown}:{at}: the earlier study had another point as evaluation {number} ({}, here {here}); a study is \
-                 continued with the sampler, parameters, seed and number of evaluations that it began with",
+                "{shown}:{at}: the earlier study had another point as evaluation {number} ({}, here {here}); a \
+                 study is continued with the sampler, parameters, seed and number of evaluations that it began \
+                 with",
                 entry.point.join(", ")
             ));
         }

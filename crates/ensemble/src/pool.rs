@@ -171,15 +171,16 @@ impl<T> InstancePool<T> {
         let Some(&EvaluationTask { number, since, is_dropped }) = self.tasks[instance].front() else {
             return Err(fault!(
                 EVALUATION_FAILED,
-                "instance {instance} answers, and was asked nothing; it must send one answer for each evaluation"
+                "instance {instance} answers, and was asked nothing; it must send one answer for each \
+                 evaluation"
             ));
         };
         if let Some(said) = said.filter(|said| *said != number) {
             let why = if self.is_repeated(instance, Some(said)) { "again" } else { "too early" };
             return Err(fault!(
                 EVALUATION_FAILED,
-                "instance {instance} answers evaluation {said} {why}, when evaluation {number} is due; it must send one \
-                 answer for each"
+                "instance {instance} answers evaluation {said} {why}, when evaluation {number} is due; it must \
+                 send one answer for each"
             ));
         }
         self.tasks[instance].pop_front();

@@ -87,7 +87,8 @@ impl SamplingPlan {
                 if n > MAX_DIMENSIONS {
                     return Err(fault!(
                         BAD_STUDY,
-                        "the sobol sampler can have {MAX_DIMENSIONS} parameters, and here are {n}; use latin_hypercube or random"
+                        "the sobol sampler can have {MAX_DIMENSIONS} parameters, and here are {n}; use \
+                         latin_hypercube or random"
                     ));
                 }
                 let mut sequence = Sobol::new(n);

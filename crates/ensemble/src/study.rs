@@ -451,7 +451,8 @@ impl Study {
                     let number = pool.tasks_of(slot).next().unwrap_or(0);
                     if instance.peer_may_fail("results", Some(slot as u32))? {
                         let what = format!(
-                            "instance {slot} does not come back from evaluation {number} ({}); it is left behind",
+                            "instance {slot} does not come back from evaluation {number} ({}); it is left \
+                             behind",
                             self.plan.describe(number)
                         );
                         instance.log(LogLevel::Warning, &what)?;
@@ -460,8 +461,8 @@ impl Study {
                     }
                     return Err(own(fault!(
                         EVALUATION_FAILED,
-                        "instance {slot} does not come back from evaluation {number} ({}); all others are done, and their \
-                         results written",
+                        "instance {slot} does not come back from evaluation {number} ({}); all others are \
+                         done, and their results written",
                         self.plan.describe(number)
                     )));
                 }

@@ -25,7 +25,8 @@ pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
     {
         return Err(fault!(
             BAD_STUDY,
-            "{place}: \"{name}\" is no name; the first line has the names of the parameters, with commas between them"
+            "{place}: \"{name}\" is no name; the first line has the names of the parameters, with commas \
+             between them"
         ));
     }
     if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {

@@ -66,8 +66,8 @@ fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &C
         FileMessage::Word(Word::Begin { version, .. }) => {
             return Err(fault!(
                 OTHER_VERSION_ELSEWHERE,
-                "the other end copies by version {version}, where this Ligament knows {VERSION}; use the same version \
-                 of Ligament at both ends"
+                "the other end copies by version {version}, where this Ligament knows {VERSION}; use the same \
+                 version of Ligament at both ends"
             ))
         }
         FileMessage::Word(Word::Stop { why }) => return Err(heard(&why, Code::COPY_STOPPED)),
@@ -151,7 +151,8 @@ fn place(
             None => Ok(Some(tree)),
             Some(place) => Err(fault!(
                 NOT_TO_BE_EMPTIED,
-                "nothing is removed in {}: it is, or holds, {}, which no copy has made; name a directory of its own",
+                "nothing is removed in {}: it is, or holds, {}, which no copy has made; name a directory of \
+                 its own",
                 directory.display(),
                 place.display()
             )),
@@ -533,7 +534,8 @@ impl Receiver<'_> {
             PartialFileError::System(errno @ (Errno::NOSPC | Errno::DQUOT)) => {
                 return Err(fault!(
                     DISK_FULL,
-                    "{shown} cannot be written below {}: {errno}; make room there and copy again: it goes on where it was",
+                    "{shown} cannot be written below {}: {errno}; make room there and copy again: it goes on \
+                     where it was",
                     self.options.into.display()
                 ));
             }

@@ -168,8 +168,8 @@ impl Watcher<'_, '_> {
             Err(Errno::NOSPC) if self.failed.insert(b"/watches".to_vec()) => {
                 let why = fault!(
                     NOT_WATCHED,
-                    "the kernel watches no more directories for this user (fs.inotify.max_user_watches); what changes in \
-                     the others is found by looking through all of them"
+                    "the kernel watches no more directories for this user (fs.inotify.max_user_watches); what \
+                     changes in the others is found by looking through all of them"
                 );
                 self.lister.fails(name, why)?;
             }

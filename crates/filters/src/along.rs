@@ -437,7 +437,8 @@ impl FilterStep for Resample {
 /// A warning that masked values make others so, for what has the option `masked`.
 pub fn said_of_masked(masked: usize, of: usize, time: f64) -> String {
     format!(
-        "{masked} of the {of} values at time {time} are NaN, and so is all that is made of them. If they are masked, say \
-         \"masked: skip\" to leave them out, or \"masked: nearest\" for the nearest other value. This is said once"
+        "{masked} of the {of} values at time {time} are NaN, and so is all that is made of them. If they are \
+         masked, say \"masked: skip\" to leave them out, or \"masked: nearest\" for the nearest other value. \
+         This is said once"
     )
 }

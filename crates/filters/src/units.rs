@@ -193,7 +193,8 @@ impl Unit {
             if symbol.len() > 1 && symbol.starts_with('1') {
                 return Err(fault!(
                     FILTER_FAILED,
-                    "\"{text}\" has the number {symbol}; a unit is made of symbols, and \"multiply\" takes numbers"
+                    "\"{text}\" has the number {symbol}; a unit is made of symbols, and \"multiply\" takes \
+                     numbers"
                 ));
             }
             if symbol.is_empty() {

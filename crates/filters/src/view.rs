@@ -226,7 +226,8 @@ pub(crate) fn allowed(shape: &[u64], size: usize) -> Result<usize, Fault> {
         Some(bytes) => Ok((bytes / size) as usize),
         None => Err(fault!(
             FILTER_FAILED,
-            "it would make {shape:?} elements of {size} bytes, and a filter makes at most {MAX_OUTPUT_GIB} GiB of a message"
+            "it would make {shape:?} elements of {size} bytes, and a filter makes at most {MAX_OUTPUT_GIB} GiB \
+             of a message"
         )),
     }
 }

@@ -772,7 +772,8 @@ proptest! {
     #[test]
     fn a_conservative_mean_conserves_the_integral(values in prop::collection::vec(-1e3..1e3f64, 1..40), new in 1usize..60) {
         let old = values.len();
-        let made = elements(&one(&format!("[{{resample: {{shape: {new}, method: conservative}}}}]"), doubles(&values, &[old]))).0;
+        let made = elements(&one(&format!("[{{resample: {{shape: {new}, method: \
+                                           conservative}}}}]"), doubles(&values, &[old]))).0;
         let (before, after) = (values.iter().sum::<f64>() / old as f64, made.iter().sum::<f64>() / new as f64);
         prop_assert!((before - after).abs() <= 1e-9 * (1.0 + before.abs()), "{before} {after}");
     }
@@ -796,7 +797,10 @@ proptest! {
 
     #[test]
     fn row_and_column_major_arrays_give_the_same(n in 1usize..5, m in 1usize..5, which in 0usize..5) {
-        let text = ["[{reduce: {to: sum, axis: 1}}]", "[{resample: [3, 4]}]", "[{interpolate_space: {parts: 3, axis: 0}}]",
+        let text = ["[{reduce: {to: sum, axis: \
+                     1}}]", "[{resample: [3, \
+                                                       4]}]", "[{interpolate_space: {parts: 3, \
+                                                                               axis: 0}}]",
             "[{slice: \"0:2, ::2\"}]", "[{expression: x * (i + 1) - j}]"][which];
         let rows: Vec<f64> = (0..n * m).map(|i| (i * i) as f64).collect();
         let columns: Vec<f64> = (0..n * m).map(|at| rows[(at % n) * m + at / n]).collect();

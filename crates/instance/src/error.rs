@@ -86,24 +86,26 @@ errors! {
     pub enum IdentityError {
         /// It was told of a run before.
         TakesPart => ALREADY_REGISTERED,
-            "this process, or one that it comes from, takes part in the run already; a program makes one Instance and \
-             no more";
+            "this process, or one that it comes from, takes part in the run already; a program makes one \
+             Instance and no more";
         /// Nothing told it of a run.
         NotInARun { variable: String } => NOT_IN_A_RUN,
-            "this program takes part in a coupled model, but {variable} is not set, so it does not know in which run; \
-             start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- PROGRAM`";
+            "this program takes part in a coupled model, but {variable} is not set, so it does not know in \
+             which run; start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- \
+             PROGRAM`";
         /// Another rank of its program speaks for it.
         OtherRank { rank: u32, ranks: u32, instance: String } => MPI_OTHER_RANK,
-            "this is rank {rank} of the {ranks} of {instance}, and rank 0 speaks for all of them; make the instance on all \
-             ranks together with the MPI interface of your language (ligament_mpi.h, ligament/mpi.hpp), or on rank 0 only";
+            "this is rank {rank} of the {ranks} of {instance}, and rank 0 speaks for all of them; make the \
+             instance on all ranks together with the MPI interface of your language (ligament_mpi.h, \
+             ligament/mpi.hpp), or on rank 0 only";
         /// There are not as many ranks in the model.
         RankBeyond { rank: u32, last: u32, instance: String } => MPI_RANK_BEYOND,
-            "this is rank {rank}, and the model gives {instance} the ranks 0 to {last}; start as many processes as \"ranks:\" \
-             under \"ligament:\" says";
+            "this is rank {rank}, and the model gives {instance} the ranks 0 to {last}; start as many \
+             processes as \"ranks:\" under \"ligament:\" says";
         /// No launcher says which rank this is.
         RankUnknown { instance: String, variables: String } => MPI_RANK_UNKNOWN,
-            "each rank of {instance} speaks for itself, and nothing says which one this is: none of {variables} is set; \
-             start the processes with the MPI that they are built with";
+            "each rank of {instance} speaks for itself, and nothing says which one this is: none of \
+             {variables} is set; start the processes with the MPI that they are built with";
         /// It was forked from an instance.
         Forked { instance: String } => FORKED,
             "this process is a fork of instance {instance}; only the process that made it may use it";
@@ -121,8 +123,8 @@ errors! {
             "there is no port \"{port}\"; call it \"{bare}\" here";
         /// There is none of this name.
         Unknown { port: String, known: String } => NO_SUCH_PORT,
-            "there is no port \"{port}\"; this instance has {known}. Declare it where the instance is made, and in the \
-             model";
+            "there is no port \"{port}\"; this instance has {known}. Declare it where the instance is made, \
+             and in the model";
         /// Sending on a port that receives.
         Receives { port: String, operator: &'static str } => WRONG_OPERATOR,
             "port \"{port}\" is an {operator} port, which receives; send on O_I and O_F ports";
@@ -131,22 +133,23 @@ errors! {
             "port \"{port}\" is an {operator} port, which sends; receive on F_INIT and S ports";
         /// Receiving where no conduit leads.
         NotConnected { port: String } => NOT_CONNECTED,
-            "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the model, or ask \
-             is_connected() first";
+            "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the \
+             model, or ask is_connected() first";
         /// Receiving on a slot where no conduit leads, although one leads to another.
         SlotNotConnected { port: String, slot: usize } => NOT_CONNECTED,
-            "nothing is connected to slot {slot} of port \"{port}\", so nothing can be received on it; connect it in the \
-             model, where other slots of this port are connected";
+            "nothing is connected to slot {slot} of port \"{port}\", so nothing can be received on it; connect \
+             it in the model, where other slots of this port are connected";
         /// A slot beyond those that the code has set.
         BeyondLength { port: String, slots: usize, slot: u32 } => NO_SUCH_SLOT,
-            "port \"{port}\" has {slots} slots now, so there is no slot {slot}; set their number with set_port_length()";
+            "port \"{port}\" has {slots} slots now, so there is no slot {slot}; set their number with \
+             set_port_length()";
         /// A slot beyond those of the model.
         BeyondModel { port: String, last: usize, slot: u32 } => NO_SUCH_SLOT,
             "port \"{port}\" has slots 0 to {last}, so there is no slot {slot}";
         /// A slot of a port that has none.
         Scalar { port: String, slot: u32 } => NO_SUCH_SLOT,
-            "port \"{port}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare the port \
-             as \"{port}[]\"";
+            "port \"{port}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare \
+             the port as \"{port}[]\"";
         /// No slot of a port that has some.
         WhichSlot { port: String, slots: usize } => WHICH_SLOT,
             "port \"{port}\" is a vector port with {slots} slots: say which slot is meant";
@@ -154,8 +157,8 @@ errors! {
         NoLength { port: String } => NOT_RESIZABLE, "port \"{port}\" is not a vector port, so it has no length";
         /// A length that the model has set.
         LengthOfModel { port: String, slots: usize, length: usize } => NOT_RESIZABLE,
-            "port \"{port}\" has {slots} slots, as the model says, and cannot be made to have {length}; change the \
-             multiplicities in the model, or ask is_resizable() first";
+            "port \"{port}\" has {slots} slots, as the model says, and cannot be made to have {length}; change \
+             the multiplicities in the model, or ask is_resizable() first";
         /// More slots than there can be.
         TooManySlots { port: String, length: usize, most: usize } => NOT_RESIZABLE,
             "port \"{port}\" cannot have {length} slots; {most} are the most";
@@ -167,12 +170,13 @@ errors! {
     pub enum SendError {
         /// The message of this pass was sent.
         SecondFinal { port: String, at: f64 } => SECOND_FINAL_MESSAGE,
-            "port {port} is an O_F port and has sent its message of this pass already, so that the one at time {at} would be \
-             taken for that of the next pass; send once in each pass that reuse_instance() begins, or on an O_I port";
+            "port {port} is an O_F port and has sent its message of this pass already, so that the one at time \
+             {at} would be taken for that of the next pass; send once in each pass that reuse_instance() \
+             begins, or on an O_I port";
         /// The next message would be in the past.
         NextIsEarlier { at: f64, next: f64 } => NOT_A_TIME,
-            "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message on this \
-             port, or none if there will be none";
+            "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message \
+             on this port, or none if there will be none";
         /// The next message would be at no time.
         NextIsNoTime { next: f64 } => NOT_A_TIME,
             "the next timestamp is {next}, which is no time; give a finite number, or none if there will \
@@ -188,12 +192,13 @@ errors! {
     pub enum ReceiveError {
         /// The sender has ended.
         Closed { port: String, peer: String } => CLOSED,
-            "port {port} was closed by its sender ({peer}): nothing more will come; does the sender end its loop before \
-             this one does?";
+            "port {port} was closed by its sender ({peer}): nothing more will come; does the sender end its \
+             loop before this one does?";
         /// The sender has ended without asking whether it is wanted again.
         ClosedWithinPass { port: String, peer: String } => CLOSED,
-            "port {port} was closed by its sender ({peer}), which ended without calling reuse_instance() again, so that \
-             nothing more will come; a code that is wanted more than once goes on while reuse_instance() says yes";
+            "port {port} was closed by its sender ({peer}), which ended without calling reuse_instance() \
+             again, so that nothing more will come; a code that is wanted more than once goes on while \
+             reuse_instance() says yes";
         /// All senders have ended.
         AllClosed => CLOSED, "all of the ports waited for have ended";
         /// The initial message of a slot that did not come in this pass.
@@ -201,12 +206,13 @@ errors! {
             "port \"{port}\" has {slots} slots this time, so nothing came for slot {slot}";
         /// The initial message was received before.
         Used { port: String } => INITIAL_MESSAGE_USED,
-            "the message on F_INIT port {port} was received already; there is one for each time that reuse_instance() \
-             says yes";
+            "the message on F_INIT port {port} was received already; there is one for each time that \
+             reuse_instance() says yes";
         /// The message belongs to another member of an ensemble.
         OtherSettings { port: String } => OTHER_SETTINGS,
-            "the message on port {port} was made with other settings than this instance has now: two branches of an \
-             ensemble are being mixed. Check that its F_INIT and S ports are connected to the same member";
+            "the message on port {port} was made with other settings than this instance has now: two branches \
+             of an ensemble are being mixed. Check that its F_INIT and S ports are connected to the same \
+             member";
         /// An overlay must be settings.
         OnlySettings { port: &'static str, value: String } => ONLY_SETTINGS,
             "{port} received {value}; only settings can be sent to it";
@@ -235,7 +241,8 @@ errors! {
     pub enum MapperError {
         /// Nothing was sent on a port.
         Incomplete { port: String, slot: String } => MAPPER_INCOMPLETE,
-            "the mapper made no message for port \"{port}\"{slot}; it makes one for each slot of each port that is connected";
+            "the mapper made no message for port \"{port}\"{slot}; it makes one for each slot of each port \
+             that is connected";
     }
 }
 
@@ -264,7 +271,8 @@ errors! {
         UnknownOverlay { port: String, overlay: u32 } => MALFORMED_DATA,
             "a message on port {port} names settings overlay {overlay}, which never came";
         /// Something else than a resizable port sends.
-        OnResizable { what: String, port: String } => MALFORMED_DATA, "{what} came on the resizable port \"{port}\"";
+        OnResizable { what: String, port: String } => MALFORMED_DATA, "{what} came on the resizable port \
+                                                                       \"{port}\"";
     }
 }
 
@@ -276,26 +284,28 @@ errors! {
             "the agent speaks of iterations that are nested more than {most} deep";
         /// Messages of one start that belong to different iterations.
         Apart { one: String, other: String } => ITERATIONS_APART,
-            "messages for one pass are of the iterations {one} and {other}, and neither lies in the other. Send on all O_I \
-             ports of a timeline once in each step, and once on each O_F port in each pass";
+            "messages for one pass are of the iterations {one} and {other}, and neither lies in the other. \
+             Send on all O_I ports of a timeline once in each step, and once on each O_F port in each pass";
         /// An iteration that is no iteration of this instance.
         Depth { iteration: String, depth: usize } => ITERATIONS_APART,
-            "the messages that came are of the iteration {iteration}, and this instance's are nested {depth} deep";
+            "the messages that came are of the iteration {iteration}, and this instance's are nested {depth} \
+             deep";
         /// A milestone that does not follow on what came before.
         OutOfStep { port: String, over: String, due: String } => ITERATIONS_APART,
-            "port {port} heard that the iteration {over} is over, when {due} was due. Send on all O_I ports of a timeline \
-             once in each step, and once on each O_F port in each pass";
+            "port {port} heard that the iteration {over} is over, when {due} was due. Send on all O_I ports of \
+             a timeline once in each step, and once on each O_F port in each pass";
         /// Something else than the path of an iteration.
         NoMilestone { port: String } => MALFORMED_DATA,
             "a milestone that names no iteration came on port {port}";
         /// `last` on a port whose length changes from message to message.
         LastOfSlots { port: String } => BAD_FILTER,
-            "the conduit of port \"{port}\" has the filter \"last\", and the code sets the length of this port, so that nobody \
-             knows of how many slots a last message is due; give the port its length by a multiplicity, or take the filter out";
+            "the conduit of port \"{port}\" has the filter \"last\", and the code sets the length of this \
+             port, so that nobody knows of how many slots a last message is due; give the port its length by a \
+             multiplicity, or take the filter out";
         /// Nothing is repeated outside the loop.
         NeedsLoop { port: String } => NEEDS_REUSE_LOOP,
-            "the conduit to port {port} repeats a message for as long as it counts, which the reuse loop says; call \
-             reuse_instance() before each pass";
+            "the conduit to port {port} repeats a message for as long as it counts, which the reuse loop says; \
+             call reuse_instance() before each pass";
         /// There is no message to repeat.
         Nothing { port: String } => ITERATIONS_APART,
             "no message came for port {port} in this pass";

@@ -362,12 +362,17 @@ impl Instance {
             let silent = |&slot: &usize| here.is_connected_at(slot) && here.sent.is_silent(slot);
             let Some(slot) = (0..here.slots.len()).find(silent) else { continue };
             here.sent.silence_reported = true;
-            let text = format!("port {}: {} {}", here.describe(slot), self.name_text, said!(
+            let text = format!(
+                "port {}: {} {}",
+                here.describe(slot),
+                self.name_text,
+                said!(
                 ORDER_OF_CALLS,
-                "has sent no O_F message in pass {} of its loop; a receiver waits for one in each pass, and takes the next \
-                 one for it",
+                "has sent no O_F message in pass {} of its loop; a receiver waits for one in each pass, and \
+                 takes the next one for it",
                 self.passes
-            ));
+            )
+            );
             self.log(LogLevel::Warning, &text)?;
         }
         Ok(())

@@ -90,8 +90,8 @@ impl OrderWatch {
         self.going = u8::MAX;
         said!(
             ORDER_OF_CALLS,
-            "sends a second O_F message, and has not called reuse_instance(); an O_F port sends one in each pass of the reuse \
-             loop, so the receiver may take the first one only"
+            "sends a second O_F message, and has not called reuse_instance(); an O_F port sends one in each \
+             pass of the reuse loop, so the receiver may take the first one only"
         )
     }
 
@@ -125,16 +125,19 @@ impl OrderWatch {
             Operator::FInit => {
                 said!(
                     ORDER_OF_CALLS,
-                    "receives on an F_INIT port after its steps have begun; the other components may expect it before"
+                    "receives on an F_INIT port after its steps have begun; the other components may expect it \
+                     before"
                 )
             }
             Operator::OI => said!(
                 ORDER_OF_CALLS,
-                "sends on an O_I port after its final O_F message of this pass; call reuse_instance() between them"
+                "sends on an O_I port after its final O_F message of this pass; call reuse_instance() between \
+                 them"
             ),
             _ => said!(
                 ORDER_OF_CALLS,
-                "receives on an S port after its final O_F message of this pass; call reuse_instance() between them"
+                "receives on an S port after its final O_F message of this pass; call reuse_instance() between \
+                 them"
             ),
         })
     }

@@ -36,8 +36,9 @@ fn python() -> Result<&'static dyn Interpreter, Fault> {
     PYTHON.get().map(|interpreter| &**interpreter).ok_or_else(|| {
         fault!(
             FILTER_FAILED,
-            "a filter of Python's runs in a Python program, and this end of the conduit is none; let it run at the other end \
-             (\"at: sender\", \"at: receiver\"), or write it in C, C++, Fortran or Rust (\"library\")"
+            "a filter of Python's runs in a Python program, and this end of the conduit is none; let it run at \
+             the other end (\"at: sender\", \"at: receiver\"), or write it in C, C++, Fortran or Rust \
+             (\"library\")"
         )
     })
 }

@@ -370,8 +370,9 @@ impl Instance {
             _ => return Ok(()),
         };
         let text = format!(
-            "port \"{}\": messages of {} are {} apart, and its time step {why} by the scales of the model: if the code \
-             counts in another unit than the model, write that unit as time_unit under \"ligament:\" into the model file",
+            "port \"{}\": messages of {} are {} apart, and its time step {why} by the scales of the model: if \
+             the code counts in another unit than the model, write that unit as time_unit under \"ligament:\" \
+             into the model file",
             self.table.ports[port].name,
             self.name(),
             ShownTime(step)
@@ -406,8 +407,8 @@ impl Instance {
             Some(before) => {
                 let (timestamp, before) = (ShownTime(timestamp), ShownTime(before));
                 let text = format!(
-                    "port {}: {} sends timestamp {timestamp} after {before} in the same pass of the loop; receivers may \
-                     count on times that do not go back",
+                    "port {}: {} sends timestamp {timestamp} after {before} in the same pass of the loop; \
+                     receivers may count on times that do not go back",
                     here.describe(slot),
                     self.name()
                 );

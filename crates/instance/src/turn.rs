@@ -88,7 +88,8 @@ impl fmt::Display for Overlap {
         )?;
         if thread == here {
             f.write_str(
-                "of this thread; neither a signal handler nor a function that the call itself calls may use the instance",
+                "of this thread; neither a signal handler nor a function that the call itself calls may use \
+                 the instance",
             )?;
         } else {
             match *thread {
@@ -98,7 +99,8 @@ impl fmt::Display for Overlap {
             said_to!(
                 f,
                 IN_ANOTHER_CALL,
-                ", and this is thread {here}; let one thread at a time use an instance, for example under a lock"
+                ", and this is thread {here}; let one thread at a time use an instance, for example under a \
+                 lock"
             )?;
         }
         f.write_str(" (ligament explain in-another-call)")

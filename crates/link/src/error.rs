@@ -38,7 +38,8 @@ errors! {
             "\"{text}\" is no address of a path: {why}; write HOST:PORT, or :PORT to listen on all interfaces";
         /// A port that each end would have of its own.
         AnyPort { text: String } => PATH_ADDRESS,
-            "two ends cannot meet at \"{text}\": port 0 is any that is free, another one for each; name the port";
+            "two ends cannot meet at \"{text}\": port 0 is any that is free, another one for each; name the \
+             port";
         /// No place to go.
         Nowhere => PATH_ADDRESS, "there is no address to open a path to, and no relay";
         /// A number of streams that no path has.
@@ -51,10 +52,12 @@ errors! {
         /// A request that is over, or of another path.
         NoRequest => PATH_MISUSED, "there is no such request: it is over, or it belongs to another path";
         /// Bytes may be on their way.
-        Sends => PATH_MISUSED, "what is being sent cannot be given up; wait until it has arrived, or free the path";
+        Sends => PATH_MISUSED, "what is being sent cannot be given up; wait until it has arrived, or free the \
+                                path";
         /// In a child of the process that made the path.
         Forked => PATH_MISUSED,
-            "this process is a fork of the one that made the path, whose path it is; open another one after fork()";
+            "this process is a fork of the one that made the path, whose path it is; open another one after \
+             fork()";
         /// Nothing more will come.
         Closed => PATH_CLOSED, "the other end has closed the path";
         /// This end.

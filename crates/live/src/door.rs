@@ -245,12 +245,12 @@ fn is_local(host: &str) -> bool {
 /// Says by which names this server is reached.
 fn hosts(public: Option<&PublicUrl>) -> Cow<'static, str> {
     match public {
-        None => "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere, or start \
-                 \"ligament view\" with --public-url and the address that the browser shows"
+        None => "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere, \
+                 or start \"ligament view\" with --public-url and the address that the browser shows"
             .into(),
         Some(public) => format!(
-            "this server is reached as {}, localhost or 127.0.0.1 only; let the proxy pass one of them on as Host, or \
-             start \"ligament view\" with --public-url and the address that the browser shows",
+            "this server is reached as {}, localhost or 127.0.0.1 only; let the proxy pass one of them on as \
+             Host, or start \"ligament view\" with --public-url and the address that the browser shows",
             public.host()
         )
         .into(),

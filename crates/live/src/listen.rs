@@ -289,8 +289,10 @@ impl Listener for Doorstep {
 impl Doorstep {
     /// Tells one that is one too many.
     fn refuse(&self, mut stream: BrowserStream) {
-        let why =
-            format!("the page serves {MAX_CONNECTIONS} connections at a time; close some, or try again in a few seconds");
+        let why = format!(
+            "the page serves {MAX_CONNECTIONS} connections at a time; close some, or try again in a \
+                     few seconds"
+        );
         log_refusal(&why);
         let Ok(place) = self.refusals.clone().try_acquire_owned() else { return };
         tokio::spawn(async move {

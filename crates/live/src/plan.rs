@@ -39,7 +39,8 @@ pub fn plan(run: &RunDirectory) -> Value {
     let report = ligament_analysis::check(&[run.path().join("model.ymmsl")], &options);
     let problem = report.problems.iter().find(|problem| problem.is_error()).map(|problem| problem.to_string());
     let Some(model) = report.resolved else {
-        return json!({ "nodes": [], "links": [], "why": problem.unwrap_or_else(|| "the model cannot be read".into()) });
+        return json!({ "nodes": [], "links": [], "why": problem.unwrap_or_else(|| "the model cannot be \
+                                                                                   read".into()) });
     };
     let topology = Topology::of(&model, Boxes::Components);
     if topology.nodes.len() > MAX_BOXES {

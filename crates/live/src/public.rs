@@ -26,7 +26,8 @@ impl PublicUrl {
         let wrong = |what: &str| {
             fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "{text:?} {what}; give the address that browsers show, such as https://hub.example.org/user/me/proxy/9472/"
+                "{text:?} {what}; give the address that browsers show, such as \
+                 https://hub.example.org/user/me/proxy/9472/"
             )
         };
         let (scheme, rest) =

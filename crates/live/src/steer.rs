@@ -85,7 +85,8 @@ pub async fn steered(
         drop(said);
         return refusal(
             StatusCode::FORBIDDEN,
-            "this page was opened by a link for looking; \"ligament view RUN --link steer\" makes one for steering",
+            "this page was opened by a link for looking; \"ligament view RUN --link steer\" makes one for \
+             steering",
         );
     }
     let order = match asked.map_err(|why| unread(&why)) {

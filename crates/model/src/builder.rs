@@ -81,7 +81,8 @@ impl fmt::Display for BuildError {
             BuildError::NoInstances(name) => {
                 let text = said!(
                     BAD_ARGUMENT,
-                    "the multiplicity of \"{name}\" has a zero in it; every dimension needs at least one instance"
+                    "the multiplicity of \"{name}\" has a zero in it; every dimension needs at least one \
+                     instance"
                 );
                 f.write_str(&text)
             }

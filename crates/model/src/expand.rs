@@ -368,9 +368,13 @@ impl<'a> Expander<'a> {
             1 => Shape::SenderHasMore,
             -1 => Shape::ReceiverHasMore,
             _ => {
-                self.problem(Code::MULTIPLICITY_MISMATCH, &conduit.at, conduit,
-                    "a conduit can join sets of instances that differ by one dimension at most; put a component \
-                     between them, or change the multiplicities");
+                self.problem(
+                    Code::MULTIPLICITY_MISMATCH,
+                    &conduit.at,
+                    conduit,
+                    "a conduit can join sets of instances that differ by one dimension at most; put a \
+                     component between them, or change the multiplicities",
+                );
                 return None;
             }
         };
@@ -419,8 +423,13 @@ impl<'a> Expander<'a> {
         self.problems.push(Problem::error(
             Code::RANKS_DIFFER,
             &conduit.at,
-            format!("this conduit joins rank to rank, and \"{}\" has {here} ranks and \"{}\" {there}", from.name, to.name),
-            "give both the same number in \"ranks:\" under \"ligament:\", or put a component without ranks between them",
+            format!(
+                "this conduit joins rank to rank, and \"{}\" has {here} ranks and \"{}\" \
+                     {there}",
+                from.name, to.name
+            ),
+            "give both the same number in \"ranks:\" under \"ligament:\", or put a component without ranks \
+             between them",
         ));
         true
     }
@@ -450,7 +459,10 @@ impl<'a> Expander<'a> {
             let message = if self.ports[component][port as usize].explicit != explicit {
                 format!("\"{end}\" has a slot in one conduit and none in another (line {other})")
             } else {
-                format!("\"{end}\" is joined to components of different multiplicities (the other one in line {other})")
+                format!(
+                    "\"{end}\" is joined to components of different multiplicities (the other one in line \
+                         {other})"
+                )
             };
             self.problems.push(Problem::error(
                 Code::MULTIPLICITY_MISMATCH,

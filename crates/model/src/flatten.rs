@@ -339,8 +339,8 @@ fn check_name(path: &Reference, multiplicity: &[usize], at: &At) -> Result<(), P
         Code::NAME_TOO_LONG,
         at,
         format!(
-            "the instances of \"{}\" have names of {letters} letters, and each has a directory of its name, which may \
-             have {MAX_NAME}",
+            "the instances of \"{}\" have names of {letters} letters, and each has a directory of its name, \
+             which may have {MAX_NAME}",
             crate::yaml::shorten(&text)
         ),
         "shorten the names of the component and of those that contain it",

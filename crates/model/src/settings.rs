@@ -220,8 +220,8 @@ errors! {
             /// For which instance.
             instance: Reference,
         } => SETTING_UNSET,
-            "the setting \"{name}\" is not set for {instance}; add \"{name}: value\" or \"{}: value\" to the settings of the \
-             model",
+            "the setting \"{name}\" is not set for {instance}; add \"{name}: value\" or \"{}: value\" to the \
+             settings of the model",
             instance.join(name);
         /// Nor has it been set, but one of nearly the same name has.
         Misspelt {
@@ -232,8 +232,8 @@ errors! {
             /// The one that is set.
             meant: String,
         } => SETTING_UNSET,
-            "the setting \"{name}\" is not set for {instance}; did you mean \"{meant}\", which is set? Make the names in \
-             the code and in the settings of the model the same";
+            "the setting \"{name}\" is not set for {instance}; did you mean \"{meant}\", which is set? Make \
+             the names in the code and in the settings of the model the same";
         /// Its value is of another type.
         WrongType {
             /// The name under which the value was found.
@@ -243,7 +243,8 @@ errors! {
             /// The type that was asked for.
             wanted: SettingType,
         } => SETTING_WRONG_TYPE,
-            "the setting \"{name}\" is {value}, of type {}, where {wanted} is needed; correct its value in the settings",
+            "the setting \"{name}\" is {value}, of type {}, where {wanted} is needed; correct its value in the \
+             settings",
             value.setting_type();
         /// The text of an assignment cannot be read.
         BadAssignment {

@@ -237,9 +237,12 @@ impl<'a> StructureCheck<'a, '_> {
                         Code::DUPLICATE_PORT,
                         at,
                         format!(
-                            "\"{name}.{port}\" sends in the conduit of line {sends} and receives in that of line {receives}"
+                            "\"{name}.{port}\" sends in the conduit of line {sends} and receives in that of \
+                             line {receives}"
                         ),
-                        "a port does one of the two; give the other one a name of its own, here and in the code".into(),
+                        "a port does one of the two; give the other one a name of its own, here and in the \
+                         code"
+                            .into(),
                     );
                     return None;
                 }
@@ -258,7 +261,10 @@ impl<'a> StructureCheck<'a, '_> {
                 self.error(
                     Code::WRONG_DIRECTION,
                     at,
-                    format!("\"{name}.{port}\" is a port of {operator}, which {does}, so no conduit can {cannot} there"),
+                    format!(
+                        "\"{name}.{port}\" is a port of {operator}, which {does}, so no conduit can \
+                             {cannot} there"
+                    ),
                     advice,
                 );
                 return None;

@@ -161,15 +161,16 @@ impl<'a> ModelTimelines<'a> {
                         Code::TIMELINE_MISMATCH,
                         &conduit.at,
                         format!(
-                            "the F_INIT ports of \"{}\" receive on different timelines: \"{}\" on {}, \"{}\" on {}",
+                            "the F_INIT ports of \"{}\" receive on different timelines: \"{}\" on {}, \"{}\" \
+                             on {}",
                             name.unwrap_or_default(),
                             other.receiver,
                             written(known),
                             conduit.receiver,
                             written(&timeline)
                         ),
-                        "let all of them receive on the innermost one: \"repeat\" or \"pad\" before a receiver gives it \
-                         what comes less often, \"last\" passes on what comes more often",
+                        "let all of them receive on the innermost one: \"repeat\" or \"pad\" before a receiver \
+                         gives it what comes less often, \"last\" passes on what comes more often",
                     );
                     self.problems.push(problem);
                 }
@@ -194,8 +195,8 @@ impl<'a> ModelTimelines<'a> {
             Code::TIMELINE_MISMATCH,
             &conduit.filters_at,
             format!(
-                "\"last\" stands {many} times in the conduit from \"{}\" to \"{}\", and the messages of \"{}\" are on {}, \
-                 which lies in {} only",
+                "\"last\" stands {many} times in the conduit from \"{}\" to \"{}\", and the messages of \"{}\" \
+                 are on {}, which lies in {} only",
                 conduit.sender,
                 conduit.receiver,
                 conduit.sender,
@@ -263,8 +264,9 @@ impl<'a> ModelTimelines<'a> {
             return;
         }
         if from != to {
-            let advice = "if both have the same points in time, say so under \"matching_timelines:\"; else let one component \
-                          call the other, from O_I to F_INIT and from O_F to S";
+            let advice =
+                "if both have the same points in time, say so under \"matching_timelines:\"; else let \
+                          one component call the other, from O_I to F_INIT and from O_F to S";
             self.mismatch(conduit, &sent, &received, advice);
         } else if sent.iter().zip(&received).skip(common).any(|(one, other)| one == other) {
             self.mismatch(conduit, &sent, &received, "remove a \"last\" and a \"repeat\" or \"pad\"");

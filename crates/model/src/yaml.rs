@@ -355,7 +355,8 @@ impl Loader<'_> {
             Code::ALIAS_EXPANSION,
             at,
             format!(
-                "the aliases of this file expand to more than {MAX_ALIAS_NODES} values or {} MiB of text, or too deep",
+                "the aliases of this file expand to more than {MAX_ALIAS_NODES} values or {} MiB of text, or \
+                 too deep",
                 MAX_ALIAS_BYTES >> 20
             ),
             "write the values out, or build the model in a script",

@@ -4,9 +4,9 @@ use ligament_model::{read, Filter, FilterEnd, OnError, FILTERS};
 
 fn model(filters: &str) -> String {
     format!(
-        "ymmsl_version: v0.2\nmodels:\n  m:\n    components:\n      a: {{ports: {{o_i: out}}, implementation: p}}\n      \
-         b: {{ports: {{s: in}}, implementation: p}}\n    conduits: {{a.out: b.in}}\nligament:\n  filters:\n    \
-         a.out -> b.in:\n{filters}"
+        "ymmsl_version: v0.2\nmodels:\n  m:\n    components:\n      a: {{ports: {{o_i: out}}, implementation: \
+         p}}\n      b: {{ports: {{s: in}}, implementation: p}}\n    conduits: {{a.out: b.in}}\nligament:\n  \
+         filters:\n    a.out -> b.in:\n{filters}"
     )
 }
 
@@ -19,8 +19,8 @@ fn problem(filters: &str) -> String {
 #[test]
 fn filters_are_read_in_all_their_forms_and_written_as_they_are_read() {
     let text = model(
-        "    - multiply: 2.5\n    - console\n    - resample: {shape: [3, 4], method: nearest}\n    - reduce: mean\n      \
-         on_error: skip\n",
+        "    - multiply: 2.5\n    - console\n    - resample: {shape: [3, 4], method: nearest}\n    - reduce: \
+         mean\n      on_error: skip\n",
     );
     let config = read(&text, "m.ymmsl").into_result().unwrap();
     let filters = &config.ligament.filters["a.out -> b.in"].value;

@@ -89,7 +89,8 @@ fn models_within_models_without_end_are_refused() {
 fn a_name_that_no_directory_can_have_is_refused() {
     let model = |name: &str, shape: &str| {
         flatten(&format!(
-            "ymmsl_version: v0.1\nmodel:\n  name: m\n  components:\n    ? {name}\n    : {{implementation: p, multiplicity: {shape}}}\n"
+            "ymmsl_version: v0.1\nmodel:\n  name: m\n  components:\n    ? {name}\n    : {{implementation: p, \
+             multiplicity: {shape}}}\n"
         ))
     };
     assert!(model(&"x".repeat(255), "[]").is_ok());
@@ -101,7 +102,8 @@ fn a_name_that_no_directory_can_have_is_refused() {
 
 #[test]
 fn multiplicities_whose_product_is_no_number_are_refused() {
-    let text = "ymmsl_version: v0.1\nmodel:\n  name: m\n  components:\n    a: {implementation: p, multiplicity: [4611686018427387904, 4611686018427387904]}\n";
+    let text = "ymmsl_version: v0.1\nmodel:\n  name: m\n  components:\n    a: {implementation: p, \
+                multiplicity: [4611686018427387904, 4611686018427387904]}\n";
     let error = read(text, "m.ymmsl").configuration.expand().unwrap_err();
     assert_eq!(error.0[0].code, "too-large");
 }
@@ -117,10 +119,11 @@ impl Modules for Chain {
         } else {
             let next = if level + 1 == self.0 { "p".to_owned() } else { format!("m{}", level + 1) };
             format!(
-                    "ymmsl_version: v0.2\nimports: [from k{} import implementation {next}]\nmodels:\n  \
-                     m{level}: {{description: x, components: {{a: {{description: x, implementation: {next}}}}}}}\n",
-                    level + 1
-                )
+                "ymmsl_version: v0.2\nimports: [from k{} import implementation {next}]\nmodels:\n  \
+                     m{level}: {{description: x, components: {{a: {{description: x, implementation: \
+                     {next}}}}}}}\n",
+                level + 1
+            )
         };
         Ok(ModuleText { text, file: format!("k{level}.ymmsl"), remark: None })
     }

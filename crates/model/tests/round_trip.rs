@@ -241,7 +241,9 @@ proptest! {
 
     #[test]
     fn no_text_that_looks_like_yaml_makes_the_reader_panic(
-        text in "(ymmsl_version: v0.[12]\n)?([ ]{0,6}(model|models|components|conduits|a.b|ports|o_i|s|programs|settings|name|- |<<)[:]?[ ]?(\\[|\\]|\\{|\\}|&a|\\*a|a.b|[0-9]|\"|'|\\||>|!!str|~)?[ ,:]{0,2}\n){0,12}"
+        text in "(ymmsl_version: v0.[12]\n)?([ \
+                 ]{0,6}(model|models|components|conduits|a.b|ports|o_i|s|programs|settings|name|- |<<)[:]?[ \
+                 ]?(\\[|\\]|\\{|\\}|&a|\\*a|a.b|[0-9]|\"|'|\\||>|!!str|~)?[ ,:]{0,2}\n){0,12}"
     ) {
         let mut result = read(&text, "any");
         result.configuration.resolve_imports(&NoModules);

@@ -66,7 +66,8 @@ impl Gate {
         if target.is_empty() || target.starts_with('-') || target.contains(strange) {
             return Err(fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "\"{target}\" is no machine that ssh leads to; write what you would give to ssh, such as me@login.site.org"
+                "\"{target}\" is no machine that ssh leads to; write what you would give to ssh, such as \
+                 me@login.site.org"
             ));
         }
         let (target, options) = (target.to_owned(), options.to_vec());

@@ -83,7 +83,8 @@ impl Hello {
         if u32_at(8) != VERSION {
             return Err(fault!(
                 OTHER_VERSION_ELSEWHERE,
-                "a greeting of version {}, where this Ligament knows {VERSION}; use the same version everywhere",
+                "a greeting of version {}, where this Ligament knows {VERSION}; use the same version \
+                 everywhere",
                 u32_at(8)
             ));
         }

@@ -84,7 +84,8 @@ impl Invitation {
             Unread::Shared(mode) => fault!(
                 INVITATION_UNUSABLE,
                 "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has an \
-                 invitation can join the run; start the run anew, and keep its invitation to yourself (chmod 600)"
+                 invitation can join the run; start the run anew, and keep its invitation to yourself (chmod \
+                 600)"
             ),
             Unread::Foreign(owner) => fault!(
                 INVITATION_UNUSABLE,
@@ -121,8 +122,8 @@ impl Invitation {
             Some(version) if version != u64::from(VERSION) => {
                 return Err(fault!(
                     OTHER_VERSION_ELSEWHERE,
-                    "an invitation of version {version}, where this Ligament knows {VERSION}; use the same version \
-                     of Ligament everywhere"
+                    "an invitation of version {version}, where this Ligament knows {VERSION}; use the same \
+                     version of Ligament everywhere"
                 ));
             }
             Some(_) => {}

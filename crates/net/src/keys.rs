@@ -48,8 +48,8 @@ impl RunKeys {
             Unread::NoFile => fault!(PATH_KEY, "{name} is not a file, as a key is"),
             Unread::Shared(mode) => fault!(
                 PATH_KEY,
-                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has the key \
-                 can take part; make a new one, and keep it to yourself (chmod 600)"
+                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has the \
+                 key can take part; make a new one, and keep it to yourself (chmod 600)"
             ),
             Unread::Foreign(owner) => fault!(PATH_KEY, "{name} belongs to user {owner}, not to you"),
         })?;
@@ -65,8 +65,8 @@ impl RunKeys {
         private::write_new(path, &text).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => fault!(
                 PATH_KEY,
-                "{}: there is a file of this name already, and the other end may have a copy of its key; remove it if \
-                 not, or name another one",
+                "{}: there is a file of this name already, and the other end may have a copy of its key; \
+                 remove it if not, or name another one",
                 path.display()
             ),
             _ => fault!(PATH_KEY, "{}: the key cannot be written: {error}", path.display()),

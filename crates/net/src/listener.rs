@@ -79,8 +79,8 @@ impl Listener {
                     "{}",
                     if first == last {
                         format!(
-                            "the port {first} is taken by another program, or by another listener of this one; take another \
-                             one, or 0 for any that is free"
+                            "the port {first} is taken by another program, or by another listener of this one; \
+                             take another one, or 0 for any that is free"
                         )
                     } else {
                         format!("none of the ports {first} to {last} is free; name a wider range, or none")

@@ -151,7 +151,8 @@ mod tests {
             "domain": 1, "name": "cells", "streams": 80, "round_trip": 0.1012, "least_round_trip": 0.1, "rate": 2048.0,
             "loss": 0.001, "limit": "way"
         }]);
-        let line = "  link to cells: 80 streams, round trip 101.200 ms (at least 100.000), 2.0 KiB/s, 0.10 % sent again";
+        let line = "  link to cells: 80 streams, round trip 101.200 ms (at least 100.000), 2.0 KiB/s, 0.10 % \
+                    sent again";
         assert_eq!(of_links(&links), format!("{line}; the way between is the limit\n"));
         links[0]["limit"] = "nothing".into();
         assert_eq!(of_links(&links), format!("{line}\n"));

@@ -63,14 +63,15 @@ impl fmt::Display for ShmError {
             }
             ShmError::TooLarge { bytes, limit } => said!(
                 MESSAGE_TOO_LARGE,
-                "the message has {bytes} bytes, and one on this conduit may have {limit}; send less at a time, or raise \
-                 \"message_size\" under \"ligament:\" in the model (or --message-size of \"ligament run\")"
+                "the message has {bytes} bytes, and one on this conduit may have {limit}; send less at a time, \
+                 or raise \"message_size\" under \"ligament:\" in the model (or --message-size of \"ligament \
+                 run\")"
             ),
             ShmError::System { call, error } => said!(SYSTEM_REFUSES, "{call}: {error}"),
             ShmError::NoFence { error } => said!(
                 FENCE_REFUSED,
-                "membarrier, which this process must be allowed as the others of its run are (is there a seccomp filter \
-                 for this one alone?): {error}"
+                "membarrier, which this process must be allowed as the others of its run are (is there a \
+                 seccomp filter for this one alone?): {error}"
             ),
             ShmError::AgentGone => said!(AGENT_GONE, "the agent of this run is gone; the run has ended"),
             ShmError::RunEnds(why) => said!(RUN_ENDS, "the run is ending: {why}"),
@@ -81,9 +82,10 @@ impl fmt::Display for ShmError {
             ShmError::Interrupted => said!(INTERRUPTED, "interrupted by a signal"),
             ShmError::NotHere => said!(
                 NOT_HERE_YET,
-                "nothing has come, and a light component cannot wait within a step: its functions are called when there \
-                 is one message for each connected port of their operator. Receive once on each port in a step, ask \
-                 poll() before a second time, or take the program out of \"light:\" in the model"
+                "nothing has come, and a light component cannot wait within a step: its functions are called \
+                 when there is one message for each connected port of their operator. Receive once on each \
+                 port in a step, ask poll() before a second time, or take the program out of \"light:\" in the \
+                 model"
             ),
         };
         f.write_str(&text)

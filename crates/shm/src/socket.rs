@@ -60,14 +60,18 @@ impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let me = rustix::process::geteuid().as_raw();
         f.write_str(&match self {
-            ConnectFailure::Nobody(error) => said!(AGENT_SILENT, "it does not answer ({error}); has the run ended?"),
+            ConnectFailure::Nobody(error) => said!(
+                AGENT_SILENT,
+                "it does not answer ({error}); has the run \
+                                                                  ended?"
+            ),
             ConnectFailure::Stranger { user: None } => {
                 said!(ANOTHER_USER, "its socket is not for user {me}; is the run yours?")
             }
             ConnectFailure::Stranger { user: Some(user) } => said!(
                 ANOTHER_USER,
-                "who answers there belongs to user {user}, and you are user {me}, so nothing was said to them; has the \
-                 run ended?"
+                "who answers there belongs to user {user}, and you are user {me}, so nothing was said to them; \
+                 has the run ended?"
             ),
         })
     }

@@ -107,8 +107,8 @@ pub fn array_head(
             if low < 0 || high < i128::from(nbytes) {
                 return Err(WireError::array(said!(
                     UNFIT_ARRAY,
-                    "byte strides {strides:?} of an array in place let elements lie before element 0 or over each \
-                     other; use strides that do not"
+                    "byte strides {strides:?} of an array in place let elements lie before element 0 or over \
+                     each other; use strides that do not"
                 )));
             }
             u64::try_from(high).unwrap_or(u64::MAX)

@@ -17,8 +17,8 @@ errors! {
             /// The version in the header.
             found: u8,
         } => MALFORMED_DATA,
-            "message header: format version {found}, but this reader knows version {}; use the same Ligament release on \
-             both sides",
+            "message header: format version {found}, but this reader knows version {}; use the same Ligament \
+             release on both sides",
             crate::VERSION;
         /// The header's kind is unknown and not marked as skippable.
         Kind {
@@ -30,7 +30,8 @@ errors! {
         Flags {
             /// The unknown bits.
             found: u16,
-        } => MALFORMED_DATA, "message header: unknown flags {found:#06x}; use the same Ligament release on both sides";
+        } => MALFORMED_DATA, "message header: unknown flags {found:#06x}; use the same Ligament release on \
+                              both sides";
         /// The body's lengths do not fit together.
         Layout {
             /// What is wrong, with the values.

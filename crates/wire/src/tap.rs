@@ -132,8 +132,8 @@ fn cut_of(text: &str) -> Result<AxisCut, Fault> {
     let wrong = || {
         fault!(
             BAD_SLICE,
-            "\"{text}\" is no slice of an axis; write an index (3, -1) or from:to:step (2:10, ::4), with a step of at \
-             least 1, and a comma between axes"
+            "\"{text}\" is no slice of an axis; write an index (3, -1) or from:to:step (2:10, ::4), with a \
+             step of at least 1, and a comma between axes"
         )
     };
     let number = |text: &str| text.trim().parse::<i64>().map_err(|_| wrong());

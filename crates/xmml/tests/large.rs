@@ -9,8 +9,8 @@ const ELEMENT_COUNT: usize = 100_000;
 /// A ring of instances; `wrong` has a mistake in each coupling. In one line, if it is to be.
 fn ring(wrong: bool, in_one_line: bool) -> String {
     let mut text = String::from(
-        "<model id=\"ring\" xmml_version=\"0.4\">\n<definitions><submodel id=\"one\"><ports>\
-         <in id=\"left\" operator=\"S\"/><out id=\"right\" operator=\"Oi\"/></ports></submodel></definitions>\n<topology>\n",
+        "<model id=\"ring\" xmml_version=\"0.4\">\n<definitions><submodel id=\"one\"><ports><in id=\"left\" \
+         operator=\"S\"/><out id=\"right\" operator=\"Oi\"/></ports></submodel></definitions>\n<topology>\n",
     );
     for at in 0..ELEMENT_COUNT {
         let _ = writeln!(text, "<instance id=\"i{at}\" submodel=\"one\"/>");

@@ -175,7 +175,8 @@ fn everybody_got_all(script: &Script, progress: &[Progress], wrong: &mut Vec<Str
         let (all, wanted) = (script.sent[number].len(), script.wanted[number]);
         if (sent.sent, received.received, sent.end_sent) != (all, wanted, true) {
             wrong.push(format!(
-                "channel {number} had {all} letters, of which {wanted} were wanted: at its ends {sent:?}, {received:?}"
+                "channel {number} had {all} letters, of which {wanted} were wanted: at its ends {sent:?}, \
+                 {received:?}"
             ));
         }
     }

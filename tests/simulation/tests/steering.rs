@@ -27,8 +27,8 @@ fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
         unsteered += account.unsteered;
     }
     println!(
-        "{agreed} changes were agreed on, {once_a_pass} of them for passes, {unsteered} with somebody who had never steered, \
-         and {refused} refused, in {steps} steps"
+        "{agreed} changes were agreed on, {once_a_pass} of them for passes, {unsteered} with somebody who had \
+         never steered, and {refused} refused, in {steps} steps"
     );
     // That these come about is what makes the schedules worth playing.
     assert!(agreed > 100 && refused > 100, "{agreed} agreed, {refused} refused");

@@ -353,7 +353,8 @@ fn number(model: &ResolvedModel, instance: &Reference, cost: &Cost) -> Result<f6
                 let place = place(at);
                 fault!(
                     BAD_COSTS,
-                    "{place}the cost cannot be worked out for {instance}: {why}; use numbers and the names of its settings"
+                    "{place}the cost cannot be worked out for {instance}: {why}; use numbers and the names of \
+                     its settings"
                 )
             })?;
             (value, format!("{text} = {value}"))

@@ -48,7 +48,8 @@ pub(super) fn check(model: &ResolvedModel, costs: &Costs) -> Result<(), Fault> {
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
             Err(fault!(
                 NO_COSTS,
-                "no costs are known of: {}{more}; add them to the costs, or take them from a run that has them (--from)",
+                "no costs are known of: {}{more}; add them to the costs, or take them from a run that has them \
+                 (--from)",
                 missing[..n.min(NAMED)].join(", ")
             ))
         }
@@ -71,8 +72,9 @@ fn declared(model: &ResolvedModel) -> Result<(), Fault> {
         0 => Ok(()),
         n => Err(fault!(
             CANNOT_PREDICT,
-            "the model {} does not declare the ports of: {}{more}, so it is not known when they send and receive; name a \
-             run of it after --from, which has recorded that, or give them \"ports:\" in the model",
+            "the model {} does not declare the ports of: {}{more}, so it is not known when they send and \
+             receive; name a run of it after --from, which has recorded that, or give them \"ports:\" in the \
+             model",
             model.name,
             names[..n.min(NAMED)].join(", ")
         )),

@@ -333,8 +333,8 @@ impl<'a> Playback<'a> {
         }
         Err(fault!(
             CANNOT_PREDICT,
-            "the run has more than {MAX_EVENTS} steps and messages, of which {:.3} s are played by then; predict one of fewer \
-             steps, whose time grows with their number",
+            "the run has more than {MAX_EVENTS} steps and messages, of which {:.3} s are played by then; \
+             predict one of fewer steps, whose time grows with their number",
             self.now
         ))
     }
@@ -662,8 +662,8 @@ impl<'a> Playback<'a> {
         } else {
             Err(fault!(
                 CANNOT_PREDICT,
-                "with these costs the run would stop after {:.3} s: {}; \"ligament check\" knows of deadlocks, and the numbers \
-                 of steps and messages in the costs must fit each other",
+                "with these costs the run would stop after {:.3} s: {}; \"ligament check\" knows of deadlocks, \
+                 and the numbers of steps and messages in the costs must fit each other",
                 self.now,
                 waits.join(", ")
             ))

@@ -249,8 +249,8 @@ impl<C: Custodian> Logic<C> {
 fn no_memory(to: &str, bytes: u64, reason: &Fault) -> Fault {
     fault!(
         NO_MEMORY_FOR_OTHERS,
-        "there is no memory for a message of {bytes} bytes that came from another domain for {to}: {reason}; lower the \
-         budget of its conduit, or raise \"memory:\" under \"ligament:\" in the model"
+        "there is no memory for a message of {bytes} bytes that came from another domain for {to}: {reason}; \
+         lower the budget of its conduit, or raise \"memory:\" under \"ligament:\" in the model"
     )
 }
 
@@ -261,7 +261,8 @@ impl<C: Custodian> EndpointSide<C> {
             Some(&channel) if self.ins[channel].domain == domain => Ok(channel),
             _ => Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
-                "domain {domain} sent a message of conduit {conduit}, which does not lead from there to domain {}",
+                "domain {domain} sent a message of conduit {conduit}, which does not lead from there to domain \
+                 {}",
                 self.me
             )),
         }

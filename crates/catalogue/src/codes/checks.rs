@@ -21,8 +21,8 @@ codes! {
          which";
 
     BAD_XMML "bad-xmml":
-        "(`ligament convert`) The file is no XML, or no model in xMML 0.4, or it has what a model file cannot have; the \
-         message says what and where ([From xMML](../guides/from-xmml.md))";
+        "(`ligament convert`) The file is no XML, or no model in xMML 0.4, or it has what a model file cannot \
+         have; the message says what and where ([From xMML](../guides/from-xmml.md))";
 
     BAD_CHECKPOINT "bad-checkpoint":
         "A checkpoint rule has both `at` and `every`, or neither, or stops before it starts. Make two rules \
@@ -64,8 +64,8 @@ codes! {
          `mpi_processes_per_node`";
 
     BAD_SCALE "bad-scale":
-        "A [scale](model-file.md#scales) is a number above zero with a unit of time or of length, such as `1 ms`, \
-         `2 years` or `0.5 mm`; no step is longer than what it is a step of";
+        "A [scale](model-file.md#scales) is a number above zero with a unit of time or of length, such as `1 \
+         ms`, `2 years` or `0.5 mm`; no step is longer than what it is a step of";
 
     BAD_SETTING "bad-setting":
         "The value of a setting is of none of the types that settings have. The message names them";
@@ -81,8 +81,8 @@ codes! {
         "A size is not a number of bytes. Write for example `64 MiB`";
 
     BAD_UNIT "bad-unit":
-        "What is given as the unit of a port is none. [The page of filters](filters.md#unit) says what a unit is made \
-         of";
+        "What is given as the unit of a port is none. [The page of filters](filters.md#unit) says what a unit \
+         is made of";
 
     BAD_VALUE "bad-value":
         "A value cannot be read as what its tag, such as `!!int`, says. Remove the tag, or correct the value";
@@ -100,9 +100,9 @@ codes! {
         "Conduits join ports of models in a circle, so that no component sends. Remove one of them";
 
     DEADLOCK_AHEAD "deadlock-ahead":
-        "Components wait for each other, which follows from the order F_INIT, O_I, S, O_F without running them. The message \
-         names who waits for which port of whom, and what would break the circle. See [deadlocks before a \
-         run](../concepts/deadlocks-ahead.md)";
+        "Components wait for each other, which follows from the order F_INIT, O_I, S, O_F without running \
+         them. The message names who waits for which port of whom, and what would break the circle. See \
+         [deadlocks before a run](../concepts/deadlocks-ahead.md)";
 
     DUPLICATE_KEY "duplicate-key":
         "A key stands twice in one mapping. YAML would take one of the two without a word; remove one";
@@ -123,8 +123,8 @@ codes! {
         "The filters of a conduit stand in the wrong order. It is last, repeat, pad";
 
     IMPORT_BROKEN "import-broken":
-        "A Python package has an entry point for a module, and Python cannot import what it names, or that is no \
-         text. The message says what Python said";
+        "A Python package has an entry point for a module, and Python cannot import what it names, or that is \
+         no text. The message says what Python said";
 
     IMPORT_CLASH "import-clash":
         "What is imported has the name of something in this file; or (warning) several Python packages bring a \
@@ -134,23 +134,24 @@ codes! {
         "Modules import each other in a circle. Move what both need into a module of its own";
 
     IMPORT_NOT_FOUND "import-not-found":
-        "There is no file for a module, no Python package brings it, or nothing of that name is in it. `YMMSL_PATH` \
-         has to lead to it";
+        "There is no file for a module, no Python package brings it, or nothing of that name is in it. \
+         `YMMSL_PATH` has to lead to it";
 
     LIGHT_MPI "light-mpi":
         "A program under `light` is started as an MPI program, but its instances share one process. Take it \
          out, or start it directly";
 
     LIGHT_RANKS "light-ranks":
-        "A component has ranks, which are processes, and its program is under `light`, whose instances share one \
-         process. Take it out of one of them";
+        "A component has ranks, which are processes, and its program is under `light`, whose instances share \
+         one process. Take it out of one of them";
 
     MAY_FAIL_FOR_NOBODY "may-fail-for-nobody":
         "What stands under `may_fail` is no component of the model";
 
     MAY_FAIL_TOGETHER "may-fail-together":
-        "A component is to fail without the others, and does not run by itself: its program is light, so others share its \
-         process, or it has ranks, which need each other. Take it out of `may_fail`, or out of `light` or `ranks`";
+        "A component is to fail without the others, and does not run by itself: its program is light, so \
+         others share its process, or it has ranks, which need each other. Take it out of `may_fail`, or out \
+         of `light` or `ranks`";
 
     MISSING_EXECUTABLE "missing-executable":
         "An executable is not there, or not in `PATH`. Build or install it, or correct the path; \
@@ -161,9 +162,9 @@ codes! {
          `implementation:`, or say `optional: true` if that is meant";
 
     MISSING_FUNCTION "missing-function":
-        "The file of a Python function is not there, or the function's name stands nowhere in it. The file is looked for \
-         beside the model file and among the inputs under `stage`, and is only read, never run; `--elsewhere` leaves \
-         this out";
+        "The file of a Python function is not there, or the function's name stands nowhere in it. The file is \
+         looked for beside the model file and among the inputs under `stage`, and is only read, never run; \
+         `--elsewhere` leaves this out";
 
     MISSING_INPUT "missing-input":
         "A file or directory that `stage` is to put into a working directory is not there. A path is \
@@ -252,8 +253,8 @@ codes! {
         "What stands under `ranks` is no component of the model";
 
     RANKS_OVER_NODES "ranks-over-nodes":
-        "All ranks that speak for themselves run where their agent runs, so they cannot be on several nodes. Ask \
-         for `mpi_processes`";
+        "All ranks that speak for themselves run where their agent runs, so they cannot be on several nodes. \
+         Ask for `mpi_processes`";
 
     RESOURCES_FOR_NOBODY "resources-for-nobody":
         "(warning) Resources are asked for what is no component";
@@ -266,16 +267,18 @@ codes! {
          begin at the beginning: `--ignore resume`";
 
     START_AND_STEPS "start-and-steps":
-        "(warning) A port that sends in each step leads to an F_INIT port and to an S port of one component. Each of its \
-         messages arrives at both, so the component begins a pass for each, beside the steps that it makes with them. Send what \
-         begins a pass on a port of its own, or let a [filter](../concepts/timelines.md) pass what is needed";
+        "(warning) A port that sends in each step leads to an F_INIT port and to an S port of one component. \
+         Each of its messages arrives at both, so the component begins a pass for each, beside the steps that \
+         it makes with them. Send what begins a pass on a port of its own, or let a \
+         [filter](../concepts/timelines.md) pass what is needed";
 
     SCALES_APART "scales-apart":
-        "(warning) The [scales](model-file.md#scales) of two components do not fit: what is called in a step covers more \
-         time than the step";
+        "(warning) The [scales](model-file.md#scales) of two components do not fit: what is called in a step \
+         covers more time than the step";
 
     SCALES_FOR_NOBODY "scales-for-nobody":
-        "What stands under `scales:` is not the name of a component. Scales are those of a component, without an index";
+        "What stands under `scales:` is not the name of a component. Scales are those of a component, without \
+         an index";
 
     SCRIPT_AND_MORE "script-and-more":
         "A program has a script and also what only goes with an executable. Do it in the script";
@@ -297,8 +300,8 @@ codes! {
         "More than one model could be run. Say which, with `--model NAME`";
 
     SHIPPED_SETTING "shipped-setting":
-        "A source, sink or mapper that comes with Ligament lacks a setting, or has one that cannot be. [The page \
-         of shipped components](shipped.md) has all of them";
+        "A source, sink or mapper that comes with Ligament lacks a setting, or has one that cannot be. [The \
+         page of shipped components](shipped.md) has all of them";
 
     SLOT_AND_MULTIPLICITY "slot-and-multiplicity":
         "A slot is given where the multiplicities decide already";
@@ -322,9 +325,9 @@ codes! {
 
     TIMELINE_MISMATCH "timeline-mismatch":
         "A conduit joins timelines that do not fit: one end sends more often, or within other steps, than the \
-         other receives. `last`, `repeat` and `pad` bridge them, and `matching_timelines` declares that two are \
-         the same ([Timelines](../concepts/timelines.md)). A warning where the model has no filters and names \
-         no timelines: then no message depends on them";
+         other receives. `last`, `repeat` and `pad` bridge them, and `matching_timelines` declares that two \
+         are the same ([Timelines](../concepts/timelines.md)). A warning where the model has no filters and \
+         names no timelines: then no message depends on them";
 
     TOO_DEEP "too-deep":
         "Lists and mappings are nested deeper than is read; often a bracket is open";
@@ -338,12 +341,12 @@ codes! {
         "Two conduits lead to one port, which has one sender. Give the component a port for each";
 
     UNCONNECTED_PORT "unconnected-port":
-        "(warning) No conduit leads to a receiving port, or to one of its slots: the code will find nothing there, which is fine if \
-         it receives with a default";
+        "(warning) No conduit leads to a receiving port, or to one of its slots: the code will find nothing \
+         there, which is fine if it receives with a default";
 
     UNITS_DIFFER "units-differ":
-        "A filter converts from another unit than that in which data comes to it, or the port at the end of a conduit \
-         takes another one (`units` under `ligament:`). The message names both";
+        "A filter converts from another unit than that in which data comes to it, or the port at the end of a \
+         conduit takes another one (`units` under `ligament:`). The message names both";
 
     UNKNOWN_COMPONENT "unknown-component":
         "A conduit names a component that the model does not have";
@@ -374,8 +377,8 @@ codes! {
         "Ports stand under `f_init`, `o_i`, `s` and `o_f`; on a timeline of their own only `o_i` and `s`";
 
     UNKNOWN_PORT "unknown-port":
-        "A conduit names a port that the component, or the model, does not declare; or a unit is given for a port \
-         that no conduit has";
+        "A conduit names a port that the component, or the model, does not declare; or a unit is given for a \
+         port that no conduit has";
 
     UNKNOWN_SETTING "unknown-setting":
         "(warning) No program says that it knows this setting: most often misspelt";

@@ -19,29 +19,30 @@ codes! {
     ASKING, "Asking about a run":
 
     INCOMPLETE_INSTALLATION "incomplete-installation":
-        "`ligament config` was asked of a command that stands alone, such as one in a build tree, or the Python \
-         package is not as its wheel installs it. Install it";
+        "`ligament config` was asked of a command that stands alone, such as one in a build tree, or the \
+         Python package is not as its wheel installs it. Install it";
 
     STARTER_NOT_MADE "starter-not-made":
-        "`ligament new` makes a directory of the name that it is given. The name is also that of files, programs \
-         and classes. Nothing is overwritten";
+        "`ligament new` makes a directory of the name that it is given. The name is also that of files, \
+         programs and classes. Nothing is overwritten";
 
     LOG_UNWRITABLE "log-unwritable":
         "The system refuses the run's log: permissions, or a full disk";
 
     NO_SCALES "no-scales":
-        "`ligament scales` shows what stands under [`ligament: scales:`](model-file.md#scales), and nothing stands there";
+        "`ligament scales` shows what stands under [`ligament: scales:`](model-file.md#scales), and nothing \
+         stands there";
     BAD_COSTS "bad-costs":
-        "The file of costs cannot be used with this model: the message has the line. [Costs of a model](costs-file.md) \
-         says what it may hold";
+        "The file of costs cannot be used with this model: the message has the line. [Costs of a \
+         model](costs-file.md) says what it may hold";
 
     CANNOT_PREDICT "cannot-predict":
-        "`ligament predict` plays the run that the costs describe. It would stop, or have more steps than can be \
-         played; the message says which. A run of fewer steps tells as much";
+        "`ligament predict` plays the run that the costs describe. It would stop, or have more steps than can \
+         be played; the message says which. A run of fewer steps tells as much";
 
     NO_COSTS "no-costs":
-        "Nothing can be predicted of what has no costs. Take them from a run of the same components (`--from`), or \
-         add them to the file of costs";
+        "Nothing can be predicted of what has no costs. Take them from a run of the same components \
+         (`--from`), or add them to the file of costs";
 
     NO_SUCH_CODE "no-such-code":
         "`ligament explain` lists the codes";
@@ -77,16 +78,16 @@ codes! {
          is taken";
 
     METRICS_TOKEN "metrics-token":
-        "`--metrics-token` of `ligament view` names a file with the bearer token for `/metrics`, which only its \
-         user may read ([Metrics](metrics.md)). A file that is not there is made";
+        "`--metrics-token` of `ligament view` names a file with the bearer token for `/metrics`, which only \
+         its user may read ([Metrics](metrics.md)). A file that is not there is made";
 
     TOO_MANY_WATCH "too-many-watch":
-        "A run tells 32 clients at a time how it stands; each page of `ligament view` is one, whatever the number of \
-         browsers that show it. End one that nobody needs";
+        "A run tells 32 clients at a time how it stands; each page of `ligament view` is one, whatever the \
+         number of browsers that show it. End one that nobody needs";
 
     BAD_SLICE "bad-slice":
-        "A slice is written as NumPy has it between brackets: an index or `from:to:step` for each axis, with commas \
-         between them ([Watching a run](../guides/watching-a-run.md#taps))";
+        "A slice is written as NumPy has it between brackets: an index or `from:to:step` for each axis, with \
+         commas between them ([Watching a run](../guides/watching-a-run.md#taps))";
 
     TAP_REFUSED "tap-refused":
         "A tap shows what a port of an instance sends that takes part in the run. The text \
@@ -94,12 +95,12 @@ codes! {
          run](../guides/watching-a-run.md#taps))";
 
     TAP_TOO_EARLY "tap-too-early":
-        "The instance does not take part in the run yet: its program has been started, or waits to be. Ask again in a \
-         moment; `ligament tap` does so by itself";
+        "The instance does not take part in the run yet: its program has been started, or waits to be. Ask \
+         again in a moment; `ligament tap` does so by itself";
 
     NOT_SHOWN "not-shown":
-        "What the port sends cannot be shown as it was asked for: it has more bytes than the tap has room for, or not the \
-         key, the axis or the index. Ask for less of it, or for something that is there";
+        "What the port sends cannot be shown as it was asked for: it has more bytes than the tap has room for, \
+         or not the key, the axis or the index. Ask for less of it, or for something that is there";
 
     NOT_STEERABLE "not-steerable":
         "A setting changes while a model runs only if the model says so, under [`ligament: \
@@ -107,13 +108,14 @@ codes! {
          ([Steering](../guides/steering.md))";
 
     BAD_STEERING "bad-steering":
-        "What `ligament steer` was given is not `name=value`, or the value has another type than the setting, or is out \
-         of the range that the model declares. Nothing has changed";
+        "What `ligament steer` was given is not `name=value`, or the value has another type than the setting, \
+         or is out of the range that the model declares. Nothing has changed";
 
     STEERING_REFUSED "steering-refused":
-        "A change is made by all whom it concerns at one model time, or by nobody: somebody has passed that time, never \
-         calls `steer`, did not answer in time, or has ended; or the change was withdrawn. The message says which. \
-         Nothing has changed, and nobody waits for it any more ([Steering](../guides/steering.md))";
+        "A change is made by all whom it concerns at one model time, or by nobody: somebody has passed that \
+         time, never calls `steer`, did not answer in time, or has ended; or the change was withdrawn. The \
+         message says which. Nothing has changed, and nobody waits for it any more \
+         ([Steering](../guides/steering.md))";
 
     RUNS_ELSEWHERE "runs-elsewhere":
         "The head of the run is on another machine. Stop it there, or cancel its job; it alone knows of all \

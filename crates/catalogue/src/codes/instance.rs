@@ -141,8 +141,8 @@ codes! {
          next one will be";
 
     MAPPER_INCOMPLETE "mapper-incomplete":
-        "A mapper gives a dict, and makes a message for each slot of each of its O_F ports that is connected, in each \
-         pass. What was meant to be nothing is sent as nothing (`None`, `null`)";
+        "A mapper gives a dict, and makes a message for each slot of each of its O_F ports that is connected, \
+         in each pass. What was meant to be nothing is sent as nothing (`None`, `null`)";
 
     LOAN_USED "loan-used":
         "A loan is sent once, on the instance that lent it";
@@ -160,9 +160,9 @@ codes! {
          this one";
 
     SECOND_FINAL_MESSAGE "second-final-message":
-        "A final message (`O_F`) ends a pass of the reuse loop, so there is one for each port, and each slot of a \
-         vector port. Call `reuse_instance()` before the next one. What is sent many times in a pass belongs on an \
-         `O_I` port";
+        "A final message (`O_F`) ends a pass of the reuse loop, so there is one for each port, and each slot \
+         of a vector port. Call `reuse_instance()` before the next one. What is sent many times in a pass \
+         belongs on an `O_I` port";
 
     UNFIT_ARRAY "unfit-array":
         "Shape, strides, axis names and bytes of an array do not belong together, or it has more than 8 \
@@ -195,17 +195,18 @@ codes! {
         "Send `Settings` to `muscle_settings_in`";
 
     OTHER_SETTINGS "other-settings":
-        "Members of an ensemble are mixed. Check the conduits; a code that means it \
-         calls `receive_with_settings`, or says `DONT_APPLY_OVERLAY` ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
+        "Members of an ensemble are mixed. Check the conduits; a code that means it calls \
+         `receive_with_settings`, or says `DONT_APPLY_OVERLAY` \
+         ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
 
     OTHER_SHAPE "other-shape":
-        "The array has another shape than the code expects. An extent may be left open where the code says what it \
-         expects; `receive_into` takes the shape as it is, and the message is used up";
+        "The array has another shape than the code expects. An extent may be left open where the code says \
+         what it expects; `receive_into` takes the shape as it is, and the message is used up";
 
     OTHER_TYPE "other-type":
         "The elements are of another type than the code expects, such as `float32` for `float64`. No array is \
-         converted in silence: send the other type, convert it at the receiver, or put the filter `type` on the \
-         conduit ([filters](filters.md)). `receive_into` has used the message up";
+         converted in silence: send the other type, convert it at the receiver, or put the filter `type` on \
+         the conduit ([filters](filters.md)). `receive_into` has used the message up";
 
     TIMED_OUT "timed-out":
         "The time-out that the call was given is over";
@@ -286,16 +287,16 @@ codes! {
          mesh has points";
 
     FILE_NOT_WRITTEN "file-not-written":
-        "A file cannot be written; the text has the system's reason. What a sink had written until then is in the file \
-         with `.part` at the end of its name. A file has its final name only if all of it is there";
+        "A file cannot be written; the text has the system's reason. What a sink had written until then is in \
+         the file with `.part` at the end of its name. A file has its final name only if all of it is there";
 
     MALFORMED_SOURCE "malformed-source":
-        "The file of a source is not what it should be at the place that the message names. Holes in tables can \
-         be gone over with the setting `holes` ([Shipped components](shipped.md#ligamentsourcescsv))";
+        "The file of a source is not what it should be at the place that the message names. Holes in tables \
+         can be gone over with the setting `holes` ([Shipped components](shipped.md#ligamentsourcescsv))";
 
     PYTHON_PACKAGE_MISSING "python-package-missing":
-        "Sources and sinks of HDF5 and NetCDF use the packages h5py and netCDF4, which Ligament does not bring. Install the one \
-         that is named for the Python that is named";
+        "Sources and sinks of HDF5 and NetCDF use the packages h5py and netCDF4, which Ligament does not \
+         bring. Install the one that is named for the Python that is named";
 
     SHIPPED_SETTING_WRONG "shipped-setting-wrong":
         "A setting of a shipped component cannot be, or does not go together with another one. [The page of \
@@ -306,7 +307,8 @@ codes! {
          what each takes";
 
     SOURCE_ENDS_EARLY "source-ends-early":
-        "The file of a source ends before the time that its setting `until` names, or in the middle of a message";
+        "The file of a source ends before the time that its setting `until` names, or in the middle of a \
+         message";
 
     SOURCE_UNREADABLE "source-unreadable":
         "A source cannot read its file; the text has the system's reason. A relative path is looked for in the \

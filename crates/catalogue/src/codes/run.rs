@@ -71,12 +71,13 @@ codes! {
          makes it ([A code with MPI](../guides/mpi.md))";
 
     MPI_RANK_BEYOND "mpi-rank-beyond":
-        "Each rank of the instance speaks for itself, and more processes were started than the model has ranks. \
-         See [Ranks that speak for themselves](../guides/ranks.md)";
+        "Each rank of the instance speaks for itself, and more processes were started than the model has \
+         ranks. See [Ranks that speak for themselves](../guides/ranks.md)";
 
     MPI_RANK_UNKNOWN "mpi-rank-unknown":
-        "Each rank of the instance speaks for itself, and learns its number from the MPI's `mpirun` or from `srun`; \
-         this process was started by neither. See [Ranks that speak for themselves](../guides/ranks.md)";
+        "Each rank of the instance speaks for itself, and learns its number from the MPI's `mpirun` or from \
+         `srun`; this process was started by neither. See [Ranks that speak for \
+         themselves](../guides/ranks.md)";
 
     NO_FUNCTION_FOR "no-function-for":
         "The names of the functions given to `ligament.run` are those of components, or of their \
@@ -101,9 +102,9 @@ codes! {
         "The system refuses the run directory: permissions, a full disk, or a quota";
 
     RELAY_UNUSABLE "relay-unusable":
-        "The file given with `--relay`, or by `relays:` of a site, is not what `ligament relay` wrote, or may be \
-         in the hands of others; or the way over relays makes no sense. Copy the file from the relay's machine, \
-         keep it to yourself (`chmod 600`), and name each relay once, the nearest first \
+        "The file given with `--relay`, or by `relays:` of a site, is not what `ligament relay` wrote, or may \
+         be in the hands of others; or the way over relays makes no sense. Copy the file from the relay's \
+         machine, keep it to yourself (`chmod 600`), and name each relay once, the nearest first \
          ([Relays](relay.md))";
 
     VIRTUAL_ENV_MISSING "virtual-env-missing":
@@ -130,8 +131,8 @@ codes! {
         "Machines are names or addresses, each with `:cores` or, in a file, `slots=cores`";
 
     JOB_LOST "job-lost":
-        "The batch system ended the job before the run could say so: its time was over, a node failed, or \
-         the script could not begin. `job.log` in the run directory (at several sites `job-SITE.log`) has what it \
+        "The batch system ended the job before the run could say so: its time was over, a node failed, or the \
+         script could not begin. `job.log` in the run directory (at several sites `job-SITE.log`) has what it \
          printed. If `ligament` was not found there, `ligament:` in the site's file says where it is";
 
     NOT_BEGUN "not-begun":
@@ -160,9 +161,10 @@ codes! {
          started by hand, are in that of `ligament run`";
 
     SITE_NOT_FIT "site-not-fit":
-        "`ligament site install` puts the command that is called to a site, and that one does not run there: the machines \
-         differ in processor or in C library. Nothing was left there. Build Ligament at the site, or install it from a machine \
-         like that one ([Ligament at a site](../guides/sites.md#ligament-at-a-site))";
+        "`ligament site install` puts the command that is called to a site, and that one does not run there: \
+         the machines differ in processor or in C library. Nothing was left there. Build Ligament at the site, \
+         or install it from a machine like that one ([Ligament at a \
+         site](../guides/sites.md#ligament-at-a-site))";
 
     SITE_UNKNOWN "site-unknown":
         "Sites are files in `./sites` and `~/.config/ligament/sites` ([Sites](../guides/sites.md))";
@@ -172,13 +174,15 @@ codes! {
          must run there, and `ligament` must be there. `ligament site check` tries all that";
 
     SITES_APART "sites-apart":
-        "A run over two sites needs a way between them: one can dial the other, or both meet at a relay, or ssh leads through \
-         a machine ([Two sites behind firewalls](../guides/sites.md#two-sites-behind-firewalls))";
+        "A run over two sites needs a way between them: one can dial the other, or both meet at a relay, or \
+         ssh leads through a machine ([Two sites behind \
+         firewalls](../guides/sites.md#two-sites-behind-firewalls))";
 
     SITES_NOT_TOGETHER "sites-not-together":
-        "A run over several sites needs a job at each of them, and all at once. One has waited for the others as long as \
-         `--wait-for-others` allows, as often as `--queue-again` says ([Sites](../guides/sites.md#one-run-at-several-sites)). \
-         Where the scheduler can, reserve nodes at all sites for the same time (`reservation:`)";
+        "A run over several sites needs a job at each of them, and all at once. One has waited for the others \
+         as long as `--wait-for-others` allows, as often as `--queue-again` says \
+         ([Sites](../guides/sites.md#one-run-at-several-sites)). Where the scheduler can, reserve nodes at all \
+         sites for the same time (`reservation:`)";
 
     TASKS_OUT_OF_ORDER "tasks-out-of-order":
         "A launcher would number agents otherwise than the run does";
@@ -197,8 +201,8 @@ codes! {
         "(in the log) Nothing is lost; write the larger budget into the model";
 
     BAD_STUDY "bad-study":
-        "The settings of a study (`sampler`, `parameters`, `evaluations`, …) cannot be used, or the table of its points \
-         cannot be read. [Ensembles](../guides/ensembles-and-settings.md#studies) lists them";
+        "The settings of a study (`sampler`, `parameters`, `evaluations`, …) cannot be used, or the table of \
+         its points cannot be read. [Ensembles](../guides/ensembles-and-settings.md#studies) lists them";
 
     CODE_PANICKED "code-panicked":
         "A Rust code's panic ended its instance. Its last lines say where";
@@ -240,8 +244,8 @@ codes! {
         "An exception that was not caught, or `error_shutdown`";
 
     EVALUATION_FAILED "evaluation-failed":
-        "An evaluation of a study gave no number, took too long, or was answered twice; the message has its number and its \
-         settings. With `leave_out: true` a study goes on without those that fail \
+        "An evaluation of a study gave no number, took too long, or was answered twice; the message has its \
+         number and its settings. With `leave_out: true` a study goes on without those that fail \
          ([Ensembles](../guides/ensembles-and-settings.md#studies))";
 
     RUN_ENDS "run-ends":

@@ -82,8 +82,8 @@ impl OtherSite {
         if path.is_none() && self.reaching.over == Transport::Path {
             return Err(fault!(
                 COPY_NOT_STARTED,
-                "no port of {} can be reached from here; open one and name it in the site's file (ports:), or use a relay, or \
-                 ssh's own connection (--over ssh)",
+                "no port of {} can be reached from here; open one and name it in the site's file (ports:), or \
+                 use a relay, or ssh's own connection (--over ssh)",
                 self.site.name
             ));
         }
@@ -200,7 +200,8 @@ fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
                 Ok(answer) if answer.version == VERSION => Ok(answer),
                 Ok(CopyAnswer { version, .. }) => Err(fault!(
                     OTHER_VERSION_ELSEWHERE,
-                    "it copies by version {version}, where this Ligament knows {VERSION}; use the same version at both ends"
+                    "it copies by version {version}, where this Ligament knows {VERSION}; use the same version \
+                     at both ends"
                 )),
                 Err(error) => Err(fault!(COPY_MISUNDERSTOOD, "it answers nonsense: {error}")),
             };

@@ -49,7 +49,8 @@ fn serve_one() -> Result<(), Fault> {
     if task.version != VERSION {
         return Err(fault!(
             OTHER_VERSION_ELSEWHERE,
-            "the other end copies by version {}, where this Ligament knows {VERSION}; use the same version at both ends",
+            "the other end copies by version {}, where this Ligament knows {VERSION}; use the same version at \
+             both ends",
             task.version
         ));
     }

@@ -158,11 +158,12 @@ impl<'a> GraphPicture<'a> {
             (0..self.sizes.len()).map(|node| self.corner(node).1 + self.sizes[node].1).fold(TITLE, f64::max);
         let (width, height) = (right.max(480.0) + MARGIN, bottom + 70.0);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title description\" \
-             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n<title id=\"title\">{}</title>\n\
-             <desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n\
-             <text x=\"{MARGIN}\" y=\"34\" font-size=\"18\" font-weight=\"bold\">{}</text>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title description\" \
+             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n<title \
+             id=\"title\">{}</title>\n<desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" \
+             height=\"{height:.0}\" fill=\"#fff\"/>\n<text x=\"{MARGIN}\" y=\"34\" font-size=\"18\" \
+             font-weight=\"bold\">{}</text>\n",
             xml(&self.topology.model),
             xml(&super::in_lines(self.topology)),
             xml(&self.topology.model)
@@ -187,8 +188,8 @@ impl<'a> GraphPicture<'a> {
                 let ((ax, ay), (bx, by)) = (self.pin(link.from, from_right), self.pin(link.to, to_right));
                 let _ = writeln!(
                     svg,
-                    "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"middle\" fill=\"{ink}\" stroke=\"#fff\" \
-                     stroke-width=\"4\" paint-order=\"stroke\"><title>{}</title>{}</text>",
+                    "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"middle\" fill=\"{ink}\" \
+                     stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\"><title>{}</title>{}</text>",
                     (ax + bx) / 2.0,
                     (ay + by) / 2.0 + 4.0,
                     xml(&link.filters.join(", ")),
@@ -209,7 +210,8 @@ impl<'a> GraphPicture<'a> {
             let below = self.corner(from.node).1 + self.sizes[from.node].1 + 22.0;
             let (a, b) = (ax + out(from_right) * 40.0, bx + out(to_right) * 40.0);
             return format!(
-                "M{ax:.1} {ay:.1} C{a:.1} {ay:.1} {a:.1} {below:.1} {:.1} {below:.1} S{b:.1} {by:.1} {bx:.1} {by:.1}",
+                "M{ax:.1} {ay:.1} C{a:.1} {ay:.1} {a:.1} {below:.1} {:.1} {below:.1} S{b:.1} {by:.1} {bx:.1} \
+                 {by:.1}",
                 (ax + bx) / 2.0
             );
         }
@@ -289,7 +291,8 @@ impl<'a> GraphPicture<'a> {
         sign(svg, x, y, port.operator, port.sends, ink);
         let _ = writeln!(
             svg,
-            "<text x=\"{beside:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"{anchor}\" fill=\"{ink}\">{}</text>",
+            "<text x=\"{beside:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"{anchor}\" \
+             fill=\"{ink}\">{}</text>",
             y + 4.0,
             xml(&shortened(&name_of(port)))
         );

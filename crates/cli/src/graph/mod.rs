@@ -37,8 +37,8 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
         if boxes > MAX_BOXES {
             return Err(fault!(
                 NO_PNG,
-                "{boxes} boxes are too many for a picture; without --all alike ones share one, and --folded makes one of each \
-                 nested model"
+                "{boxes} boxes are too many for a picture; without --all alike ones share one, and --folded \
+                 makes one of each nested model"
             ));
         }
         crate::picture::save(&GraphPicture::of(&topology).svg(), path)?;
@@ -55,7 +55,8 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
     let is_open = |port: &NodePort| port.operator == Operator::None;
     if topology.nodes.iter().any(|node| node.ports.iter().any(is_open)) {
         text.push_str(
-            "\n(the model does not say when some ports are used; give it \"ports:\", or name a run of the model after --from)\n",
+            "\n(the model does not say when some ports are used; give it \"ports:\", or name a run of the \
+             model after --from)\n",
         );
     }
     match &arguments.output {

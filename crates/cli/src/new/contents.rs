@@ -68,9 +68,10 @@ pub(super) fn files_of_model(
         let _ = writeln!(about, "- `{}`, in {}", code.source(), code.language.said());
     }
     about.push_str(
-        "\nEach code goes through its execution loop, for as many steps as the setting `steps` says, and sends zeros on all of \
-         its ports. Put your own where it says \"compute\". Build, and run the model:\n\n    make test\n\nThe command \
-         `ligament` must be in `PATH`; `ligament explain CODE` says more about an error.\n",
+        "\nEach code goes through its execution loop, for as many steps as the setting `steps` says, and sends \
+         zeros on all of its ports. Put your own where it says \"compute\". Build, and run the model:\n\n    \
+         make test\n\nThe command `ligament` must be in `PATH`; `ligament explain CODE` says more about an \
+         error.\n",
     );
     files.push(File::new("README.md", about));
     files.push(File::new(".gitignore", ignored(&only)));
@@ -168,7 +169,8 @@ fn model(name: &str, codes: &[Code]) -> String {
         } else {
             let _ = writeln!(
                 text,
-                "# A component has as many ranks as the model gives it: resources: {{COMPONENT: {{mpi_processes: {RANKS}}}}}"
+                "# A component has as many ranks as the model gives it: resources: {{COMPONENT: \
+                 {{mpi_processes: {RANKS}}}}}"
             );
         }
         let _ =
@@ -194,7 +196,10 @@ fn readme(name: &str, codes: &[Code]) -> String {
     let _ = writeln!(text, "- `{}` is what a run reads.\n", model_file(name, codes));
     text.push_str("Build, and try each code alone:\n\n    make test\n");
     if is_model(codes) {
-        text.push_str("\nRun the model, and look at what a code printed:\n\n    ligament run model.ymmsl\n    ligament logs latest macro\n");
+        text.push_str(
+            "\nRun the model, and look at what a code printed:\n\n    ligament run model.ymmsl\n    \
+                       ligament logs latest macro\n",
+        );
     }
     text.push_str(
         "\nThe command `ligament` must be in `PATH`; `ligament explain CODE` says more about an error.\n",

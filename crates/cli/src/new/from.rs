@@ -115,7 +115,10 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
     let options = &mut config.ligament;
     (options.light, options.mpich, options.mpirun) = Default::default();
     if !std::mem::take(&mut options.stage).is_empty() {
-        crate::say("ligament: files that the model stages are not copied: add them, and \"stage:\", where a code needs them");
+        crate::say(
+            "ligament: files that the model stages are not copied: add them, and \"stage:\", where a \
+                    code needs them",
+        );
     }
     // The skeletons are no programs with MPI.
     config.resources.retain(|_, asked| !asked.resources.is_mpi());
@@ -167,8 +170,8 @@ fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
             let stays = !wrong.contains(&place(&conduit.at));
             if !stays {
                 crate::say(&format!(
-                    "ligament: \"{conduit}\" is left out of the model, since the skeletons send arrays and no settings; add it \
-                     when {} sends them",
+                    "ligament: \"{conduit}\" is left out of the model, since the skeletons send arrays and no \
+                     settings; add it when {} sends them",
                     conduit.sender
                 ));
             }
@@ -238,8 +241,8 @@ fn skeletons(
                     };
                     return Err(fault!(
                         STARTER_NOT_MADE,
-                        "the program {name} is used by several components, and its port {} {differs}; give them programs of \
-                         their own",
+                        "the program {name} is used by several components, and its port {} {differs}; give \
+                         them programs of their own",
                         port.name
                     ));
                 }

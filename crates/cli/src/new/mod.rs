@@ -146,7 +146,8 @@ fn check_name(name: &str) -> Result<(), Fault> {
     } else {
         Err(fault!(
             STARTER_NOT_MADE,
-            "a starter cannot be called \"{name}\"; take a small letter, and then small letters, digits and _, at most 40"
+            "a starter cannot be called \"{name}\"; take a small letter, and then small letters, digits and _, \
+             at most 40"
         ))
     }
 }

@@ -65,7 +65,8 @@ const PYTHON: LanguageWords = LanguageWords {
     send_step: "instance.send(\"PORT\", Message(t, t + dt if more else None, state)SLOT)",
     receive: "instance.receive(\"PORT\"SLOT)",
     until_last: ("more = True\nwhile more:", ""),
-    receive_next: "try:\n+more = instance.receive(\"PORT\"SLOT).next_timestamp is not None and more\nexcept ClosedError:\n+more = False",
+    receive_next: "try:\n+more = instance.receive(\"PORT\"SLOT).next_timestamp is not None and more\nexcept \
+                   ClosedError:\n+more = False",
     send_end: "instance.send(\"PORT\", Message(t, data=state)SLOT)",
 };
 
@@ -104,8 +105,8 @@ const CPP: LanguageWords = LanguageWords {
     slots: ("for (std::size_t slot = 0; slot < instance.get_port_length(\"PORT\"); ++slot) {", "}"),
     begin: "t = instance.receive(\"PORT\"SLOT).timestamp();",
     steps: (
-        "const auto steps = instance.get_setting_as<std::int64_t>(\"steps\");\n\
-         for (std::int64_t step = 0; step < steps; ++step) {\n+[[maybe_unused]] const bool more = step + 1 < steps;",
+        "const auto steps = instance.get_setting_as<std::int64_t>(\"steps\");\nfor (std::int64_t step = 0; \
+         step < steps; ++step) {\n+[[maybe_unused]] const bool more = step + 1 < steps;",
         "+t += dt;\n}",
     ),
     send_step: "instance.send(\"PORT\", {t, more ? std::optional(t + dt) : std::nullopt}, stateSLOT);",
@@ -187,16 +188,17 @@ const RUST: LanguageWords = LanguageWords {
     slots: ("for slot in 0..instance.get_port_length(\"PORT\")? {", "}"),
     begin: "t = instance.receive(\"PORT\", SLOT)?.timestamp;",
     steps: (
-        "let SettingValue::Int(steps) = instance.get_setting(\"steps\", Some(SettingType::Int))? else { break };\n\
-         for step in 0..steps {\n+let more = step + 1 < steps;",
+        "let SettingValue::Int(steps) = instance.get_setting(\"steps\", Some(SettingType::Int))? else { break \
+         };\nfor step in 0..steps {\n+let more = step + 1 < steps;",
         "+t += dt;\n}",
     ),
     send_step: "let mut message = Outgoing::at(t, &state);\nif more {\n+message = message.next(t + dt);\n}\n\
                 instance.send(\"PORT\", &message, SLOT)?;",
     receive: "instance.receive(\"PORT\", SLOT)?;",
     until_last: ("let mut more = true;\nwhile more {", "}"),
-    receive_next: "more = match instance.receive(\"PORT\", SLOT) {\n+Ok(message) => message.next_timestamp.is_some() && more,\n\
-                   +Err(error) if error.kind() == ErrorKind::Closed => false,\n+Err(error) => return Err(error.into()),\n};",
+    receive_next: "more = match instance.receive(\"PORT\", SLOT) {\n+Ok(message) => \
+                   message.next_timestamp.is_some() && more,\n+Err(error) if error.kind() == ErrorKind::Closed \
+                   => false,\n+Err(error) => return Err(error.into()),\n};",
     send_end: "instance.send(\"PORT\", &Outgoing::at(t, &state), SLOT)?;",
 };
 

@@ -45,8 +45,8 @@ impl MeasuredRun {
         if record.conduits.is_empty() && !model.channels.is_empty() {
             return Err(fault!(
                 NO_COSTS,
-                "the record of the run {} does not say what passed the conduits: it is of an older version, or all of them \
-                 lie within a light program; run it again, or write a file of costs",
+                "the record of the run {} does not say what passed the conduits: it is of an older version, or \
+                 all of them lie within a light program; run it again, or write a file of costs",
                 record.run
             ));
         }

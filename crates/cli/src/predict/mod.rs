@@ -86,7 +86,8 @@ fn told(arguments: &Predict) -> Result<String, Fault> {
     if let Some(run) = compared.as_ref().filter(|run| run.model.name != model.name) {
         return Err(fault!(
             CANNOT_PREDICT,
-            "the run {} was of the model \"{}\", and \"{}\" is predicted; name a run of that one after --compare",
+            "the run {} was of the model \"{}\", and \"{}\" is predicted; name a run of that one after \
+             --compare",
             run.record.run,
             run.model.name,
             model.name

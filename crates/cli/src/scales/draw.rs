@@ -169,12 +169,12 @@ impl<'a> ScalesPicture<'a> {
         let (width, height) = (self.left + WIDTH + RIGHT, self.bottom + self.strip() + BELOW);
         let title = xml(&self.map.model);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title description\" \
-             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n\
-             <title id=\"title\">{title}</title>\n\
-             <desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT_MARGIN_PX}\" y=\"34\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title description\" \
+             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n<title \
+             id=\"title\">{title}</title>\n<desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" \
+             height=\"{height:.0}\" fill=\"#fff\"/>\n<text x=\"{LEFT_MARGIN_PX}\" y=\"34\" font-size=\"18\" \
+             font-weight=\"bold\">{title}</text>\n",
             xml(&super::in_lines(self.map))
         );
         self.axes(&mut svg);
@@ -184,8 +184,8 @@ impl<'a> ScalesPicture<'a> {
             let one = &self.map.boxes[at];
             let _ = writeln!(
                 svg,
-                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"{fill}\" \
-                 fill-opacity=\"0.2\" stroke=\"#444\"><title>{}: {}; {}</title></rect>",
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" \
+                 fill=\"{fill}\" fill-opacity=\"0.2\" stroke=\"#444\"><title>{}: {}; {}</title></rect>",
                 right - left,
                 bottom - top,
                 xml(&names(one)),
@@ -226,7 +226,8 @@ impl<'a> ScalesPicture<'a> {
         let mut words = |x: f64, y: f64, anchor: &str, ink: &str, text: &str| {
             let _ = writeln!(
                 svg,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" text-anchor=\"{anchor}\" fill=\"{ink}\">{}</text>",
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" text-anchor=\"{anchor}\" \
+                 fill=\"{ink}\">{}</text>",
                 xml(text)
             );
         };

@@ -32,8 +32,8 @@ fn told(arguments: &Scales) -> Result<(String, i32), Fault> {
     if map.boxes.is_empty() {
         return Err(fault!(
             NO_SCALES,
-            "no component of \"{}\" has scales; write for example \"{}: {{time_step: 1 ms, total_time: 2 h}}\" under \
-             \"ligament: scales:\"",
+            "no component of \"{}\" has scales; write for example \"{}: {{time_step: 1 ms, total_time: 2 h}}\" \
+             under \"ligament: scales:\"",
             map.model,
             map.without.first().map_or("macro", String::as_str)
         ));

@@ -56,8 +56,8 @@ impl LinkEnd {
             EndReply::Ready { version, .. } => {
                 return Err(fault!(
                     OTHER_VERSION_ELSEWHERE,
-                    "{} measures links by version {version}, where this Ligament knows {VERSION}; use the same version at \
-                     both ends (\"ligament site install\")",
+                    "{} measures links by version {version}, where this Ligament knows {VERSION}; use the same \
+                     version at both ends (\"ligament site install\")",
                     end.site.name
                 ))
             }
@@ -226,8 +226,8 @@ fn apart(ends: &[LinkEnd; 2]) -> Fault {
     let [a, b] = ends.each_ref().map(|end| &end.site.name);
     fault!(
         SITES_APART,
-        "neither of {a} and {b} reaches the other; open a port at one of them (ports:), or use a relay that both reach \
-         (relays:), or a machine through which ssh leads (jump:)"
+        "neither of {a} and {b} reaches the other; open a port at one of them (ports:), or use a relay that \
+         both reach (relays:), or a machine through which ssh leads (jump:)"
     )
 }
 

@@ -104,20 +104,13 @@ fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> St
     }
     let (directory, name) = (quote_path(&place.0), quote(&place.1));
     text.push_str(&format!(
-        "say() {{ printf '\\n%s%s\\n' {mark} \"$1\"; }}\n\
-         fail() {{ say \"failed $1\"; exit 1; }}\n\
-         d={directory}; n={name}\n\
-         case $d in /*) ;; *) d=$PWD/$d ;; esac\n\
-         say \"path $d/$n\"\n\
-         m=$(uname -sm); say \"machine $m\"\n\
-         [ \"$m\" = {machine} ] || exit 3\n\
-         p=$(command -v ligament) && say \"inpath $p\"\n\
-         [ ! -d \"$d/$n\" ] || fail \"$d/$n is a directory; say with --to where it is to go\"\n\
-         command -v sha256sum >/dev/null || fail \"there is no sha256sum there, by which it is compared\"\n\
-         if [ -e \"$d/$n\" ]; then\n\
-         s=$(sha256sum <\"$d/$n\" | cut -c1-64); say \"before $s $(\"$d/$n\" --version </dev/null 2>&1 | head -n 1)\"\n\
-         [ \"$s\" != {sum} ] || exit 0\n\
-         fi\n",
+        "say() {{ printf '\\n%s%s\\n' {mark} \"$1\"; }}\nfail() {{ say \"failed $1\"; exit 1; \
+         }}\nd={directory}; n={name}\ncase $d in /*) ;; *) d=$PWD/$d ;; esac\nsay \"path $d/$n\"\nm=$(uname \
+         -sm); say \"machine $m\"\n[ \"$m\" = {machine} ] || exit 3\np=$(command -v ligament) && say \"inpath \
+         $p\"\n[ ! -d \"$d/$n\" ] || fail \"$d/$n is a directory; say with --to where it is to go\"\ncommand \
+         -v sha256sum >/dev/null || fail \"there is no sha256sum there, by which it is compared\"\nif [ -e \
+         \"$d/$n\" ]; then\ns=$(sha256sum <\"$d/$n\" | cut -c1-64); say \"before $s $(\"$d/$n\" --version \
+         </dev/null 2>&1 | head -n 1)\"\n[ \"$s\" != {sum} ] || exit 0\nfi\n",
         mark = quote(MARK),
         machine = quote(&own.machine),
         sum = own.sum,
@@ -126,19 +119,14 @@ fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> St
         return text;
     }
     text.push_str(&format!(
-        "mkdir -p \"$d\" || fail \"the directory $d cannot be made\"\n\
-         t=$(mktemp \"$d/.ligament-XXXXXX\") || fail \"nothing can be written to $d\"\n\
-         trap 'rm -f \"$t\"' EXIT\n\
-         trap 'exit 1' HUP INT TERM\n\
-         cat >\"$t\" || fail \"it cannot be written to $d\"\n\
-         s=$(sha256sum <\"$t\" | cut -c1-64)\n\
-         [ \"$s\" = {sum} ] || fail \"it did not arrive whole: $(wc -c <\"$t\") bytes of {bytes} came, with the checksum $s\"\n\
-         chmod 755 \"$t\"\n\
-         v=$(\"$t\" --version </dev/null 2>&1) || {{ say \"unfit $(printf '%s' \"$v\" | tail -n 1)\"; exit 3; }}\n\
-         [ \"$v\" = {version} ] || {{ say \"unfit it says of itself: $v\"; exit 3; }}\n\
-         mv -f \"$t\" \"$d/$n\" || fail \"it cannot get its name $d/$n\"\n\
-         say done\n\
-         hash -r; p=$(command -v ligament) && say \"inpath $p\"; exit 0\n",
+        "mkdir -p \"$d\" || fail \"the directory $d cannot be made\"\nt=$(mktemp \"$d/.ligament-XXXXXX\") || \
+         fail \"nothing can be written to $d\"\ntrap 'rm -f \"$t\"' EXIT\ntrap 'exit 1' HUP INT TERM\ncat \
+         >\"$t\" || fail \"it cannot be written to $d\"\ns=$(sha256sum <\"$t\" | cut -c1-64)\n[ \"$s\" = {sum} \
+         ] || fail \"it did not arrive whole: $(wc -c <\"$t\") bytes of {bytes} came, with the checksum \
+         $s\"\nchmod 755 \"$t\"\nv=$(\"$t\" --version </dev/null 2>&1) || {{ say \"unfit $(printf '%s' \"$v\" \
+         | tail -n 1)\"; exit 3; }}\n[ \"$v\" = {version} ] || {{ say \"unfit it says of itself: $v\"; exit 3; \
+         }}\nmv -f \"$t\" \"$d/$n\" || fail \"it cannot get its name $d/$n\"\nsay done\nhash -r; p=$(command \
+         -v ligament) && say \"inpath $p\"; exit 0\n",
         sum = own.sum,
         bytes = own.bytes,
         version = quote(VERSION),

@@ -135,8 +135,8 @@ impl<'p> Across<'p> {
                 let Patience { wait, again } = self.patience;
                 let (record, s) = (&self.records[job], wait.as_secs_f64());
                 self.news.push(format!(
-                    "the job {} at {} has waited {s} s for the others: it gives its nodes back, and queues again ({time} \
-                     of {again})",
+                    "the job {} at {} has waited {s} s for the others: it gives its nodes back, and queues \
+                     again ({time} of {again})",
                     record.job, record.site
                 ));
                 self.order(job, JobOrder::Again);

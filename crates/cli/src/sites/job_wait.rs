@@ -103,8 +103,8 @@ impl JobWait {
         if let Some(one) = self.jobs.iter().find(unseen) {
             return Some(JobAction::GiveUp(fault!(
                 SITES_NOT_TOGETHER,
-                "the job at {} has not been seen for {} s (--wait-for-others): it {}; look whether the site can be reached, \
-                 and submit it again",
+                "the job at {} has not been seen for {} s (--wait-for-others): it {}; look whether the site \
+                 can be reached, and submit it again",
                 one.site,
                 self.patience.wait.as_secs(),
                 one.stands
@@ -126,8 +126,8 @@ impl JobWait {
         };
         Some(JobAction::GiveUp(fault!(
             SITES_NOT_TOGETHER,
-            "the job at {} has waited {} s for the others{times}, and they do not come: {}; submit it again, let it wait \
-             longer (--wait-for-others), or queue again more often (--queue-again)",
+            "the job at {} has waited {} s for the others{times}, and they do not come: {}; submit it again, \
+             let it wait longer (--wait-for-others), or queue again more often (--queue-again)",
             self.jobs[job].site,
             self.patience.wait.as_secs(),
             lacking.join(", ")

@@ -85,9 +85,9 @@ impl JobKeeper {
         let mut put = format!("umask 077; mkdir -p {0} && cd {0} || exit 1\n", quote(place));
         // Another run of this name may have a job there, which would then join this one.
         put.push_str(
-            "(set -C; : > invitation) 2>/dev/null || { echo \"a run of this name has its keys in $PWD; give this one \
-             another --run-dir, or remove that directory if its run is over\"; exit 1; }\nrm -f begin watched\n\
-             trap '[ $? -eq 0 ] || rm -f invitation *.relay' EXIT\n",
+            "(set -C; : > invitation) 2>/dev/null || { echo \"a run of this name has its keys in $PWD; give \
+             this one another --run-dir, or remove that directory if its run is over\"; exit 1; }\nrm -f begin \
+             watched\ntrap '[ $? -eq 0 ] || rm -f invitation *.relay' EXIT\n",
         );
         files.iter().for_each(|(name, text)| put.push_str(&file(name, text)));
         let answer = match shell.run(&put, ANSWER_TIMEOUT) {

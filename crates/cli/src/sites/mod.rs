@@ -92,8 +92,9 @@ fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<D
     match (asked, shortest) {
         (Some(wait), Some((time, site))) if wait.as_secs() >= time.0 => Err(fault!(
             WORD_OF_THE_COMMAND_LINE,
-            "--wait-for-others is {} s, and the job at {site} may take {} s (its time): it would be over before it has waited \
-             so long; let it wait less, or give it more time (--time, or time: in the site's file)",
+            "--wait-for-others is {} s, and the job at {site} may take {} s (its time): it would be over \
+             before it has waited so long; let it wait less, or give it more time (--time, or time: in the \
+             site's file)",
             wait.as_secs(),
             time.0
         )),
@@ -179,7 +180,8 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
     if let Some(one) = arguments.account.as_ref().or(arguments.partition.as_ref()) {
         return Err(fault!(
             WORD_OF_THE_COMMAND_LINE,
-            "\"{one}\" cannot be meant for several sites: write \"account:\" and \"partition:\" into their files"
+            "\"{one}\" cannot be meant for several sites: write \"account:\" and \"partition:\" into their \
+             files"
         ));
     }
     if let Some(other) = arguments
@@ -223,8 +225,8 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
         if own.is_empty() {
             return Err(fault!(
                 NODES_UNKNOWN,
-                "nothing runs at the site {0}: place something there, in the model or with --on {0}=NAME, or leave the \
-                 site out",
+                "nothing runs at the site {0}: place something there, in the model or with --on {0}=NAME, or \
+                 leave the site out",
                 site.name
             ));
         }
@@ -284,8 +286,8 @@ fn meets_itself(way: &Route) -> Result<(), Fault> {
     met.map_err(|why| {
         fault!(
             RELAY_UNUSABLE,
-            "the head cannot be met at the relay {at}: {why}; look whether it runs there, and with this file. Nothing was \
-             submitted"
+            "the head cannot be met at the relay {at}: {why}; look whether it runs there, and with this file. \
+             Nothing was submitted"
         )
     })
 }

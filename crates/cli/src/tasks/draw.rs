@@ -54,19 +54,20 @@ impl<'a> TasksPicture<'a> {
         let height = bottom + 50.0;
         let title = xml(&self.tasks.model);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title description\" \
-             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n\
-             <title id=\"title\">{title}</title>\n\
-             <desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n\
-             <text x=\"{MARGIN}\" y=\"34\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title description\" \
+             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n<title \
+             id=\"title\">{title}</title>\n<desc id=\"description\">{}</desc>\n<rect width=\"{width:.0}\" \
+             height=\"{height:.0}\" fill=\"#fff\"/>\n<text x=\"{MARGIN}\" y=\"34\" font-size=\"18\" \
+             font-weight=\"bold\">{title}</text>\n",
             xml(&super::in_lines(self.tasks))
         );
         for round in 1..=self.tasks.rounds {
             let x = self.left + COLUMN * (round - 1) as f64 + BOX / 2.0;
             let _ = writeln!(
                 svg,
-                "<text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"middle\" fill=\"#666\">{round}</text>",
+                "<text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"11\" text-anchor=\"middle\" \
+                 fill=\"#666\">{round}</text>",
                 TOP - 12.0
             );
         }
@@ -107,8 +108,9 @@ impl<'a> TasksPicture<'a> {
                 let bend = ((x - from_x) / 2.0).max(12.0);
                 let _ = writeln!(
                     svg,
-                    "<path d=\"M{from_x:.1} {from_y:.1} C{:.1} {from_y:.1} {:.1} {y:.1} {x:.1} {y:.1}\" fill=\"none\" \
-                     stroke=\"{ink}\" stroke-width=\"1.6\"/>\n<path d=\"M{x:.1} {y:.1} l-8 -4 l0 8 z\" fill=\"{ink}\"/>",
+                    "<path d=\"M{from_x:.1} {from_y:.1} C{:.1} {from_y:.1} {:.1} {y:.1} {x:.1} {y:.1}\" \
+                     fill=\"none\" stroke=\"{ink}\" stroke-width=\"1.6\"/>\n<path d=\"M{x:.1} {y:.1} l-8 -4 l0 \
+                     8 z\" fill=\"{ink}\"/>",
                     from_x + bend,
                     x - bend
                 );

@@ -113,8 +113,8 @@ fn in_lines(tasks: &Tasks) -> String {
         (&tasks.stuck, "waits for ever (ligament check says for whom)"),
         (
             &tasks.unknown,
-            "left out, because the model does not say when its ports are used; give it \"ports:\", or name a run of the model \
-             after --from",
+            "left out, because the model does not say when its ports are used; give it \"ports:\", or name a \
+             run of the model after --from",
         ),
     ] {
         for name in names {

@@ -57,10 +57,10 @@ pub(super) fn draw(rows: &[ShareRow], around: &Around<'_>) -> String {
     let bottom = TOP + rows.len() as f64 * (ROW + GAP);
     let height = bottom + 64.0;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-         role=\"img\" aria-labelledby=\"title description\" font-family=\"Helvetica, Arial, sans-serif\" \
-         font-size=\"13\" fill=\"#222\">\n<title id=\"title\">{}</title>\n<desc id=\"description\">{}</desc>\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" role=\"img\" aria-labelledby=\"title description\" font-family=\"Helvetica, \
+         Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n<title id=\"title\">{}</title>\n<desc \
+         id=\"description\">{}</desc>\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
         xml(around.title),
         xml(&describe(rows))
     );
@@ -143,7 +143,8 @@ fn axis(svg: &mut String, seconds: f64, bottom: f64) {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555\">wall time since the run began, {name}</text>",
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555\">wall time since the run began, \
+         {name}</text>",
         LEFT_MARGIN_PX + CHART / 2.0,
         bottom + 36.0
     );

@@ -42,7 +42,8 @@ pub(crate) fn parsed(text: &str) -> Result<Json, Fault> {
         None => Ok(json.0),
         Some(number) => Err(fault!(
             MALFORMED_SOURCE,
-            "{number} has more digits than a number here holds; write a larger one in quotes, in an array or as \"uint\""
+            "{number} has more digits than a number here holds; write a larger one in quotes, in an array or \
+             as \"uint\""
         )),
     }
 }

@@ -169,7 +169,8 @@ impl AtomicFile {
             let name = path.as_deref().unwrap_or(&part).display();
             return Err(bad(fault!(
                 FILE_NOT_WRITTEN,
-                "{name} is being written by another sink; put {{instance}} into the name under \"file\", or give each its own"
+                "{name} is being written by another sink; put {{instance}} into the name under \"file\", or \
+                 give each its own"
             )));
         }
         drop(others);

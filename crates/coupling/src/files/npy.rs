@@ -81,7 +81,8 @@ impl NpyReader {
         if there < bytes {
             return Err(bad(fault!(
                 SOURCE_ENDS_EARLY,
-                "{} ends early: its header says shape {shape:?} of {}, which takes {bytes} bytes, and it has {there}",
+                "{} ends early: its header says shape {shape:?} of {}, which takes {bytes} bytes, and it has \
+                 {there}",
                 path.display(),
                 dtype.name()
             )));
@@ -148,7 +149,11 @@ fn parsed(header: &str) -> Result<(DType, ArrayOrder, Vec<u64>), Fault> {
     };
     let known = TYPES.iter().find(|(name, _)| *name == kind).map(|(_, dtype)| *dtype);
     let dtype = known.ok_or_else(|| {
-        fault!(MALFORMED_SOURCE, "its elements are of type '{kind}', and only numbers and truth values in little-endian order can be read")
+        fault!(
+            MALFORMED_SOURCE,
+            "its elements are of type '{kind}', and only numbers and truth values in \
+                                  little-endian order can be read"
+        )
     })?;
     let order = match after("fortran_order")? {
         rest if rest.starts_with("True") => ArrayOrder::ColumnMajor,
@@ -204,7 +209,11 @@ mod tests {
     fn what_is_no_header_is_refused() {
         let header = |text: &str| parsed(text).unwrap_err();
         assert!(header("{'descr': '>f8', 'fortran_order': False, 'shape': (3,), }").contains(">f8"));
-        assert!(header("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), }").contains("fields"));
+        assert!(header(
+            "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), \
+                        }"
+        )
+        .contains("fields"));
         assert!(header("{'descr': '<f8', 'shape': (3,), }").contains("fortran_order"));
         assert!(header("{'descr': '<f8', 'fortran_order': False, 'shape': (-3,), }").contains("shape"));
     }

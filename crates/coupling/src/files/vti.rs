@@ -285,8 +285,8 @@ fn parse(bytes: &[u8], wanted: Option<&str>) -> Result<Array, Wrong> {
     if extent_of(whole.attribute("WholeExtent")).is_some_and(|whole| whole != extent) {
         return Err(at(
             &piece,
-            "its <Piece> has another Extent than the WholeExtent of the image, and only an image in one piece can be read; \
-             write all of it as one",
+            "its <Piece> has another Extent than the WholeExtent of the image, and only an image in one piece \
+             can be read; write all of it as one",
         ));
     }
     let points = xml.needed("PointData")?;
@@ -419,8 +419,9 @@ mod tests {
 
     fn file(array: &str, appended: &str) -> String {
         format!(
-            "<VTKFile type=\"ImageData\" byte_order=\"LittleEndian\">\n<ImageData WholeExtent=\"0 2 0 1 0 0\">\n\
-             <Piece Extent=\"0 2 0 1 0 0\">\n<PointData>\n{array}\n</PointData></Piece></ImageData>\n{appended}</VTKFile>"
+            "<VTKFile type=\"ImageData\" byte_order=\"LittleEndian\">\n<ImageData WholeExtent=\"0 2 0 1 0 \
+             0\">\n<Piece Extent=\"0 2 0 1 0 \
+             0\">\n<PointData>\n{array}\n</PointData></Piece></ImageData>\n{appended}</VTKFile>"
         )
     }
 

@@ -82,7 +82,8 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
         if array.dtype() != first.dtype() || inner(array).as_ref() != Some(&wanted) {
             return Err(fault!(
                 CANNOT_MAP,
-                "the array for slot {slot} is of {} with shape {:?}, which does not go together with {} of shape {:?}",
+                "the array for slot {slot} is of {} with shape {:?}, which does not go together with {} of \
+                 shape {:?}",
                 array.dtype().name(),
                 array.shape(),
                 first.dtype().name(),
@@ -276,7 +277,8 @@ fn place_of_sum(units: &[Option<&str>]) -> Result<usize, Fault> {
     } else {
         Err(fault!(
             CANNOT_MAP,
-            "temperatures in \"{}\" have no sum; convert them to K before, or add differences (delta_degC, delta_degF)",
+            "temperatures in \"{}\" have no sum; convert them to K before, or add differences (delta_degC, \
+             delta_degF)",
             units[point].unwrap_or_default()
         ))
     }

@@ -72,8 +72,8 @@ impl Mesh {
         if width != other {
             return Err(bad(fault!(
                 BAD_MESH,
-                "the points in {from} have coordinates in {width} columns, and those in {to} in {other}; give both meshes as many \
-                 coordinates, with decimal points"
+                "the points in {from} have coordinates in {width} columns, and those in {to} in {other}; give \
+                 both meshes as many coordinates, with decimal points"
             )));
         }
         let weights = match (linear, cells) {
@@ -83,7 +83,8 @@ impl Mesh {
                 let whose = if constraint == Constraint::Consistent { "from" } else { "to" };
                 return Err(wrong(fault!(
                     SHIPPED_SETTING_WRONG,
-                    "\"method: linear\" needs \"cells\", a file with the corners of the cells of the mesh \"{whose}\""
+                    "\"method: linear\" needs \"cells\", a file with the corners of the cells of the mesh \
+                     \"{whose}\""
                 )));
             }
         };
@@ -95,8 +96,8 @@ impl Mesh {
             (Some("nearest"), Constraint::Conservative) => {
                 return Err(wrong(fault!(
                     SHIPPED_SETTING_WRONG,
-                    "\"masked: nearest\" would add to the sum that \"constraint: conservative\" keeps; \"masked: skip\" \
-                     leaves masked values out"
+                    "\"masked: nearest\" would add to the sum that \"constraint: conservative\" keeps; \
+                     \"masked: skip\" leaves masked values out"
                 )))
             }
             _ => MaskFilling::Keep,
@@ -119,8 +120,8 @@ impl Mapper for Mesh {
         if shape.first() != Some(&(self.weights.sources() as u64)) {
             return Err(unfit(fault!(
                 CANNOT_MAP,
-                "{who}: its mesh \"from\" has {} points, and an array with shape {shape:?} came, whose first axis has another \
-                 length",
+                "{who}: its mesh \"from\" has {} points, and an array with shape {shape:?} came, whose first \
+                 axis has another length",
                 self.weights.sources()
             )));
         }

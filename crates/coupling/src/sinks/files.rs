@@ -147,8 +147,9 @@ impl Sink for Npy {
         if stack.dtype != array.dtype() || stack.shape != array.shape() {
             return Err(unfit(fault!(
                 SINK_REFUSES,
-                "the message at time {} is an array of {} with shape {:?}, and those before it of {} with shape {:?}; one \
-                 array holds equal ones only: put {{n}} into the name of the file for one file each",
+                "the message at time {} is an array of {} with shape {:?}, and those before it of {} with \
+                 shape {:?}; one array holds equal ones only: put {{n}} into the name of the file for one file \
+                 each",
                 ShownTime(message.timestamp),
                 array.dtype().name(),
                 array.shape(),
@@ -202,8 +203,8 @@ impl Vti {
         if template.ends_with(".pvd") {
             let fault = fault!(
                 SHIPPED_SETTING_WRONG,
-                "\"file\" is \"{template}\", and names the files of the messages: let it end with .vti; the list of them, which \
-                 ends with .pvd, is written beside them"
+                "\"file\" is \"{template}\", and names the files of the messages: let it end with .vti; the \
+                 list of them, which ends with .pvd, is written beside them"
             );
             return Err(settings::wrong(fault));
         }

@@ -89,8 +89,8 @@ impl Units {
             |unit: Option<&str>| unit.map_or("no unit".to_owned(), |unit| format!("the unit \"{unit}\""));
         Err(unfit(fault!(
             SINK_REFUSES,
-            "the message at time {} has {}, and those before it have {}, and the file has no units; let the filter \"unit\" \
-             convert them",
+            "the message at time {} has {}, and those before it have {}, and the file has no units; let the \
+             filter \"unit\" convert them",
             ShownTime(time),
             words(unit),
             words(known.as_deref())

@@ -69,8 +69,8 @@ impl Csv {
         match twice {
             Some(at) => Err(fault!(
                 SINK_REFUSES,
-                "it would have two columns \"{}\" (\"{TIME}\" is the time of the message); rename the key, or choose others by \
-                 \"columns\"",
+                "it would have two columns \"{}\" (\"{TIME}\" is the time of the message); rename the key, or \
+                 choose others by \"columns\"",
                 names[at]
             )),
             None => Ok((columns, names)),
@@ -95,8 +95,8 @@ impl Csv {
                 if let Some((key, _)) = entries.iter().find(|(key, _)| self.names.is_none() && !is_known(key)) {
                     return Err(fault!(
                         SINK_REFUSES,
-                        "it has the key \"{key}\", and those before it have not; name the keys that are to be written under \
-                         \"columns\""
+                        "it has the key \"{key}\", and those before it have not; name the keys that are to be \
+                         written under \"columns\""
                     ));
                 }
                 let mut row = Vec::new();
@@ -106,7 +106,8 @@ impl Csv {
                         let has = cells.len();
                         return Err(fault!(
                             SINK_REFUSES,
-                            "it has {has} values under \"{key}\", and those before it {count}; all rows of a table are equally long"
+                            "it has {has} values under \"{key}\", and those before it {count}; all rows of a \
+                             table are equally long"
                         ));
                     }
                     row.extend(cells);

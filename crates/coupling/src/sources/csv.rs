@@ -79,7 +79,8 @@ impl Csv {
         if holes == Holes::Nan && dtype != Type::Float64 {
             return Err(wrong(fault!(
                 SHIPPED_SETTING_WRONG,
-                "\"holes: nan\" does not go with whole numbers, of which none is NaN; set \"holes\" to skip or previous"
+                "\"holes: nan\" does not go with whole numbers, of which none is NaN; set \"holes\" to skip or \
+                 previous"
             )));
         }
         let wanted = text("columns")?.as_deref().map(names_of).transpose()?;
@@ -88,7 +89,8 @@ impl Csv {
         if let Some(at) = (0..names.len()).find(|&at| names[..at].contains(&names[at])) {
             return Err(wrong(fault!(
                 SHIPPED_SETTING_WRONG,
-                "\"columns\" names \"{}\" twice, and a map has each name once; name it once, or leave out \"as: map\"",
+                "\"columns\" names \"{}\" twice, and a map has each name once; name it once, or leave out \
+                 \"as: map\"",
                 names[at]
             )));
         }
@@ -152,8 +154,8 @@ impl Csv {
         match cells().find(|cell| self.number(cell).is_some()) {
             None => Ok(true),
             Some(one) => Err(self.rows.malformed(&format!(
-                "the first row has the number {one}, and \"{name}\", which is none{}; correct it, or set \"header: true\" if this \
-                 row has the names of the columns",
+                "the first row has the number {one}, and \"{name}\", which is none{}; correct it, or set \
+                 \"header: true\" if this row has the names of the columns",
                 self.advice(name)
             ))),
         }
@@ -231,7 +233,8 @@ impl Csv {
                 (Holes::Error, _) => {
                     let name = &columns.names[place];
                     return Err(self.rows.malformed(&format!(
-                        "the value of \"{name}\" is missing; fill it in, or set \"holes\" to skip, nan or previous"
+                        "the value of \"{name}\" is missing; fill it in, or set \"holes\" to skip, nan or \
+                         previous"
                     )));
                 }
             });
@@ -257,8 +260,8 @@ pub(crate) fn names_of(text: &str) -> Result<Vec<String>, Error> {
     names.filter(|names| !names.is_empty()).ok_or_else(|| {
         wrong(fault!(
             SHIPPED_SETTING_WRONG,
-            "\"columns\" is {text}, and names no columns; write names with commas or blanks between them, those that have such in \
-             quotes, which must end"
+            "\"columns\" is {text}, and names no columns; write names with commas or blanks between them, \
+             those that have such in quotes, which must end"
         ))
     })
 }

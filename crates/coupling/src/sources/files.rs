@@ -102,8 +102,8 @@ impl Npy {
         if !whole && reader.order == ligament_instance::ArrayOrder::ColumnMajor && reader.shape.len() > 1 {
             return Err(settings::bad(fault!(
                 MALFORMED_SOURCE,
-                "{}: its elements are in Fortran's order, so that the parts along its first axis do not lie together; save \
-                 it with np.ascontiguousarray, or set \"whole: true\" for one message of all",
+                "{}: its elements are in Fortran's order, so that the parts along its first axis do not lie \
+                 together; save it with np.ascontiguousarray, or set \"whole: true\" for one message of all",
                 reader.path.display()
             )));
         }

@@ -37,16 +37,16 @@ impl SeriesTimes {
                 moves_on(until, -step)?;
                 let nearest = ((until - begin) / step).round();
                 if TimeSeries::of_step(step).is_before(until, begin + nearest * step) {
-nearest - 1.0
-} else {
-nearest
-}
+                    nearest - 1.0
+                } else {
+                    nearest
+                }
             }
             (Some(step), Some(until)) => {
                 return Err(settings::wrong(fault!(
                     SHIPPED_SETTING_WRONG,
-                    "\"step\" is {step}, \"until\" {} and \"begin\" {}: a step is above 0, and the end is not before the \
-                     beginning",
+                    "\"step\" is {step}, \"until\" {} and \"begin\" {}: a step is above 0, and the end is not \
+                     before the beginning",
                     ShownTime(until),
                     ShownTime(begin)
                 )))
@@ -81,15 +81,15 @@ fn moves_on(time: f64, step: f64) -> Result<(), Error> {
         let (step, time, gap) = (step.abs(), ShownTime(time), f64::EPSILON * time.abs());
         return Err(settings::wrong(fault!(
             SHIPPED_SETTING_WRONG,
-            "\"step\" is {step}, and numbers near {time} lie up to {gap:.1e} apart: give a step of two of these at least, or \
-             times that begin near 0"
+            "\"step\" is {step}, and numbers near {time} lie up to {gap:.1e} apart: give a step of two of \
+             these at least, or times that begin near 0"
         )));
     }
     let (step, time) = (step.abs(), ShownTime(time));
     Err(settings::wrong(fault!(
         SHIPPED_SETTING_WRONG,
-        "\"step\" is {step}, and {time} and {time} + {step} are the same number: give a longer step, or times that begin \
-         near 0"
+        "\"step\" is {step}, and {time} and {time} + {step} are the same number: give a longer step, or times \
+         that begin near 0"
     )))
 }
 
@@ -149,8 +149,8 @@ impl Series {
             _ => {
                 return Err(settings::wrong(fault!(
                     SHIPPED_SETTING_WRONG,
-                    "ligament.sources.time_series needs either \"values\", a number for each time, or \"rows\", a list of \
-                     numbers for each time"
+                    "ligament.sources.time_series needs either \"values\", a number for each time, or \
+                     \"rows\", a list of numbers for each time"
                 )))
             }
         };

@@ -266,7 +266,10 @@ impl<'a> Parser<'a> {
                     "e" => Operation::Constant(std::f64::consts::E),
                     "and" | "or" | "not" => return Err(self.unexpected(Some(at))),
                     _ => {
-                        return Err(fault!(FILTER_FAILED, "\"{name}\" is none of x (the number), t (the time), i, j, k, l (its indices), pi and e"
+                        return Err(fault!(
+                            FILTER_FAILED,
+                            "\"{name}\" is none of x (the number), t (the time), \
+                                                          i, j, k, l (its indices), pi and e"
                         ))
                     }
                 };

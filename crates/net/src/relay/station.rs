@@ -76,8 +76,8 @@ impl Station {
             Unread::NoFile => fault!(RELAY_UNUSABLE, "{name} is not a file, as that of a relay is"),
             Unread::Shared(mode) => fault!(
                 RELAY_UNUSABLE,
-                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has it can \
-                 use the relay; keep it to yourself (chmod 600)"
+                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has it \
+                 can use the relay; keep it to yourself (chmod 600)"
             ),
             Unread::Foreign(owner) => {
                 fault!(RELAY_UNUSABLE, "{name} belongs to user {owner}, not to you; take a file of your own")

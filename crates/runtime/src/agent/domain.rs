@@ -323,8 +323,8 @@ impl Host for Domain<'_> {
             None => RunOutcome::Interrupted,
             Some((me, host)) => RunOutcome::failed(fault!(
                 JOB_LOST,
-                "the job of which domain {me} ({host}) is a part was told to end ({signal}): somebody cancelled it, or its \
-                 time is over"
+                "the job of which domain {me} ({host}) is a part was told to end ({signal}): somebody \
+                 cancelled it, or its time is over"
             )),
         }
     }

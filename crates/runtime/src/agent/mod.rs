@@ -297,8 +297,8 @@ fn await_begin(
                 let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
                 return Err(failed(fault!(
                     CANNOT_JOIN,
-                    "the head of the run {} cannot be reached at {}: {why}; does the run still wait, and may this \
-                     machine connect to it?",
+                    "the head of the run {} cannot be reached at {}: {why}; does the run still wait, and may \
+                     this machine connect to it?",
                     invitation.run,
                     head.join(" or ")
                 )));

@@ -93,8 +93,8 @@ pub fn is_halted(record: &RunRecord) -> bool {
 pub fn halted_in_words(record: &RunRecord) -> String {
     said!(
         RUN_HALTED,
-        "it stands still: its process {0} was stopped by Ctrl-Z, SIGSTOP or a debugger, and answers nobody; \"fg\" in its \
-         terminal or \"kill -CONT {0}\" lets it go on",
+        "it stands still: its process {0} was stopped by Ctrl-Z, SIGSTOP or a debugger, and answers nobody; \
+         \"fg\" in its terminal or \"kill -CONT {0}\" lets it go on",
         record.pid
     )
 }

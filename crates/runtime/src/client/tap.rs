@@ -243,15 +243,19 @@ impl TapSession {
             TapOutcome::Value => fault!(NOT_SHOWN, "{port} has sent a value"),
             TapOutcome::TooLarge => fault!(
                 NOT_SHOWN,
-                "{port} sends {bytes} bytes, and the tap has room for {}; ask for a slice, every n-th element or a \
-                 histogram, or for more room",
+                "{port} sends {bytes} bytes, and the tap has room for {}; ask for a slice, every n-th element \
+                 or a histogram, or for more room",
                 self.bin.room()
             ),
             TapOutcome::NoKey => fault!(NOT_SHOWN, "{port} sends no map with this key"),
             TapOutcome::NoPart => {
                 fault!(NOT_SHOWN, "{port} sends no array with so many axes, or none with this index")
             }
-            TapOutcome::NoNumbers => fault!(NOT_SHOWN, "{port} sends no array of numbers: there is no histogram of it"),
+            TapOutcome::NoNumbers => fault!(
+                NOT_SHOWN,
+                "{port} sends no array of numbers: there is no \
+                                                        histogram of it"
+            ),
             TapOutcome::NoMemory => {
                 fault!(NOT_SHOWN, "the system has no memory to show the {bytes} bytes that {port} sends")
             }

@@ -112,8 +112,8 @@ mod tests {
                 other => panic!("{path}: {other:?}"),
             }
         }
-        let why = "the instance has no file \"nothing\"; without a name, all that it has is listed (ligament explain \
-                   nothing-to-see)";
+        let why = "the instance has no file \"nothing\"; without a name, all that it has is listed (ligament \
+                   explain nothing-to-see)";
         assert_eq!(see(&home, "workdir/nothing", 0, 1), Sight::Nothing(why.into()));
         let Sight::Directory(entries) = see(&home, "workdir", 0, 0) else { panic!("no directory") };
         let names: Vec<_> =

@@ -371,8 +371,8 @@ impl<'a> Runtime<'a> {
             let name = &rooms[domain.index()].name;
             let text = said!(
                 OVERCOMMITTED,
-                "domain {domain} ({name}) has more instances than its {} cores have room for; they share cores, and are \
-                 slower",
+                "domain {domain} ({name}) has more instances than its {} cores have room for; they share \
+                 cores, and are slower",
                 rooms[domain.index()].cores
             );
             self.add(Level::Warning, "run", &text);

@@ -274,8 +274,8 @@ fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, 
         if instance.shares.is_some() {
             return Err(fault!(
                 RUNS_WITH_OTHERS,
-                "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it out of \
-                 \"light:\" in the model to start one by hand",
+                "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it \
+                 out of \"light:\" in the model to start one by hand",
                 instance.name
             ));
         }

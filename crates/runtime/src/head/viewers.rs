@@ -205,8 +205,8 @@ impl Runtime<'_> {
             Level::Info,
             "run",
             &format!(
-                "the terminal went away, and the run goes on: \"ligament attach {name}\" shows it, \"ligament stop \
-                 {name}\" ends it"
+                "the terminal went away, and the run goes on: \"ligament attach {name}\" shows it, \"ligament \
+                 stop {name}\" ends it"
             ),
         );
         if let Err(error) = left {

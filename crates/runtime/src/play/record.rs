@@ -163,14 +163,15 @@ fn prepare(
     if connected.iter().any(|port| port.name == *SETTINGS_IN) {
         return Err(fault!(
             CASE_UNREADABLE,
-            "\"{name}\" receives settings on {SETTINGS_IN}, which a case does not hold; record it in a model without"
+            "\"{name}\" receives settings on {SETTINGS_IN}, which a case does not hold; record it in a model \
+             without"
         ));
     }
     if model.instances[of as usize].ranks.is_some() {
         return Err(fault!(
             CASE_UNREADABLE,
-            "each rank of \"{name}\" speaks for itself, and a case holds what one process sends and receives; record an \
-             instance without ranks"
+            "each rank of \"{name}\" speaks for itself, and a case holds what one process sends and receives; \
+             record an instance without ranks"
         ));
     }
     if model.channels.iter().any(|channel| channel.from.instance == of && channel.to.instance == of) {
@@ -184,8 +185,8 @@ fn prepare(
     {
         return Err(fault!(
             CASE_UNREADABLE,
-            "conduits of \"{name}\" have filters, or tell it which iterations are over, which a case does not hold; record \
-             it in a model without"
+            "conduits of \"{name}\" have filters, or tell it which iterations are over, which a case does not \
+             hold; record it in a model without"
         ));
     }
     let told = RecordPlan {

@@ -496,9 +496,9 @@ fn no_room(from: &str, bytes: u64) -> ShmError {
         bytes,
         reason: fault!(
             MEMORY_SPENT,
-            "the run has too little shared memory for the message from {from}, so it comes in pieces, and the system \
-             refuses its receiver as much memory of its own; send less at a time, raise \"memory\" under \"ligament:\" in \
-             the model, or the limit of the receiver's memory (ulimit -v, the job's)"
+            "the run has too little shared memory for the message from {from}, so it comes in pieces, and the \
+             system refuses its receiver as much memory of its own; send less at a time, raise \"memory\" \
+             under \"ligament:\" in the model, or the limit of the receiver's memory (ulimit -v, the job's)"
         ),
     }
 }

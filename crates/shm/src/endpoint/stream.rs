@@ -123,8 +123,8 @@ impl<C: Custodian> Endpoint<C> {
                     bytes: total,
                     reason: fault!(
                         MEMORY_SPENT,
-                        "{}; not even a window to pass the message on in pieces can be had: raise `memory` under \
-                         `ligament:` in the model, or free memory",
+                        "{}; not even a window to pass the message on in pieces can be had: raise `memory` \
+                         under `ligament:` in the model, or free memory",
                         me.denied
                     ),
                 });

@@ -206,8 +206,8 @@ impl Begin {
         if self.version != VERSION {
             return Err(fault!(
                 OTHER_VERSION_ELSEWHERE,
-                "the head speaks version {} of the protocol between domains, and this agent version {VERSION}; install \
-                 the same version everywhere",
+                "the head speaks version {} of the protocol between domains, and this agent version {VERSION}; \
+                 install the same version everywhere",
                 self.version
             ));
         }
