@@ -24,15 +24,18 @@ def model(programs, folder, results):
     pairs = [(a, b) for a in languages for b in languages]
     returns = ", ".join(f"back_{a}_{b}" for a, b in pairs)
     lines = ["ymmsl_version: v0.1", "model:", "  name: conformance", "  components:",
-             f"    referee: {{implementation: referee, ports: {{o_i: [how_first, how_second, case], s: [{returns}]}}}}"]
+             f"    referee: {{implementation: referee, ports: {{o_i: [how_first, how_second, case], s: "
+             f"[{returns}]}}}}"]
     for language in languages:
         out = ", ".join(f"case_{other}" for other in languages)
         came = ", ".join(f"from_{other}" for other in languages)
         back = ", ".join(f"from_{other}_back" for other in languages)
         lines.append(
-            f"    first_{language}: {{implementation: {language}, ports: {{f_init: [how, case], s: nothing, o_f: [{out}]}}}}")
+            f"    first_{language}: {{implementation: {language}, ports: {{f_init: [how, case], s: nothing, "
+            f"o_f: [{out}]}}}}")
         lines.append(
-            f"    second_{language}: {{implementation: {language}, ports: {{f_init: [how, {came}], s: nothing, o_f: [{back}]}}}}")
+            f"    second_{language}: {{implementation: {language}, ports: {{f_init: [how, {came}], s: "
+            f"nothing, o_f: [{back}]}}}}")
     lines.append("  conduits:")
     for port, to in (("how_first", "first_{}.how"), ("how_second", "second_{}.how"), ("case", "first_{}.case")):
         lines.append(f"    referee.{port}: [{', '.join(to.format(language) for language in languages)}]")

@@ -41,7 +41,8 @@ class Example:
 class ReactionDiffusion(Example):
     name, near = "reaction-diffusion", 1e-12
     script = ("from monolithic import read_settings, simulate\n"
-              "save(dict(zip(('t', 'x', 'concentration'), simulate(read_settings('reaction_diffusion.ymmsl')))))")
+              "save(dict(zip(('t', 'x', 'concentration'), "
+              "simulate(read_settings('reaction_diffusion.ymmsl')))))")
 
     def result(self, run):
         [one] = run.rglob("concentration.npy")

@@ -96,7 +96,8 @@ def main(words):
     if "ligament" in options.families:
         versions["Ligament"] = Ligament().version()
     print(
-        f"{options.moments} moments in the first second of a run, seed {options.seed}; {PEERS} processes that exchange, "
+        f"{options.moments} moments in the first second of a run, seed {options.seed}; {PEERS} processes that "
+        f"exchange, "
           "each with a child in a session of its own; a peer and the launcher are killed in turn")
     for name, value in facts.items():
         print(f"  {name}: {value}")

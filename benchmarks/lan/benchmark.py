@@ -130,7 +130,8 @@ def print_tables(session):
             share = m.cipher_share(link, size)
             if share:
                 print(
-                    f"  the cipher takes {100 * share:.0f} % of the processor time of {report.size_name(size)} with TLS, link {link}")
+                    f"  the cipher takes {100 * share:.0f} % of the processor time of "
+                    f"{report.size_name(size)} with TLS, link {link}")
 
 
 def figures(session, facts, versions):
@@ -177,7 +178,8 @@ def main(words):
     print_tables(session)
     found = bars(session.measured)
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts, versions), found)

@@ -45,7 +45,8 @@ def web(components, conduits, executable, steps=1):
         receives[receiver].append(into)
         lines.append(f"    c{sender}.{out}: c{receiver}.{into}")
     rows = [
-        f"    c{i}: {{implementation: node, ports: {{o_i: [{', '.join(sends[i])}], s: [{', '.join(receives[i])}]}}}}"
+        f"    c{i}: {{implementation: node, ports: {{o_i: [{', '.join(sends[i])}], s: "
+        f"[{', '.join(receives[i])}]}}}}"
         for i in range(components)
     ]
     return model("web", rows, lines, [node(executable, steps)], light(components))

@@ -65,7 +65,8 @@ def main(words):
     name = "{:,} components, {:,} conduits".format(*LARGEST)
     wholes = [[pair[which] for pair in seconds] for which in (0, 1)]
     print(
-        f"{name}: {report.spread(wholes[0])} s, {memory / 1e6:.0f} MB at most; as threads {report.spread(wholes[1])} s")
+        f"{name}: {report.spread(wholes[0])} s, {memory / 1e6:.0f} MB at most; as threads "
+        f"{report.spread(wholes[1])} s")
     medians = {n: [statistics.median(of) for of in zip(*found)] for n, found in rates.items()}
     report.table(f"messages a second, in millions; each component has {CONDUITS} conduits",
                  ["light components", "a thread for each", "times"],
@@ -75,7 +76,8 @@ def main(words):
     found = bars(name, seconds, memory, rates[COMPARED[-1]])
     print(f"\nmeasured in {time.monotonic() - begun:.0f} s")
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line({

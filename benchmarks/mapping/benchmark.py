@@ -49,7 +49,8 @@ def ensure_venv():
     except CannotMeasure as problem:
         wanted = " ".join(REQUIREMENTS.split())
         raise CannotMeasure(
-            f"cannot make the Python environment {VENV} with {wanted}; it needs python3-venv (apt-get install python3-venv) "
+            f"cannot make the Python environment {VENV} with {wanted}; it needs python3-venv (apt-get install "
+            f"python3-venv) "
             f"and PyPI:\n{problem}"
         ) from None
     marker.write_text(REQUIREMENTS)

@@ -162,7 +162,8 @@ def main(words):
     print_tables(session)
     found = bars(session.measured)
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts, versions), found)

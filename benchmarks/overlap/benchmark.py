@@ -163,7 +163,8 @@ def main(words):
                  ["without", "with", "ratio", "least", "largest"], rows)
     found = bars(measured)
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions,

@@ -339,7 +339,8 @@ def print_distance(session):
         print(f"\nThe two cores are {line['counted_ns']:.0f} ns apart (bare line, one way).")
     else:
         print(
-            f"\nThe hypervisor moves the two cores: a bare line takes less or more than {line['boundary_ns']:.0f} ns. "
+            f"\nThe hypervisor moves the two cores: a bare line takes less or more than "
+            f"{line['boundary_ns']:.0f} ns. "
             f"Only measurements with the cores {line['place']} count ({line['counted_ns']:.0f} ns)."
         )
     if session.lacking():
@@ -364,7 +365,8 @@ def main(words):
     draw(session, options.picture or machine.BUILD / "pingpong.svg")
     found = bars(session.measured)
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     if options.json:

@@ -133,7 +133,8 @@ def _python_missing():
         run([VENV / "bin/python", "-c", "import ligament"], seconds=60)
     except CannotMeasure:
         return [
-            f"the Python package ligament-coupling is missing in {VENV} and in target/wheels; build it first: make build"]
+            f"the Python package ligament-coupling is missing in {VENV} and in target/wheels; build it first: "
+            f"make build"]
     return []
 
 

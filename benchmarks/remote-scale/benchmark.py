@@ -72,7 +72,8 @@ def main(words):
     report.table("both machines together, medians", heads, rows)
     made = bars(found, LEAST.name)
     print(
-        f"\nbars: {sum(bar.holds for bar in made)} of {len(made)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in made)} of {len(made)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in made:
         print(bar.line())
     report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions,

@@ -75,12 +75,14 @@ class Processes:
                 1e3 * statistics.median(self.alone[n]), self.memory[n] / 1e6, self.memory_alone[n] / 1e6,
             ]))
         report.table(
-            "chains of processes: wall time and proportional memory of the whole run; `alone` is the same program without "
+            "chains of processes: wall time and proportional memory of the whole run; `alone` is the same "
+            "program without "
             "library and run",
             ["median, ms", "least", "largest", "fit, ms", "residual, %", "alone, ms", "memory, MB",
              "alone, MB"], rows)
         print(
-            f"\nwall = {1e3 * a:.1f} ms + {1e3 * b:.3f} ms a process (alone {1e3 * self.slope(self.alone)[1]:.3f} ms); "
+            f"\nwall = {1e3 * a:.1f} ms + {1e3 * b:.3f} ms a process (alone "
+            f"{1e3 * self.slope(self.alone)[1]:.3f} ms); "
               f"memory {self.beyond_own() / 1e6:.2f} MB a process beyond its own")
         for n, values in self.limited.items():
             print(f"{n} processes with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(values):.0f} ms")
@@ -154,7 +156,8 @@ class Light:
                      ["median, ms", "least", "largest", "fit, ms", "residual, %", "memory, MB"], rows)
         print(f"\nwall = {1e3 * a:.1f} ms + {1e6 * b:.1f} µs a component + {1e6 * c:.2f} µs a conduit")
         print(
-            f"the largest with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(self.limited[self.largest]):.0f} ms; as threads "
+            f"the largest with ulimit -Sn {SOFT_LIMIT}: "
+            f"{1e3 * statistics.median(self.limited[self.largest]):.0f} ms; as threads "
               f"by hand, without a model file: {1e3 * statistics.median(self.threads):.0f} ms")
 
     def figures(self):
@@ -205,7 +208,8 @@ def main(words):
     print(f"\nmeasured in {time.monotonic() - begun:.0f} s")
     found = [bar for part in parts for bar in part.bars()]
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     figures = {"machine": facts, "version": version, "repetitions": options.repetitions}

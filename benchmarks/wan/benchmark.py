@@ -219,13 +219,15 @@ def print_tables(session):
     rows = [(name, [report.spread(table.get(name)) for table in (m.steps, m.flaps, m.gaps)])
             for name in dict.fromkeys([*m.steps, *m.flaps])]
     report.table(
-        "an exchange each 0.6 s at 11 ms: % of the time; 500 times 256 KiB to and fro over a link that flaps: s; "
+        "an exchange each 0.6 s at 11 ms: % of the time; 500 times 256 KiB to and fro over a link that flaps: "
+        "s; "
                  "longest gap, s", ["steps", "flaps", "gap"], rows)
     rows = [(f"{cell}, {name}", [report.spread(values), report.spread(m.many.get((cell, name))),
                                  report.spread(m.appears.get(cell)) if name == "cp" else None])
             for (cell, name, _), values in m.copies.items()]
     report.table(
-        "copies: Mbit/s of one file; ms for each of many files of 16 KiB; s until a file of 1 MiB appears by sync",
+        "copies: Mbit/s of one file; ms for each of many files of 16 KiB; s until a file of 1 MiB appears by "
+        "sync",
                  ["one file", "many", "sync"], rows)
 
 
@@ -290,7 +292,8 @@ def main(words):
             print(f"  {line}")
     found = bars(session.measured)
     print(
-        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the repetitions)")
+        f"\nbars: {sum(bar.holds for bar in found)} of {len(found)} hold (value, limit, spread of the "
+        f"repetitions)")
     for bar in found:
         print(bar.line())
     report.last_line(figures(session, facts), found)

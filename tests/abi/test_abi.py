@@ -76,7 +76,8 @@ def test_no_symbol_went_and_none_came_unannounced(prefix):
     came = sorted(found - promised.keys())
     assert not went, f"a symbol went: {', '.join(went)}; programs that call it would not start any more: put it back"
     assert not came, (
-        f"a symbol came: {', '.join(came)}; if it is meant for users, add it to {PROMISED / 'symbols'} under a new minor "
+        f"a symbol came: {', '.join(came)}; if it is meant for users, add it to {PROMISED / 'symbols'} under "
+        f"a new minor "
         f"version of the ABI (LIG_ABI_MINOR in crates/capi/src/about.rs); else do not export it; {RULES}"
     )
 
@@ -90,7 +91,8 @@ def test_the_version_of_the_abi_is_that_of_the_newest_symbol_and_directory(today
     version = f"{layout['LIG_ABI_MAJOR']}.{layout['LIG_ABI_MINOR']}"
     newest = max(listed().values(), key=lambda since: [int(number) for number in since.split(".")])
     assert version == newest == VERSIONS[-1].name, (
-        f"the header says ABI {version}, the newest symbol is of {newest}, the newest directory of {PROMISED} is "
+        f"the header says ABI {version}, the newest symbol is of {newest}, the newest directory of {PROMISED} "
+        f"is "
         f"{VERSIONS[-1].name}; make them the same, {RULES}"
     )
 
@@ -118,7 +120,8 @@ def test_no_struct_or_number_is_otherwise_than_it_was(version, today, tmp_path):
                 what] >= number, f"{what} shrank from {number} to {found[what]}; leave all members in it"
         else:
             assert found[what] == number, (
-                f"{what} was {number} in ABI {version.name} and is {found[what]}; put new members at the end of structs "
+                f"{what} was {number} in ABI {version.name} and is {found[what]}; put new members at the end "
+                f"of structs "
                 f"that begin with their size, and new numbers beside the old ones; {RULES}"
             )
 
@@ -130,7 +133,8 @@ def test_new_members_lie_beyond_all_that_an_older_program_has(version, today, tm
             struct = what.split()[1].split(".")[0]
             size = promised.get(f"sizeof {struct}", 0)
             assert number >= size, (
-                f"{what} is {number}, within the {size} bytes that a program of ABI {version.name} has, where it may "
+                f"{what} is {number}, within the {size} bytes that a program of ABI {version.name} has, where "
+                f"it may "
                 "have left anything; put the member at the end, after padding"
             )
 
@@ -142,7 +146,8 @@ def test_structs_that_can_grow_do_not_end_in_padding(today, tmp_path):
             continue
         end = layout[f"offset {struct}.{members[-1]}"] + layout[f"sizeof {struct}.{members[-1]}"]
         assert end == layout[f"sizeof {struct}"], (
-            f"{struct} ends in padding, where a later member would read what an older program left there; end it with a "
+            f"{struct} ends in padding, where a later member would read what an older program left there; end "
+            f"it with a "
             "reserved member"
         )
 

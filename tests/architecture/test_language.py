@@ -33,16 +33,20 @@ RIDDLES = set("""
 """.split())
 
 # A constant of time or size ends with one of these.
-UNITS = ("_NS", "_US", "_MS", "_S", "_MINUTES", "_HOURS", "_DAYS", "_BYTES", "_KIB", "_MIB", "_BITS", "_WORDS", "_LINES", "_PAGES",
+UNITS = ("_NS", "_US", "_MS", "_S", "_MINUTES", "_HOURS", "_DAYS", "_BYTES", "_KIB", "_MIB", "_BITS", "_WORDS",
+         "_LINES", "_PAGES",
          "_COLUMNS", "_CHARS", "_PX", "_HZ", "_PERCENT", "_PER_S", "_SIZE", "_LEN", "_OFFSET", "_AT", "_SHIFT")
 COUNTED = re.compile(r"^(MAX|MIN|TAG)_|_PER_|_(COUNT|LIMIT|POLLS)$|^POLLS_")
 
 SUBJECTLESS = re.compile(r"^\s*(?://[/!]?|#|!)\s*(What|Whether|Who|Where|As long as|Those|Nobody|How many)\b")
 # An alias that is indented is what a trait asks for, such as `type Error`.
-TYPE = re.compile(r"^(?:\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) (\w+)")
+TYPE = re.compile(r"^(?:\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) "
+                  r"(\w+)")
 MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?mod (\w+)\s*[;{]")
-CONSTANT = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:const|static) (\w+): *(usize|[iu](?:8|16|32|64|128)|f32|f64|Nanos)\b *= *(.*)")
-MEASURE = re.compile(r"\b(bytes?|[KMG]iB|milliseconds?|ms|nanoseconds?|ns|microseconds?|seconds?|minutes?|hours?)\b")
+CONSTANT = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:const|static) (\w+): "
+                      r"*(usize|[iu](?:8|16|32|64|128)|f32|f64|Nanos)\b *= *(.*)")
+MEASURE = re.compile(
+    r"\b(bytes?|[KMG]iB|milliseconds?|ms|nanoseconds?|ns|microseconds?|seconds?|minutes?|hours?)\b")
 MEASURED_VALUE = re.compile(r"<< *(10|20|30)\b|\bSECOND\b|\bMINUTE\b|\bMILLISECOND\b|size_of")
 BOOLEAN_ARM = re.compile(r"^\s*(?:true|false) =>|\bmatch [^{]*\{ *(?:true|false) =>")
 
@@ -51,7 +55,8 @@ TEXTS = "rs py h c hpp cpp f90 tsx ts java md sh toml yml ymmsl".split()
 
 def files(*suffixes, under=""):
     """Tracked files with one of these endings, without what tools have made."""
-    listed = subprocess.run(["git", "ls-files", under or "."], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["git", "ls-files", under or "."], cwd=ROOT, capture_output=True, text=True,
+                            check=True).stdout
     found = [name for name in listed.splitlines() if name.rsplit(".", 1)[-1] in suffixes]
     return [name for name in found if "/built/" not in name and (ROOT / name).is_file()]
 
@@ -104,7 +109,8 @@ def constants_without_unit():
                 comment += line
                 continue
             match = CONSTANT.match(line)
-            measured = match and (match[2] == "Nanos" or MEASURED_VALUE.search(match[3]) or MEASURE.search(comment))
+            measured = match and (match[2] == "Nanos" or MEASURED_VALUE.search(match[3])
+                                  or MEASURE.search(comment))
             comment = ""
             if measured and not match[1].endswith(UNITS) and not COUNTED.search(match[1]):
                 if match[1] not in EXCEPTIONS["constants"]:
@@ -174,7 +180,8 @@ def test_two_ways_are_an_if():
 
 
 def test_every_exception_is_needed():
-    known = {word for name in sources() for _, line in lines(name) for p in (TYPE, MODULE, CONSTANT) if (m := p.match(line))
+    known = {word for name in sources() for _, line in lines(name) for p in (TYPE, MODULE,
+                                                                             CONSTANT) if (m := p.match(line))
              for word in [m[1]]}
     for kind in ("types", "names", "constants"):
         assert EXCEPTIONS[kind] <= known, f"{kind}: {sorted(EXCEPTIONS[kind] - known)}"
@@ -182,7 +189,8 @@ def test_every_exception_is_needed():
 
 def main(words):
     """Lists findings: of all, or of the folders that are named. With --count, how many there are."""
-    for check in (shared_types, riddles, constants_without_unit, long_lines, subjectless_comments, boolean_matches):
+    for check in (shared_types, riddles, constants_without_unit, long_lines, subjectless_comments,
+                  boolean_matches):
         found = [line for line in check() if not words or line.startswith(tuple(words))]
         print(f"{check.__name__}: {len(found)}")
         if words:

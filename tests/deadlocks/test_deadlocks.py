@@ -27,7 +27,8 @@ DEADLOCKS = {
         ["left.out: right.in", "right.out: left.in"],
         {"left", "right"},
         ["left waits at left.in for a message from right.out (for ",
-         "one of them has to send before it receives: for example right at right.out, before it waits at right.in"],
+         "one of them has to send before it receives: for example right at right.out, before it waits at "
+         "right.in"],
     ),
     "a ring of three after fifty laps": Case(
         {

@@ -111,7 +111,8 @@ KNOWN = {
     "discard": ("[discard]", ["1.0", "2.0"], []),
     "console": ("[{console: seen}]", ["1.5"], [[0, None, 1.5]]),
     "a chain at both ends": (
-        '[{multiply: 2, at: sender}, {slice: "1:", at: sender}, {compress: lz4}, {interpolate_time: 2}, {reduce: sum}, '
+        '[{multiply: 2, at: sender}, {slice: "1:", at: sender}, {compress: lz4}, {interpolate_time: 2}, '
+        '{reduce: sum}, '
         '{every: 2}, {time_offset: 100}]',
         ["np.array([9.0, 1.0, 2.0])", "np.array([9.0, 3.0, 4.0])"],
         [[100, 101, 6], [101, None, 14]]),

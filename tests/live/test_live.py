@@ -95,7 +95,8 @@ def test_a_run_that_goes_on_is_shown_as_it_goes_and_then_as_it_ended(place, brow
     browser.says("of 1000", "#progress")
     first = browser.does("tell", what=TABLE)["conduits"]["source.out worker.in"]
     browser.until(
-        f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first['messages'] + 5}")
+        f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > "
+        f"{first['messages'] + 5}")
     # The worker's lines are text and nothing else.
     browser.says("<b>the worker</b> warns", "#logs")
     pictures_of(browser, pictures, "running")
@@ -160,7 +161,8 @@ def test_a_run_that_is_over_is_shown_from_its_directory(place, browser, pictures
     # What it printed, which is text and nothing else.
     browser.does(
         "tell",
-        what="[...document.querySelectorAll('.node')].at(-1).dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+        what="[...document.querySelectorAll('.node')].at(-1).dispatchEvent(new MouseEvent('click', {bubbles: "
+             "true}))")
     browser.until("document.querySelector('[data-instance=worker]')")
     browser.says("<script>document.title = 'broken into'</script>", "#logs")
     assert "broken" not in browser.does("tell", what="document.title")
@@ -179,7 +181,8 @@ def test_the_first_screen_of_a_deadlock_says_who_waited_for_whom(place, browser,
     browser.says("right waited for left.out at its right.in.", ".headline")
     browser.says(record["reason"], ".headline")
     browser.until(
-        "document.querySelectorAll('.node.knot').length === 2 && document.querySelectorAll('.link.knot').length === 2")
+        "document.querySelectorAll('.node.knot').length === 2 && "
+        "document.querySelectorAll('.link.knot').length === 2")
     assert browser.does(
         "tell", what="document.querySelector('.headline').getBoundingClientRect().bottom < innerHeight / 2")
     pictures_of(browser, pictures, "deadlock")

@@ -93,7 +93,8 @@ def long_names(at):
                                 "started": "2023-11-14T22:13:20.000Z",
                                 "rows": [{"name": name, **row} for name in names]},
                "api/log": {
-                   "text": "2023-11-14T22:13:20.000Z INFO a line of the log that is longer than a phone is wide, by a good deal\n", "next": 99}}
+                   "text": "2023-11-14T22:13:20.000Z INFO a line of the log that is longer than a phone is "
+                           "wide, by a good deal\n", "next": 99}}
     return told, answers
 
 
@@ -105,19 +106,24 @@ def test_on_a_phone_nothing_is_wider_than_the_page_and_all_names_can_be_told_apa
         browser.does("script", answers=answers, **viewer)
         browser.does("news", news=[told], **viewer)
         browser.until(
-            "document.querySelectorAll('.timeline .names li').length === 5 && document.querySelectorAll('.node').length === 3", **viewer)
+            "document.querySelectorAll('.timeline .names li').length === 5 && "
+            "document.querySelectorAll('.node').length === 3", **viewer)
         browser.does("picture", place="body", path=str(pictures / f"names-{width}.png"), **viewer)
         assert browser.does("tell", what="document.documentElement.scrollWidth", **viewer) <= width
         wide = browser.does(
             "tell",
-            what="[...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll, svg, .hidden, .skip')"
-                                          " && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML.slice(0, 200))", **viewer)
+            what="[...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll, svg, "
+                 ".hidden, .skip')"
+                                          " && one.getBoundingClientRect().right > innerWidth + 1).map((one) "
+                                          "=> one.outerHTML.slice(0, 200))", **viewer)
         assert wide == [], (width, wide)
         # The ends of names, with their numbers, can be seen though their beginnings cannot.
         ends = browser.does(
             "tell",
-            what="[...document.querySelectorAll('.timeline .names li')].map((one) => { const box = one.getBoundingClientRect(),"
-                                          " tail = one.lastElementChild.getBoundingClientRect(); return tail.right <= box.right + 1 && tail.width > 0; })", **viewer)
+            what="[...document.querySelectorAll('.timeline .names li')].map((one) => { const box = "
+                 "one.getBoundingClientRect(),"
+                                          " tail = one.lastElementChild.getBoundingClientRect(); return "
+                                          "tail.right <= box.right + 1 && tail.width > 0; })", **viewer)
         assert ends == [True] * 5
         ticks = browser.does(
             "tell", what="[...document.querySelectorAll('.timeline .axis span')].map((one) => one.innerText)",

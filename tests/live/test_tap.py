@@ -344,7 +344,8 @@ def test_the_page_shows_values_as_numbers_lines_pictures_and_bars(shown, browser
                  "document.querySelector('#values select').dispatchEvent(new Event('change', {bubbles: true}))")
     look(browser, "field.hidden")
     browser.until(
-        "document.querySelector(\"[data-port='field.hidden'] canvas\")?.getAttribute('aria-label') === 'A histogram from 0 to 5'")
+        "document.querySelector(\"[data-port='field.hidden'] canvas\")?.getAttribute('aria-label') === 'A "
+        "histogram from 0 to 5'")
     for scheme in ("light", "dark"):
         browser.does("scheme", scheme=scheme)
         path = pictures / f"values-{scheme}.png"
@@ -367,7 +368,8 @@ def test_the_page_shows_what_is_sent_in_another_domain(models, browser):
     first = browser.does("tell", what=VALUES)["field.number"]
     assert float(first["large"]) == first["at"]
     browser.until(
-        f"Number(document.querySelector(\"[data-port='field.number']\").dataset.message) > {first['message']} + 3")
+        f"Number(document.querySelector(\"[data-port='field.number']\").dataset.message) > {first['message']} "
+        f"+ 3")
     look(browser, "field.state", **{"::2": "1, ::2"})
     browser.until("document.querySelector(\"[data-port='field.state'] canvas\")")
     at, said = (browser.does("tell", what=VALUES)["field.state"][one] for one in ("at", "text"))

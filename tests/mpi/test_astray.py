@@ -63,7 +63,8 @@ def stop(run):
 
 @pytest.mark.parametrize("mode, what", [
     ("late",
-     r"rank 2 \(process (\d+), sleeping\) has not come to collective call 7 \(receive_into of start\), where rank 0"),
+     r"rank 2 \(process (\d+), sleeping\) has not come to collective call 7 \(receive_into of start\), where "
+     r"rank 0"),
     ("busy, '0'",
      r"rank 0 \(process (\d+), sleeping\) has not come to collective call 8 \(reuse_instance\), where others"),
     ("unsteered",
@@ -149,7 +150,8 @@ def test_a_communicator_whose_rank_0_is_another_is_told_who_speaks(ligament, tmp
     ("port",
      "ligament: rank 2 calls receive_all('begin') for 0 bytes as the collective call 7, where rank 0 calls"),
     ("order",
-     "ligament: rank 2 calls receive('start') for 0 bytes as the collective call 7, where rank 0 calls receive_all"),
+     "ligament: rank 2 calls receive('start') for 0 bytes as the collective call 7, where rank 0 calls "
+     "receive_all"),
     ("type", "TypeError"),
 ])
 def test_a_rank_in_python_that_goes_astray_ends_the_run(ligament, tmp_path, mpi, python, mode, what):

@@ -214,7 +214,8 @@ class Namespace:
         except_these = f"tcp dport != {{ {', '.join(map(str, ports))} }} " if ports else ""
         for rule in (
             "add table inet wall", "add chain inet wall inwards { type filter hook input priority 0 ; }",
-                     f'add rule inet wall inwards iifname != "lo" tcp flags & (syn | ack) == syn {except_these}drop'):
+                     f'add rule inet wall inwards iifname != "lo" tcp flags & (syn | ack) == syn '
+                     f'{except_these}drop'):
             _command(*self.words("nft", rule))
 
     def unwall(self):

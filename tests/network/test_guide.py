@@ -78,7 +78,8 @@ class Machine:
                           'exec bash -c "$SSH_ORIGINAL_COMMAND"\n')
         enters.chmod(0o755)
         (where / "sshd.conf").write_text(
-            f"HostKey {where}/host\nAuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
+            f"HostKey {where}/host\nAuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM "
+            f"no\nPermitRootLogin yes\n"
             f"PasswordAuthentication no\nPrintMotd no\nAllowTcpForwarding no\n"
             f"ForceCommand {enters}\nSetEnv HOME={self.home}\n"
             "Subsystem sftp /usr/lib/openssh/sftp-server\n")
@@ -86,8 +87,10 @@ class Machine:
         (where / "known").write_text(f"{name} {' '.join((where / 'host.pub').read_text().split()[:2])}\n")
         sshd = " ".join(self.host.words(shutil.which("sshd"), "-i", "-f", where / "sshd.conf"))
         return (
-            f"Host {name}\n  ProxyCommand {sshd}\n  User root\n  IdentityFile {where}/client\n  IdentitiesOnly yes\n"
-                f"  UserKnownHostsFile {where}/known\n  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n")
+            f"Host {name}\n  ProxyCommand {sshd}\n  User root\n  IdentityFile {where}/client\n  "
+            f"IdentitiesOnly yes\n"
+                f"  UserKnownHostsFile {where}/known\n  GlobalKnownHostsFile none\n  StrictHostKeyChecking "
+                f"yes\n")
 
 
 @pytest.fixture

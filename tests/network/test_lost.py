@@ -62,7 +62,8 @@ def test_a_domain_that_never_joins_is_named_when_the_time_is_up(network, flow, m
 def test_an_instance_that_fails_ends_the_run_everywhere_with_its_reason(network, spread, tmp_path):
     net = network("a", "b")
     model = ("ymmsl_version: v0.1\nmodel:\n  name: failing\n  components:\n"
-             "    well: {implementation: well, ports: {s: in}}\n    ill: {implementation: ill, ports: {o_i: out}}\n"
+             "    well: {implementation: well, ports: {s: in}}\n    ill: {implementation: ill, ports: {o_i: "
+             "out}}\n"
              "  conduits: {ill.out: well.in}\nimplementations:\n"
              "  well: {executable: sleep, args: ['600']}\n  ill: {executable: sh, args: [-c, 'exit 3']}\n")
     run = spread([net["a"], net["b"]], model, on={1: ["ill"]})

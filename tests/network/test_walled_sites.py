@@ -34,12 +34,14 @@ class WalledSite:
         sshd = " ".join(host.words(shutil.which("sshd"), "-i", "-f", where / "sshd.conf"))
         (where / "client.conf").write_text(
             f"Host {host.name}\n  ProxyCommand {sshd}\n  User root\n  IdentityFile {where}/client\n"
-            f"  IdentitiesOnly yes\n  UserKnownHostsFile {where}/known\n  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n")
+            f"  IdentitiesOnly yes\n  UserKnownHostsFile {where}/known\n  GlobalKnownHostsFile none\n  "
+            f"StrictHostKeyChecking yes\n")
         commands = [f"export PATH=\"{os.environ['PATH']}\"", f"export SLURM_CONF={where}/slurm/slurm.conf",
                     f"export AT={host.name}"]
         files.mkdir(exist_ok=True)
         (files / f"{host.name}.yaml").write_text(
-            f"ssh: {host.name}\nssh_options: [-F, {where}/client.conf]\ndirectory: {where}/couplings\nlauncher: slurm\n"
+            f"ssh: {host.name}\nssh_options: [-F, {where}/client.conf]\ndirectory: "
+            f"{where}/couplings\nlauncher: slurm\n"
             f"time: 10 min\nscratch: {where}/scratch\ncommands: {json.dumps(commands)}\n")
         host.wall()
 

@@ -114,7 +114,8 @@ def test_the_command_and_the_package_say_the_same_of_the_installation(environmen
 def test_the_library_can_be_loaded_by_a_language_that_loads_it_itself(environment):
     program = (
         "import ctypes, subprocess\n"
-        "path = subprocess.run(['ligament', 'config', '--library'], capture_output=True, text=True).stdout.strip()\n"
+        "path = subprocess.run(['ligament', 'config', '--library'], capture_output=True, "
+        "text=True).stdout.strip()\n"
         "library = ctypes.CDLL(path)\n"
         "library.lig_version.restype = ctypes.c_char_p\n"
         "print(library.lig_version().decode())\n"

@@ -133,7 +133,8 @@ def test_what_lies_beside_a_case_stays_as_it_is(user):
 
 def test_a_case_that_appears_meanwhile_is_not_overwritten(user):
     (user.path / "macro.py").write_text(MACRO.replace("for t in range(3):",
-                                                     f"open({str(user.path / 'case.yaml')!r}, 'w').write('mine')\n    for t in range(3):"))
+                                                     f"open({str(user.path / 'case.yaml')!r}, "
+                                                     f"'w').write('mine')\n    for t in range(3):"))
     done = record(user)
     assert done.returncode == 2 and "is there already" in done.stderr and "the recording is in .case.yaml." in done.stderr
     assert (user.path / "case.yaml").read_text() == "mine"

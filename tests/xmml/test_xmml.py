@@ -147,9 +147,11 @@ def test_all_mistakes_are_told_at_once(ask, tmp_path):
     ("<model id='a'><definitions></model>", "no XML"),
     ("<html/>", "this is <html>, and no <model>"),
     ("<model id='a' xmml_version='0.4'/>", "the model has no instances"),
-    ('<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">'
+    ('<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c '
+     '"&b;&b;&b;&b;&b;&b;&b;&b;">'
      '<!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;"><!ENTITY e "&d;&d;&d;&d;&d;&d;&d;&d;">'
-     '<!ENTITY f "&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;">]><model id="a"><description>&f;&f;&f;&f;</description></model>',
+     '<!ENTITY f "&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;">]><model '
+     'id="a"><description>&f;&f;&f;&f;</description></model>',
      "the file declares an entity"),
 ])
 def test_what_is_no_model_is_refused(ask, tmp_path, text, expected):

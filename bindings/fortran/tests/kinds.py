@@ -37,7 +37,8 @@ def one_rank(name, rank):
     if rank:
         lines += ["      integer :: n",
                   f"      {kind}, parameter :: blank = {'.false.' if name.startswith('logical') else '0'}",
-                  f"      sent = reshape([({element}, n=1, {'*'.join(map(str, extents))})], [{', '.join(map(str, extents))}])",
+                  f"      sent = reshape([({element}, n=1, {'*'.join(map(str, extents))})], "
+                  f"[{', '.join(map(str, extents))}])",
                   "      came = blank", f"      allocate (wide{wide}, source=blank)"]
     else:
         lines += ["      integer :: n", "      n = 3", f"      sent = {element}", "      wide = sent",
@@ -45,7 +46,8 @@ def one_rank(name, rank):
     lines += [
         "      call instance%send('out', time, sent)",
         "      call instance%receive_into('in', came)",
-        f"      call holds(logical({everything}(came {equal} sent)), &\n         '{name}, rank {rank}: received into')",
+        f"      call holds(logical({everything}(came {equal} sent)), &\n         '{name}, rank {rank}: "
+        f"received into')",
     ]
     if rank:
         lines += [
@@ -53,20 +55,24 @@ def one_rank(name, rank):
             f"      call instance%send('out', time, wide{section})",
             "      call instance%receive('in', message)",
             "      call message%get(came)",
-            f"      call holds(logical({everything}(came {equal} sent)), &\n         '{name}, rank {rank}: a section')",
+            f"      call holds(logical({everything}(came {equal} sent)), &\n         '{name}, rank {rank}: a "
+            f"section')",
             "      wide = blank",
             "      call instance%send('out', time, sent)",
             f"      call instance%receive_into('in', wide{section})",
-            f"      call holds(logical({everything}(wide{section} {equal} sent)), &\n         '{name}, rank {rank}: received into a section')",
+            f"      call holds(logical({everything}(wide{section} {equal} sent)), &\n         '{name}, rank "
+            f"{rank}: received into a section')",
         ]
     if name in IN_PLACE:
         lines += [
-            f"      call instance%create_loan(loan, lent, {'[' + ', '.join(map(str, extents)) + ']' if rank else '[integer ::]'})",
+            f"      call instance%create_loan(loan, lent, "
+            f"{'[' + ', '.join(map(str, extents)) + ']' if rank else '[integer ::]'})",
             "      lent = sent",
             "      call instance%send_loan('out', time, loan)",
             "      call instance%receive('in', message)",
             "      call message%view(view)",
-            f"      call holds(logical({everything}(view {equal} sent)), &\n         '{name}, rank {rank}: in place')",
+            f"      call holds(logical({everything}(view {equal} sent)), &\n         '{name}, rank {rank}: in "
+            f"place')",
         ]
     return "\n".join([*lines, "   end subroutine"])
 

@@ -70,7 +70,8 @@ def test_a_formal_submodel_runs_its_loop(java, run):
         ("done", r"java\.lang\.IllegalStateException: who knows whether it is done \(Formal\.java:\d+\)"),
         ("error", r"java\.lang\.StackOverflowError: too deep \(Formal\.java:\d+\)"),
         ("library",
-         r"org\.ligament\.LigamentException\.Unexpected: in the message on port \"in\" from echo\.out: .* not text.* "
+         r"org\.ligament\.LigamentException\.Unexpected: in the message on port \"in\" from echo\.out: .* not "
+         r"text.* "
                     r"\(Formal\.java:\d+\)"),
     ],
 )
@@ -85,7 +86,8 @@ def test_an_exception_of_a_formal_submodel_ends_the_run_with_class_text_and_line
     [
         ("library", r'org\.ligament\.LigamentException\.Unexpected: .*not an integer.* \(Uncaught\.java:\d+\)'),
         ("own",
-         r"Uncaught\.Diverged: in step 3 \(Uncaught\.java:\d+\), because of java\.lang\.ArithmeticException: a root of "
+         r"Uncaught\.Diverged: in step 3 \(Uncaught\.java:\d+\), because of java\.lang\.ArithmeticException: "
+         r"a root of "
                 r"-1 \(Uncaught\.java:\d+\)"),
         ("error", r"java\.lang\.OutOfMemoryError: of the heap \(Uncaught\.java:\d+\)"),
         ("open", r"Uncaught\.Diverged: in step 3"),
@@ -362,7 +364,8 @@ def test_the_other_pieces_of_code_in_the_readme_compile(java, tmp_path):
     assert pieces
     source = tmp_path / "Pieces.java"
     source.write_text(
-        "import java.lang.foreign.*;\nimport org.ligament.*;\nimport org.ligament.Operator;\nfinal class Pieces {\n"
+        "import java.lang.foreign.*;\nimport org.ligament.*;\nimport org.ligament.Operator;\nfinal class "
+        "Pieces {\n"
         "static void pieces(Instance instance, double t, double dt, double[] temperatures, double[] elements,\n"
         f"    MemorySegment segment, long rows, long columns) {{\n{''.join(pieces)}}}\n}}\n"
     )

@@ -267,8 +267,10 @@ class _Table(ABC):
             self._whole.guard(lambda: self.begin(data))
         elif self._like != (data.dtype, data.shape):
             text = (
-                f"the message at time {time} is an array of {data.dtype} with shape {list(data.shape)}, and those "
-                f"before it of {self._like[0]} with shape {list(self._like[1])}; one array holds equal ones only"
+                f"the message at time {time} is an array of {data.dtype} with shape {list(data.shape)}, and "
+                f"those "
+                f"before it of {self._like[0]} with shape {list(self._like[1])}; one array holds equal ones "
+                f"only"
             )
             raise wrong("sink-refuses", text)
         elif self._data_unit != unit:

@@ -61,7 +61,8 @@ _LINE = np.dtype(
 )
 _VERSION, _ROOM = 1, 4096
 _EACH_RANK = (
-    'the model says under "ranks:" that each rank of this instance speaks for itself; make an instance of the ordinary '
+    'the model says under "ranks:" that each rank of this instance speaks for itself; make an instance of the '
+    'ordinary '
     'kind on every rank, or take it out of "ranks:"'
 )
 
@@ -224,8 +225,10 @@ class _Part:
         """Ends the program if rank 0's call is not this rank's."""
         if told != own:
             self._give_up(
-                f"calls {_in_words(own)} as the collective call {self._calls}, where rank 0 calls {_in_words(told)}; "
-                "all ranks must make the same calls in the same order, for the same port, and give memory of the same "
+                f"calls {_in_words(own)} as the collective call {self._calls}, where rank 0 calls "
+                f"{_in_words(told)}; "
+                "all ranks must make the same calls in the same order, for the same port, and give memory of "
+                "the same "
                 "size"
             )
 
