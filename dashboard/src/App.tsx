@@ -62,7 +62,9 @@ export function App({ state }: { state: State }) {
       <main class="empty">
         <h1>Ligament</h1>
         <p role="status">
-          {state.unreached || state.view?.why || (state.view?.state === "beginning" ? "The run begins …" : "Asking how the run stands …")}
+          {state.unreached ||
+            state.view?.why ||
+            (state.view?.state === "beginning" ? "The run begins …" : "Asking how the run stands …")}
         </p>
       </main>
     );

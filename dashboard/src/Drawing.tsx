@@ -47,7 +47,12 @@ export interface Box {
 const LEGIBLE = 0.2;
 
 function meet(one: Box, other: Box): boolean {
-  return one.x <= other.x + other.width && other.x <= one.x + one.width && one.y <= other.y + other.height && other.y <= one.y + one.height;
+  return (
+    one.x <= other.x + other.width &&
+    other.x <= one.x + one.width &&
+    one.y <= other.y + other.height &&
+    other.y <= one.y + one.height
+  );
 }
 
 /** A curve through the points, level where it meets them. */
@@ -71,7 +76,8 @@ function kind(one: Instance | undefined): string {
 /** What the instances of a box do, in words: `18 computing, 2 waiting`. */
 function summary(all: Instance[]): string {
   const sums = new Map<string, number>();
-  for (const one of all) sums.set(kind(one).replace("-", " "), (sums.get(kind(one).replace("-", " ")) ?? 0) + 1);
+  for (const one of all)
+    sums.set(kind(one).replace("-", " "), (sums.get(kind(one).replace("-", " ")) ?? 0) + 1);
   const parts = [...sums].sort((one, other) => other[1] - one[1]);
   return parts.map(([word, number]) => (all.length === 1 ? word : `${number} ${word}`)).join(", ");
 }
@@ -105,7 +111,8 @@ const Tiles = memo(
       </g>
     );
   },
-  (one, other) => one.node === other.node && one.kinds === other.kinds && (one.names === null) === (other.names === null),
+  (one, other) =>
+    one.node === other.node && one.kinds === other.kinds && (one.names === null) === (other.names === null),
 );
 
 interface NodeProps {
@@ -168,7 +175,12 @@ interface ArrowProps {
 
 function ArrowLine({ at, arrow: { name, path, x, y }, waited, inKnot, words }: ArrowProps) {
   return (
-    <g class={`link${waited ? " waited" : ""}${inKnot ? " knot" : ""}`} role="img" aria-label={words?.label ?? name} data-at={`link ${at}`}>
+    <g
+      class={`link${waited ? " waited" : ""}${inKnot ? " knot" : ""}`}
+      role="img"
+      aria-label={words?.label ?? name}
+      data-at={`link ${at}`}
+    >
       {words && <title>{words.label}</title>}
       <path d={path} marker-end="url(#head)" />
       {words && (
@@ -260,7 +272,10 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
   const arrows = useMemo(() => plan.links.map(arrowOf), [plan]);
   const [lines, boxes] = useMemo(() => [new Kept(), new Kept()], [plan]);
   // Where the instances and conduits are among all does not change.
-  const places = useMemo(() => new Map(state.conduits.map((one, at) => [`${one.from} ${one.to}`, at])), [state.conduits.length]);
+  const places = useMemo(
+    () => new Map(state.conduits.map((one, at) => [`${one.from} ${one.to}`, at])),
+    [state.conduits.length],
+  );
   const members = useMemo(() => {
     const found = new Map<string, number[]>();
     state.instances.forEach((one, at) => {
@@ -284,22 +299,35 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
     return found;
   }, [state.picture]);
   const knotted = knot(state.run);
-  const dead = new Set((state.run?.deadlock ?? []).flatMap((wait) => wait.waits_for.map((port) => `${withoutIndices(port)} by ${withoutIndices(wait.instance)}`)));
+  const dead = new Set(
+    (state.run?.deadlock ?? []).flatMap((wait) =>
+      wait.waits_for.map((port) => `${withoutIndices(port)} by ${withoutIndices(wait.instance)}`),
+    ),
+  );
   const now = state.now();
   const isLegible = (bounds: Box, what: string) => (scale >= LEGIBLE && meet(bounds, seen)) || pointed === what;
 
   const shownArrow = (i: number): [string, () => VNode] => {
     const arrow = arrows[i]!;
-    const waiting = waits.size > 0 ? (waits.get(`from ${arrow.receives}`) ?? waits.get(`to ${arrow.sends}`)) : undefined;
+    const waiting =
+      waits.size > 0 ? (waits.get(`from ${arrow.receives}`) ?? waits.get(`to ${arrow.sends}`)) : undefined;
     const seconds = waiting ? (now - waiting.since) / 1000 : 0;
     const waited = waiting !== undefined && state.isLive && seconds >= 1;
     const inKnot = dead.size > 0 && (dead.has(arrow.receives) || dead.has(arrow.sends));
     const flags = `${waited} ${inKnot}`;
-    if (!isLegible(arrow.bounds, `link ${i}`)) return [flags, () => <ArrowLine key={i} at={i} arrow={arrow} waited={waited} inKnot={inKnot} words={null} />];
+    if (!isLegible(arrow.bounds, `link ${i}`))
+      return [
+        flags,
+        () => <ArrowLine key={i} at={i} arrow={arrow} waited={waited} inKnot={inKnot} words={null} />,
+      ];
     const at = places.get(arrow.key);
     const conduit = at === undefined ? undefined : state.conduits[at];
     const rate = at === undefined ? null : state.rate(at);
-    const who = waited ? (waiting.names.length === 1 ? waiting.names[0] : count(waiting.names.length, "instance")) : "";
+    const who = waited
+      ? waiting.names.length === 1
+        ? waiting.names[0]
+        : count(waiting.names.length, "instance")
+      : "";
     const words = {
       text: conduit ? brief(conduit, rate) : "",
       waits: waited ? `${who} ${waiting.names.length === 1 ? "waits" : "wait"}, ${inSeconds(seconds)}` : "",
@@ -326,7 +354,11 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
     ];
   };
   return (
-    <g onPointerOver={(event) => setPointed((event.target as Element).closest<SVGElement>("[data-at]")?.dataset.at ?? "")}>
+    <g
+      onPointerOver={(event) =>
+        setPointed((event.target as Element).closest<SVGElement>("[data-at]")?.dataset.at ?? "")
+      }
+    >
       {lines.drawn(arrows.length, shownArrow)}
       {boxes.drawn(plan.nodes.length, shownNode)}
     </g>

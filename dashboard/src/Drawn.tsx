@@ -55,7 +55,13 @@ interface CanvasProps {
   at: (part: number) => number;
   say: (words: string) => void;
   words: (place: number) => string;
-  draw: (on: CanvasRenderingContext2D, width: number, height: number, ink: (name: string) => string, cursor: number | null) => void;
+  draw: (
+    on: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+    cursor: number | null,
+  ) => void;
 }
 
 /** A canvas as wide as there is room, with a cursor. */
@@ -128,7 +134,17 @@ function parts(x: ArrayLike<number>): (i: number) => number {
 }
 
 /** A line over numbers that grow, such as times or indices. */
-export function Series({ x, y, along, say }: { x: ArrayLike<number>; y: ArrayLike<number>; along: string; say: (words: string) => void }) {
+export function Series({
+  x,
+  y,
+  along,
+  say,
+}: {
+  x: ArrayLike<number>;
+  y: ArrayLike<number>;
+  along: string;
+  say: (words: string) => void;
+}) {
   const found = useMemo(() => range(y), [y]);
   const part = useMemo(() => parts(x), [x]);
   const [low, high] = found ?? [0, 0];
@@ -153,7 +169,10 @@ export function Series({ x, y, along, say }: { x: ArrayLike<number>; y: ArrayLik
       draw={(on, width, height, ink, cursor) => {
         const span = high / 2 - low / 2;
         const [wide, tall] = [width - LEFT, height - BELOW - 8];
-        const at = (i: number): [number, number] => [LEFT + part(i) * wide, 4 + tall * (span > 0 ? 1 - (y[i]! / 2 - low / 2) / span : 0.5)];
+        const at = (i: number): [number, number] => [
+          LEFT + part(i) * wide,
+          4 + tall * (span > 0 ? 1 - (y[i]! / 2 - low / 2) / span : 0.5),
+        ];
         if (found) edges(on, height, ...apart(low, high), ink("--quiet"));
         on.strokeStyle = ink("--line");
         on.strokeRect(LEFT, 4, wide, tall);
@@ -285,8 +304,15 @@ export function Picture({ rows, columns, elements, map, held, say }: PictureProp
         ref={place}
         tabindex={0}
         role="img"
-        style={{ aspectRatio: `${columns} / ${rows}`, width: `min(100%, ${Math.ceil((HIGHEST * columns) / rows)}px)` }}
-        aria-label={found ? `An array of ${rows} by ${columns}, from ${brief(found[0])} to ${brief(found[1])}` : "No finite number"}
+        style={{
+          aspectRatio: `${columns} / ${rows}`,
+          width: `min(100%, ${Math.ceil((HIGHEST * columns) / rows)}px)`,
+        }}
+        aria-label={
+          found
+            ? `An array of ${rows} by ${columns}, from ${brief(found[0])} to ${brief(found[1])}`
+            : "No finite number"
+        }
         onPointerDown={pointAt}
         onPointerMove={pointAt}
         onPointerLeave={(event) => {
@@ -295,7 +321,9 @@ export function Picture({ rows, columns, elements, map, held, say }: PictureProp
           say("");
         }}
         onKeyDown={(event) => {
-          const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+          const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[
+            event.key
+          ];
           if (!step) return;
           event.preventDefault();
           const [row, column] = pointed ?? [0, 0];

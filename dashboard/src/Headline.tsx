@@ -19,7 +19,8 @@ function Name({ name, choose }: { name: string; choose: (name: string) => void }
 /** What somebody does whom others wait for. */
 function doing(one: Instance): string {
   if (one.stopped) return "whose process is stopped (by a signal or a debugger)";
-  const at = one.model_time === null || one.model_time === undefined ? "" : `, at model time ${inTime(one.model_time)}`;
+  const at =
+    one.model_time === null || one.model_time === undefined ? "" : `, at model time ${inTime(one.model_time)}`;
   switch (one.state) {
     case "not started":
       return "which has not been started";
@@ -60,8 +61,8 @@ function Waits({ group, now, choose }: { group: Group; now: number; choose: (nam
   const first = waiting[0]!;
   return (
     <li>
-      <strong>{some(names)}</strong> {names.length === 1 ? "waits" : "wait"} for {first.waits_for ?? "messages"}.{" "}
-      <span class="since">Since {since}.</span>
+      <strong>{some(names)}</strong> {names.length === 1 ? "waits" : "wait"} for {first.waits_for ?? "messages"}
+      . <span class="since">Since {since}.</span>
     </li>
   );
 }
@@ -93,8 +94,7 @@ export function Headline({ state, choose }: { state: State; choose: (name: strin
         <ul class="waits" aria-label="Who waited for whom in the deadlock">
           {dead.slice(0, 8).map((wait) => (
             <li key={wait.instance}>
-              <Name name={wait.instance} choose={choose} /> waited for{" "}
-              {wait.lack === "room" ? "room at " : ""}
+              <Name name={wait.instance} choose={choose} /> waited for {wait.lack === "room" ? "room at " : ""}
               <strong>{some(wait.waits_for)}</strong>
               {wait.at.length > 0 && <span class="quiet"> at its {some(wait.at)}</span>}.{" "}
               <span class="since">For {inSeconds(wait.waits_since)}.</span>
@@ -116,7 +116,8 @@ export function Headline({ state, choose }: { state: State; choose: (name: strin
       )}
       {run.halt && run.state === "running" && (
         <p>
-          The run is told to stand still from model time {inTime(run.halt.at)} on: <a href="#steering">Steering</a>.
+          The run is told to stand still from model time {inTime(run.halt.at)} on:{" "}
+          <a href="#steering">Steering</a>.
         </p>
       )}
       {run.state === "running" && held.length > 0 && (
@@ -124,9 +125,11 @@ export function Headline({ state, choose }: { state: State; choose: (name: strin
           {some(held)} held by who steers: <a href="#steering">Steering</a>.
         </p>
       )}
-      {run.state === "running" && state.isLive && waits.length === 0 && dead.length === 0 && held.length === 0 && (
-        <p>Nobody has waited for longer than a second.</p>
-      )}
+      {run.state === "running" &&
+        state.isLive &&
+        waits.length === 0 &&
+        dead.length === 0 &&
+        held.length === 0 && <p>Nobody has waited for longer than a second.</p>}
     </div>
   );
 }

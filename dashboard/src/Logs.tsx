@@ -91,7 +91,9 @@ export function Logs({ state, chosen }: Shared) {
       clearTimeout(timer);
     };
   }, [source, live]);
-  const shown = lines.filter((line) => (source || line.level >= level) && line.text.toLowerCase().includes(filter.toLowerCase()));
+  const shown = lines.filter(
+    (line) => (source || line.level >= level) && line.text.toLowerCase().includes(filter.toLowerCase()),
+  );
   useEffect(() => {
     if (stays.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [shown.length, source]);

@@ -52,9 +52,14 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   const width = Math.max(plan?.width ?? 1, LEAST);
   const whole: Box = { x: ((plan?.width ?? width) - width) / 2, y: 0, width, height: plan?.height ?? 1 };
   const first = plan?.nodes[0];
-  const begin = first && room.width / width < DOT ? { x: first.x - LEAST / 4, y: first.y - LEAST / 4, width: NEAR, height: LEAST } : whole;
+  const begin =
+    first && room.width / width < DOT
+      ? { x: first.x - LEAST / 4, y: first.y - LEAST / 4, width: NEAR, height: LEAST }
+      : whole;
   const isCramped = first && room.width <= PHONE && room.width / (plan?.width ?? 1) < PHONE_SCALE;
-  const seen = view ?? (isCramped && begin === whole ? { ...whole, x: first.x - 8, width: room.width / PHONE_SCALE } : begin);
+  const seen =
+    view ??
+    (isCramped && begin === whole ? { ...whole, x: first.x - 8, width: room.width / PHONE_SCALE } : begin);
 
   /** Shows a part; `by` < 1 is nearer. */
   function zoom(by: number, x = 0.5, y = 0.5) {
@@ -77,7 +82,10 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
     const by = apart(last) / apart([x, y]);
     const scale = seen.width / svg.clientWidth;
     const [width, height] = [seen.width * by, seen.height * by];
-    const middle = [((x + other[1][0]) / 2 - box.left) / box.width, ((y + other[1][1]) / 2 - box.top) / box.height] as const;
+    const middle = [
+      ((x + other[1][0]) / 2 - box.left) / box.width,
+      ((y + other[1][1]) / 2 - box.top) / box.height,
+    ] as const;
     setView({
       x: seen.x + (seen.width - width) * middle[0] - ((x - last[0]) / 2) * scale,
       y: seen.y + (seen.height - height) * middle[1] - ((y - last[1]) / 2) * scale,
@@ -121,7 +129,11 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       const box = svg.getBoundingClientRect();
-      zoom(event.deltaY > 0 ? 1.15 : 0.87, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+      zoom(
+        event.deltaY > 0 ? 1.15 : 0.87,
+        (event.clientX - box.left) / box.width,
+        (event.clientY - box.top) / box.height,
+      );
     };
     svg.addEventListener("wheel", wheel, { passive: false });
     return () => svg.removeEventListener("wheel", wheel);
@@ -130,18 +142,25 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   const scale = Math.min(room.width / seen.width, room.height / seen.height);
   // The part that was asked for is in the middle of the room: at two of its sides more can be seen.
   const [across, down] = [room.width / scale, room.height / scale];
-  const inSight: Box = { x: seen.x - (across - seen.width) / 2, y: seen.y - (down - seen.height) / 2, width: across, height: down };
+  const inSight: Box = {
+    x: seen.x - (across - seen.width) / 2,
+    y: seen.y - (down - seen.height) / 2,
+    width: across,
+    height: down,
+  };
   return (
     <section id="model" aria-labelledby="model-title">
       <div class="bar">
         <h2 id="model-title">Model</h2>
         <ul class="legend" aria-label="Colours">
-          {["computing", "waiting", "held", "transferring", "done", "failed", "stopped", "not-started"].map((one) => (
-            <li key={one}>
-              <span class={`key ${one}`} />
-              {one.replace("-", " ")}
-            </li>
-          ))}
+          {["computing", "waiting", "held", "transferring", "done", "failed", "stopped", "not-started"].map(
+            (one) => (
+              <li key={one}>
+                <span class={`key ${one}`} />
+                {one.replace("-", " ")}
+              </li>
+            ),
+          )}
         </ul>
         <div class="buttons" role="group" aria-label="Zoom">
           <button type="button" onClick={() => zoom(0.8)} aria-label="Nearer">
@@ -173,7 +192,16 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
           onPointerLeave={lifts}
         >
           <defs>
-            <marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">
+            <marker
+              id="head"
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="10"
+              markerHeight="10"
+              markerUnits="userSpaceOnUse"
+              orient="auto"
+            >
               <path d="M0 0L8 4L0 8z" fill="context-stroke" />
             </marker>
           </defs>

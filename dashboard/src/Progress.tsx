@@ -66,7 +66,12 @@ class Courses {
     const paused = isPaused(state);
     for (const { name, time } of lines(state.instances)) {
       if (time === null) continue;
-      const course = this.byName.get(name) ?? { samples: new Thinned<Sample>(SAMPLES_MAX), pace: new Pace(), clock: new RunningClock(), time: null };
+      const course = this.byName.get(name) ?? {
+        samples: new Thinned<Sample>(SAMPLES_MAX),
+        pace: new Pace(),
+        clock: new RunningClock(),
+        time: null,
+      };
       course.samples.push({ at, time });
       // Some go on for a while though others are held.
       course.clock.note(at, paused && time === course.time);
@@ -114,7 +119,11 @@ export function Progress({ state, search }: Shared) {
     if (!place.current || names === "") return;
     const style = getComputedStyle(place.current);
     const ink = (name: string) => style.getPropertyValue(name).trim();
-    const axis = { stroke: ink("--ink"), grid: { stroke: ink("--line"), width: 1 }, ticks: { stroke: ink("--line"), width: 1 } };
+    const axis = {
+      stroke: ink("--ink"),
+      grid: { stroke: ink("--line"), width: 1 },
+      ticks: { stroke: ink("--line"), width: 1 },
+    };
     const made = new uPlot(
       {
         width: place.current.clientWidth || 600,
@@ -154,7 +163,9 @@ export function Progress({ state, search }: Shared) {
   }, [names, dark]);
   useEffect(() => {
     if (!plot.current || drawn.length === 0) return;
-    const moments = [...new Set(drawn.flatMap(([, known]) => known.map(({ at }) => at)))].sort((one, other) => one - other);
+    const moments = [...new Set(drawn.flatMap(([, known]) => known.map(({ at }) => at)))].sort(
+      (one, other) => one - other,
+    );
     const columns = drawn.map(([, known]) => {
       const values = new Map(known.map(({ at, time }) => [at, time]));
       return moments.map((at) => values.get(at) ?? null);
@@ -178,7 +189,11 @@ export function Progress({ state, search }: Shared) {
               <li key={line.name} data-component={line.name}>
                 <span class="what">{line.name}</span>
                 {line.end !== null && line.time !== null && (
-                  <progress aria-label={`Model time of ${line.name}`} max={line.end} value={over ? line.end : Math.max(line.time, 0)} />
+                  <progress
+                    aria-label={`Model time of ${line.name}`}
+                    max={line.end}
+                    value={over ? line.end : Math.max(line.time, 0)}
+                  />
                 )}
                 <span class="number">
                   {inTime(line.time)}

@@ -35,7 +35,9 @@ export class Sight extends Component<Props, { near: boolean }> {
   }
 
   override componentDidMount() {
-    this.watcher = new IntersectionObserver((found) => this.setState({ near: found[found.length - 1]!.isIntersecting }));
+    this.watcher = new IntersectionObserver((found) =>
+      this.setState({ near: found[found.length - 1]!.isIntersecting }),
+    );
     this.watcher.observe(this.place.current!);
   }
 
@@ -45,7 +47,12 @@ export class Sight extends Component<Props, { near: boolean }> {
 
   override shouldComponentUpdate(next: Props, { near }: { near: boolean }) {
     const isAsked = next.asked.some((one, i) => one !== this.props.asked[i]);
-    return isAsked || near !== this.state.near || standing(next.state) !== this.standing || this.isDrawn(near, next.state);
+    return (
+      isAsked ||
+      near !== this.state.near ||
+      standing(next.state) !== this.standing ||
+      this.isDrawn(near, next.state)
+    );
   }
 
   override render({ state, children }: Props, { near }: { near: boolean }) {

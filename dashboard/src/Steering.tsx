@@ -5,7 +5,19 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
 import { ask, type Change, type Run, type State, type Steerable } from "./state";
-import { type Agreed, assignment, eachOf, type Entry, inWords, notHeld, type Order, send, undoable, wrong, wrongTime } from "./steer";
+import {
+  type Agreed,
+  assignment,
+  eachOf,
+  type Entry,
+  inWords,
+  notHeld,
+  type Order,
+  send,
+  undoable,
+  wrong,
+  wrongTime,
+} from "./steer";
 import { count, inSeconds, inTime, some, unitOfTime } from "./words";
 
 /** More instances are not offered one by one, and more entries of the history not shown at a time. */
@@ -13,7 +25,12 @@ const MOST_EACH = 200;
 const MOST_ENTRIES = 30;
 /** The stages of a change, and the words for its states. */
 const STAGES = ["pending", "accepted", "in force"];
-const WORDS: Record<Change["state"], string> = { asked: "pending", agreed: "accepted", "in force": "in force", refused: "refused" };
+const WORDS: Record<Change["state"], string> = {
+  asked: "pending",
+  agreed: "accepted",
+  "in force": "in force",
+  refused: "refused",
+};
 
 /** What became of what was asked for. */
 interface Outcome {
@@ -41,7 +58,17 @@ function answered(order: Order, told: Agreed): string {
 }
 
 /** A text field whose mistakes are told below it. */
-function Field({ id, label, text, problem, write, ...more }: { id: string; label: string; text: string; problem: string; write: (text: string) => void } & Omit<JSX.InputHTMLAttributes, "label">) {
+function Field({
+  id,
+  label,
+  text,
+  problem,
+  write,
+  ...more
+}: { id: string; label: string; text: string; problem: string; write: (text: string) => void } & Omit<
+  JSX.InputHTMLAttributes,
+  "label"
+>) {
   return (
     <span class="field">
       <input
@@ -81,7 +108,14 @@ interface SettingProps {
 /** A row of the form. */
 function Setting({ one, text, whom, each, problem, may, last, own, write, choose }: SettingProps) {
   const { min, max } = one;
-  const range = min !== undefined && max !== undefined ? `, ${min} to ${max}` : min !== undefined ? `, at least ${min}` : max !== undefined ? `, at most ${max}` : "";
+  const range =
+    min !== undefined && max !== undefined
+      ? `, ${min} to ${max}`
+      : min !== undefined
+        ? `, at least ${min}`
+        : max !== undefined
+          ? `, at most ${max}`
+          : "";
   const id = `setting-${one.name}`;
   const label = `New value of ${one.name}${one.unit ? `, ${one.unit}` : ""}`;
   return (
@@ -106,11 +140,23 @@ function Setting({ one, text, whom, each, problem, may, last, own, write, choose
               <option value="false">false</option>
             </select>
           ) : (
-            <Field id={id} label={label} text={text} problem={problem} write={write} placeholder="as it is" inputMode={one.type === "int" || one.type === "float" ? "decimal" : "text"} />
+            <Field
+              id={id}
+              label={label}
+              text={text}
+              problem={problem}
+              write={write}
+              placeholder="as it is"
+              inputMode={one.type === "int" || one.type === "float" ? "decimal" : "text"}
+            />
           )}
           {each.length > 1 && each.length <= MOST_EACH && " "}
           {each.length > 1 && each.length <= MOST_EACH && (
-            <select aria-label={`Whose ${one.name}`} value={whom} onChange={(event) => choose(event.currentTarget.value)}>
+            <select
+              aria-label={`Whose ${one.name}`}
+              value={whom}
+              onChange={(event) => choose(event.currentTarget.value)}
+            >
               <option value="">of all {each.length}</option>
               {each.map((name) => (
                 <option key={name} value={name}>
@@ -126,7 +172,15 @@ function Setting({ one, text, whom, each, problem, may, last, own, write, choose
 }
 
 /** The form of all settings; several are changed together. */
-function Settings({ state, may, wants }: { state: State; may: boolean; wants: (order: Order) => Promise<boolean> }) {
+function Settings({
+  state,
+  may,
+  wants,
+}: {
+  state: State;
+  may: boolean;
+  wants: (order: Order) => Promise<boolean>;
+}) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [whose, setWhose] = useState<Record<string, string>>({});
   const [at, setAt] = useState("");
@@ -136,16 +190,24 @@ function Settings({ state, may, wants }: { state: State; may: boolean; wants: (o
   const filled = all.filter(({ name }) => (texts[name] ?? "").trim() !== "");
   const problems = new Map(filled.map((one) => [one.name, wrong(one, texts[one.name]!)]));
   const late = at.trim() === "" ? "" : wrongTime(at, state.instances);
-  const ready = !busy && filled.length > 0 && late === "" && [...problems.values()].every((problem) => problem === "");
+  const ready =
+    !busy && filled.length > 0 && late === "" && [...problems.values()].every((problem) => problem === "");
   if (all.length === 0) {
     return (
       <p class="quiet">
-        No setting of this run can be steered. A model says which can, under <code>ligament: steerable:</code>, or a code does.
+        No setting of this run can be steered. A model says which can, under <code>ligament: steerable:</code>,
+        or a code does.
       </p>
     );
   }
   const set = (wanted: string) =>
-    (state.run?.steering ?? []).filter((one) => (one.state === "agreed" || one.state === "in force") && one.settings?.some(({ name }) => name === wanted)).pop();
+    (state.run?.steering ?? [])
+      .filter(
+        (one) =>
+          (one.state === "agreed" || one.state === "in force") &&
+          one.settings?.some(({ name }) => name === wanted),
+      )
+      .pop();
   async function submit(event: Event) {
     event.preventDefault();
     if (!ready) return;
@@ -184,7 +246,11 @@ function Settings({ state, may, wants }: { state: State; may: boolean; wants: (o
                 problem={problems.get(one.name) ?? ""}
                 may={may}
                 last={set(whose[one.name] || one.name)}
-                own={whose[one.name] ? set(whose[one.name]!)?.settings?.find(({ name }) => name === whose[one.name])?.to : undefined}
+                own={
+                  whose[one.name]
+                    ? set(whose[one.name]!)?.settings?.find(({ name }) => name === whose[one.name])?.to
+                    : undefined
+                }
                 write={(text) => setTexts((now) => ({ ...now, [one.name]: text }))}
                 choose={(whom) => setWhose((now) => ({ ...now, [one.name]: whom }))}
               />
@@ -195,9 +261,24 @@ function Settings({ state, may, wants }: { state: State; may: boolean; wants: (o
       {may && (
         <div class="looks">
           <label for="steer-at">From model time</label>
-          <Field id="steer-at" label={`From model time${unitOfTime() && `,${unitOfTime()}`}`} text={at} problem={late} write={setAt} size={10} placeholder="soon" inputMode="decimal" />{unitOfTime()}
+          <Field
+            id="steer-at"
+            label={`From model time${unitOfTime() && `,${unitOfTime()}`}`}
+            text={at}
+            problem={late}
+            write={setAt}
+            size={10}
+            placeholder="soon"
+            inputMode="decimal"
+          />
+          {unitOfTime()}
           <button type="submit" class="main" disabled={!ready}>
-            Change {filled.length > 1 ? `${filled.length} settings together` : filled.length === 1 ? filled[0]!.name : ""}
+            Change{" "}
+            {filled.length > 1
+              ? `${filled.length} settings together`
+              : filled.length === 1
+                ? filled[0]!.name
+                : ""}
           </button>
         </div>
       )}
@@ -234,7 +315,16 @@ function Halts({ state, wants }: { state: State; wants: (order: Order) => Promis
       )}
       <form class="looks" onSubmit={goOn} aria-label="Run until">
         <label for="steer-until">Run until model time</label>
-        <Field id="steer-until" label={`Run until model time${unitOfTime() && `,${unitOfTime()}`}`} text={until} problem={late} write={setUntil} size={10} inputMode="decimal" />{unitOfTime()}
+        <Field
+          id="steer-until"
+          label={`Run until model time${unitOfTime() && `,${unitOfTime()}`}`}
+          text={until}
+          problem={late}
+          write={setUntil}
+          size={10}
+          inputMode="decimal"
+        />
+        {unitOfTime()}
         <button type="submit" disabled={until.trim() === "" || late !== ""}>
           Run until
         </button>
@@ -269,9 +359,19 @@ function lacking(run: Run, change: number): string {
 }
 
 /** Changes on their way: pending, accepted, and from when on in force. */
-function OnTheirWay({ state, may, wants }: { state: State; may: boolean; wants: (order: Order) => Promise<boolean> }) {
+function OnTheirWay({
+  state,
+  may,
+  wants,
+}: {
+  state: State;
+  may: boolean;
+  wants: (order: Order) => Promise<boolean>;
+}) {
   const run = state.run!;
-  const open = (run.steering ?? []).filter((one) => one.state === "asked" || (one.state === "agreed" && (one.settings ?? []).length > 0));
+  const open = (run.steering ?? []).filter(
+    (one) => one.state === "asked" || (one.state === "agreed" && (one.settings ?? []).length > 0),
+  );
   const held = state.instances.filter((one) => one.state === "held").map((one) => one.name);
   if (open.length === 0) return null;
   return (
@@ -279,11 +379,18 @@ function OnTheirWay({ state, may, wants }: { state: State; may: boolean; wants: 
       {open.map((one) => (
         <li key={one.change} data-change={one.change} data-state={one.state}>
           <div>
-            <strong>{inWords(one)}</strong> <span class="quiet">change {one.change}, by {one.who}</span>
+            <strong>{inWords(one)}</strong>{" "}
+            <span class="quiet">
+              change {one.change}, by {one.who}
+            </span>
           </div>
           <ol class="stages">
             {STAGES.map((stage) => (
-              <li key={stage} class={stage === WORDS[one.state] ? "now" : ""} aria-current={stage === WORDS[one.state] ? "step" : undefined}>
+              <li
+                key={stage}
+                class={stage === WORDS[one.state] ? "now" : ""}
+                aria-current={stage === WORDS[one.state] ? "step" : undefined}
+              >
                 <span>{stage}</span>
                 {stage === "in force" && one.model_time !== undefined && ` from ${inTime(one.model_time)} on`}
               </li>
@@ -335,7 +442,15 @@ function rows(entries: Entry[]): Row[] {
   return [...found.values()].reverse();
 }
 
-function History({ state, may, wants }: { state: State; may: boolean; wants: (order: Order) => Promise<boolean> }) {
+function History({
+  state,
+  may,
+  wants,
+}: {
+  state: State;
+  may: boolean;
+  wants: (order: Order) => Promise<boolean>;
+}) {
   const [entries, setEntries] = useState<Entry[]>([]);
   const [note, setNote] = useState("");
   const [most, setMost] = useState(MOST_ENTRIES);
@@ -383,7 +498,10 @@ function History({ state, may, wants }: { state: State; may: boolean; wants: (or
                   </th>
                   <td class="number">{change ? inTime(change.model_time) : ""}</td>
                   <td class="wraps">
-                    {change && <span class={`badge ${change.state.replace(" ", "-")}`}>{WORDS[change.state]}</span>} {change?.reason}
+                    {change && (
+                      <span class={`badge ${change.state.replace(" ", "-")}`}>{WORDS[change.state]}</span>
+                    )}{" "}
+                    {change?.reason}
                   </td>
                   <td class="quiet wraps">{who}</td>
                   {may && (
@@ -392,7 +510,12 @@ function History({ state, may, wants }: { state: State; may: boolean; wants: (or
                         <button
                           type="button"
                           aria-label={`Undo change ${change.change}`}
-                          onClick={() => void wants({ what: "set", settings: change.settings!.map(({ name, from }) => `${name}=${from}`) })}
+                          onClick={() =>
+                            void wants({
+                              what: "set",
+                              settings: change.settings!.map(({ name, from }) => `${name}=${from}`),
+                            })
+                          }
                         >
                           Undo
                         </button>
@@ -418,7 +541,10 @@ function History({ state, may, wants }: { state: State; may: boolean; wants: (or
 function standing(run: Run): string {
   const halt = run.halt;
   if (!halt) return "";
-  const who = halt.held.length === 0 ? "nobody has come there yet" : `${some(halt.held, 4)} ${halt.held.length === 1 ? "stands" : "stand"} there`;
+  const who =
+    halt.held.length === 0
+      ? "nobody has come there yet"
+      : `${some(halt.held, 4)} ${halt.held.length === 1 ? "stands" : "stand"} there`;
   return `The run stands still from model time ${inTime(halt.at)} on${halt.stops ? ", and ends then" : ""}: ${who}.${notHeld(halt.unsteered)}`;
 }
 
@@ -436,7 +562,12 @@ export function Steering({ state }: Shared) {
       return true;
     } catch (error) {
       const late = error instanceof DOMException && error.name === "TimeoutError";
-      setOutcome({ text: late ? "No answer has come yet; the history below tells what becomes of it." : `Refused: ${(error as Error).message}`, bad: !late });
+      setOutcome({
+        text: late
+          ? "No answer has come yet; the history below tells what becomes of it."
+          : `Refused: ${(error as Error).message}`,
+        bad: !late,
+      });
       return false;
     } finally {
       setAsking((now) => now - 1);

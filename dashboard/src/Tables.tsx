@@ -27,7 +27,15 @@ function waitsFor(one: Instance): string {
   return one.state === "waiting to send" ? `room at ${one.waits_for}` : one.waits_for;
 }
 
-const InstanceRow = memo(function InstanceRow({ one, since, usage }: { one: Instance; since: string; usage: Usage | undefined }) {
+const InstanceRow = memo(function InstanceRow({
+  one,
+  since,
+  usage,
+}: {
+  one: Instance;
+  since: string;
+  usage: Usage | undefined;
+}) {
   return (
     <tr data-instance={one.name}>
       <th scope="row">{one.name}</th>
@@ -59,7 +67,15 @@ const InstanceRow = memo(function InstanceRow({ one, since, usage }: { one: Inst
 });
 
 /** Its rates are texts: what is compared. */
-const ConduitRow = memo(function ConduitRow({ one, messages, bytes }: { one: Conduit; messages: string; bytes: string }) {
+const ConduitRow = memo(function ConduitRow({
+  one,
+  messages,
+  bytes,
+}: {
+  one: Conduit;
+  messages: string;
+  bytes: string;
+}) {
   return (
     <tr data-conduit={`${one.from} ${one.to}`}>
       <th scope="row">{one.from}</th>
@@ -85,12 +101,17 @@ function Instances({ state, search, chosen, choose }: Shared) {
   const component = withoutIndices(chosen);
   const found = state.instances
     .filter((one) => one.name.includes(search))
-    .filter((one) => !chosen || one.name === chosen || (chosen === component && withoutIndices(one.name) === component))
+    .filter(
+      (one) =>
+        !chosen || one.name === chosen || (chosen === component && withoutIndices(one.name) === component),
+    )
     .sort((one, other) => urgency(one) - urgency(other));
   const now = state.now();
-  const since = (one: Instance) => (isWaiting(one) || (one.state === "held" && one.waits_from) ? inSeconds((now - one.waits_from!) / 1000) : "");
+  const since = (one: Instance) =>
+    isWaiting(one) || (one.state === "held" && one.waits_from) ? inSeconds((now - one.waits_from!) / 1000) : "";
   // Of one that is over, nothing is used any more.
-  const usageOf = (one: Instance) => (state.isLive && !OVER.includes(one.state) ? state.usage.get(one.name) : undefined);
+  const usageOf = (one: Instance) =>
+    state.isLive && !OVER.includes(one.state) ? state.usage.get(one.name) : undefined;
   return (
     <>
       <div class="bar">
@@ -159,7 +180,14 @@ function Conduits({ state }: { state: State }) {
           <tbody>
             {state.conduits.slice(0, most).map((one, i) => {
               const rate = state.rate(i);
-              return <ConduitRow key={i} one={one} messages={rate ? inRate(rate.messages) : "–"} bytes={rate ? inBytes(rate.bytes) : "–"} />;
+              return (
+                <ConduitRow
+                  key={i}
+                  one={one}
+                  messages={rate ? inRate(rate.messages) : "–"}
+                  bytes={rate ? inBytes(rate.bytes) : "–"}
+                />
+              );
             })}
           </tbody>
         </table>

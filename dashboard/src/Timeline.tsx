@@ -86,7 +86,9 @@ export function ticks(seconds: number, many = 5): number[] {
     rough < 1
       ? power * ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10)
       : (steps.find((one) => one >= rough) ?? 86400 * Math.ceil(rough / 86400));
-  return Array.from({ length: Math.floor(seconds / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+  return Array.from({ length: Math.floor(seconds / step + 1e-9) + 1 }, (_, i) =>
+    Number((i * step).toPrecision(12)),
+  );
 }
 
 /** Saves the timeline as a file that Perfetto and Chrome read. */
@@ -107,9 +109,14 @@ export function Timeline({ state, search }: Shared) {
   const moment = useMoment();
   const length = told?.seconds || 1;
   // The timeline begins when instances are started, which may be long after the run began: s.
-  const offset = (told?.started && state.run && (Date.parse(told.started) - Date.parse(state.run.started)) / 1000) || 0;
-  const cursor = moment === null || !told?.rows ? null : Math.min(Math.max(Math.floor(((moment - offset) / length) * COLUMNS), 0), COLUMNS - 1);
-  const setCursor = (column: number | null) => point(column === null ? null : offset + ((column + 0.5) / COLUMNS) * length);
+  const offset =
+    (told?.started && state.run && (Date.parse(told.started) - Date.parse(state.run.started)) / 1000) || 0;
+  const cursor =
+    moment === null || !told?.rows
+      ? null
+      : Math.min(Math.max(Math.floor(((moment - offset) / length) * COLUMNS), 0), COLUMNS - 1);
+  const setCursor = (column: number | null) =>
+    point(column === null ? null : offset + ((column + 0.5) / COLUMNS) * length);
   const canvas = useRef<HTMLCanvasElement>(null);
   const live = state.isLive;
   const seen = useContext(Seen);
@@ -120,7 +127,9 @@ export function Timeline({ state, search }: Shared) {
       const unseen = document.hidden;
       let old = false;
       if (!unseen) {
-        const answer = await ask<Told>(`api/timeline?columns=${COLUMNS}`).catch((error: Error) => ({ why: error.message }) as Told);
+        const answer = await ask<Told>(`api/timeline?columns=${COLUMNS}`).catch(
+          (error: Error) => ({ why: error.message }) as Told,
+        );
         if (!ended) setTold(answer);
         old = answer.old === true;
       }
@@ -133,7 +142,10 @@ export function Timeline({ state, search }: Shared) {
       clearTimeout(timer);
     };
   }, [live, seen]);
-  const shown = useMemo(() => (told?.rows ? { ...told, rows: told.rows.filter((row) => row.name.includes(search)) } : null), [told, search]);
+  const shown = useMemo(
+    () => (told?.rows ? { ...told, rows: told.rows.filter((row) => row.name.includes(search)) } : null),
+    [told, search],
+  );
   useEffect(() => {
     const draws = () => canvas.current && shown && draw(canvas.current, shown);
     draws();
@@ -147,7 +159,9 @@ export function Timeline({ state, search }: Shared) {
   }, [shown]);
   function pointAt(event: PointerEvent) {
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    setCursor(Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * COLUMNS), 0), COLUMNS - 1));
+    setCursor(
+      Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * COLUMNS), 0), COLUMNS - 1),
+    );
   }
   function press(event: KeyboardEvent) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -164,7 +178,12 @@ export function Timeline({ state, search }: Shared) {
     const all = row.seconds.reduce((sum, one) => sum + one, 0) || 1;
     const now = cursor === null ? row.seconds.map((one) => one / all) : (row.columns[cursor] ?? []);
     const words = (shown?.kinds ?? []).map((kind, i) => ({ kind, part: now[i] ?? 0 }));
-    return words.filter(({ part }) => part >= 0.005).map(({ kind, part }) => `${kind} ${(part * 100).toFixed(0)} %`).join(", ") || "–";
+    return (
+      words
+        .filter(({ part }) => part >= 0.005)
+        .map(({ kind, part }) => `${kind} ${(part * 100).toFixed(0)} %`)
+        .join(", ") || "–"
+    );
   }
   return (
     <section id="timeline" aria-labelledby="timeline-title">
@@ -179,7 +198,9 @@ export function Timeline({ state, search }: Shared) {
           ))}
         </ul>
         <p role="status" class="quiet">
-          {at === null ? "Share of the whole time; point at a moment for its shares" : `${inSeconds(at)} after the begin`}
+          {at === null
+            ? "Share of the whole time; point at a moment for its shares"
+            : `${inSeconds(at)} after the begin`}
         </p>
         <button
           type="button"
@@ -226,7 +247,11 @@ export function Timeline({ state, search }: Shared) {
           </ul>
           <p class="axis">
             {ticks(shown.seconds, isNarrow ? 2 : 5).map((one) => (
-              <span key={one} class={one > 0.85 * shown.seconds ? "last" : ""} style={{ left: `${(one / (shown.seconds || 1)) * 100}%` }}>
+              <span
+                key={one}
+                class={one > 0.85 * shown.seconds ? "last" : ""}
+                style={{ left: `${(one / (shown.seconds || 1)) * 100}%` }}
+              >
                 {one === 0 ? "0" : inSeconds(one)}
               </span>
             ))}

@@ -35,7 +35,10 @@ interface Looked {
 
 /** The two numbers, if they are a range. */
 function heldRange(held: [string, string] | null): [number, number] | null {
-  const [low, high] = (held ?? ["", ""]).map((text) => (text.trim() === "" ? NaN : Number(text))) as [number, number];
+  const [low, high] = (held ?? ["", ""]).map((text) => (text.trim() === "" ? NaN : Number(text))) as [
+    number,
+    number,
+  ];
   return Number.isFinite(low) && Number.isFinite(high) && low < high ? [low, high] : null;
 }
 
@@ -51,13 +54,31 @@ function Held({ held, hold, now }: HeldProps) {
   return (
     <div class="held-range">
       <label>
-        <input type="checkbox" checked={held !== null} onChange={(event) => hold(event.currentTarget.checked ? (now().map(String) as [string, string]) : null)} /> Hold
-        the range of colours
+        <input
+          type="checkbox"
+          checked={held !== null}
+          onChange={(event) =>
+            hold(event.currentTarget.checked ? (now().map(String) as [string, string]) : null)
+          }
+        />{" "}
+        Hold the range of colours
       </label>
       {held && (
         <>
-          <input aria-label="Least" size={9} inputMode="decimal" value={held[0]} onInput={(event) => hold([event.currentTarget.value, held[1]])} />
-          <input aria-label="Greatest" size={9} inputMode="decimal" value={held[1]} onInput={(event) => hold([held[0], event.currentTarget.value])} />
+          <input
+            aria-label="Least"
+            size={9}
+            inputMode="decimal"
+            value={held[0]}
+            onInput={(event) => hold([event.currentTarget.value, held[1]])}
+          />
+          <input
+            aria-label="Greatest"
+            size={9}
+            inputMode="decimal"
+            value={held[1]}
+            onInput={(event) => hold([held[0], event.currentTarget.value])}
+          />
           {!heldRange(held) && <span class="bad">no range</span>}
         </>
       )}
@@ -119,12 +140,22 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
   useEffect(() => setPoint(""), [head?.kind, head?.shape?.length]);
   const elements = shown?.elements ?? NONE;
   const indices = useMemo(() => Float64Array.from(elements, (_, i) => i), [elements.length]);
-  const [times, numbers] = useMemo(() => [course.current.items.map(([time]) => time), course.current.items.map(([, value]) => value)], [shown]);
+  const [times, numbers] = useMemo(
+    () => [course.current.items.map(([time]) => time), course.current.items.map(([, value]) => value)],
+    [shown],
+  );
   const shape = head?.shape ?? [];
   const isPicture = head?.kind === "array" && elements.length > 1 && shape.length === 2;
-  const parts = [wanted.key, wanted.slice && `[${wanted.slice}]`, wanted.thin > 1 && `every ${wanted.thin}th`].filter(Boolean).join(" ");
+  const parts = [wanted.key, wanted.slice && `[${wanted.slice}]`, wanted.thin > 1 && `every ${wanted.thin}th`]
+    .filter(Boolean)
+    .join(" ");
   return (
-    <article class="value" data-port={wanted.port} data-message={head?.message ?? ""} data-time={head?.timestamp ?? ""}>
+    <article
+      class="value"
+      data-port={wanted.port}
+      data-message={head?.message ?? ""}
+      data-time={head?.timestamp ?? ""}
+    >
       <div class="bar">
         <h3>
           {wanted.port} {parts && <span class="quiet">{parts}</span>}
@@ -136,12 +167,20 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
       <p class="quiet">
         {head && `At model time ${inTime(head.timestamp)}, message ${inCount(head.message ?? 0)}`}
         {head && head.slot !== null && head.slot !== undefined && `, slot ${head.slot}`}
-        {head?.kind === "array" && `: ${head.dtype} ${shape.join(" × ") || "0-d"}${head.unit ? ` ${head.unit}` : ""}`}
+        {head?.kind === "array" &&
+          `: ${head.dtype} ${shape.join(" × ") || "0-d"}${head.unit ? ` ${head.unit}` : ""}`}
         {!head && !note && "Waiting for what it sends next …"}
         {note && <span role="status"> {note}</span>}
       </p>
       {head?.kind === "number" && <output class="large">{head.text}</output>}
-      {head?.kind === "number" && numbers.length > 1 && <Series x={times} y={numbers} along={`model time${unitOfTime() && `,${unitOfTime()}`}`} say={setPoint} />}
+      {head?.kind === "number" && numbers.length > 1 && (
+        <Series
+          x={times}
+          y={numbers}
+          along={`model time${unitOfTime() && `,${unitOfTime()}`}`}
+          say={setPoint}
+        />
+      )}
       {head?.kind === "text" && !head.histogram && <pre>{head.text}</pre>}
       {head?.histogram && head.value && <Histogram value={head.value} say={setPoint} />}
       {head?.kind === "array" && elements.length === 1 && <output class="large">{String(elements[0])}</output>}
@@ -150,11 +189,27 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
       )}
       {isPicture && (
         <>
-          <Picture rows={shape[0]!} columns={shape[1]!} elements={elements} map={map} held={heldRange(held)} say={setPoint} />
+          <Picture
+            rows={shape[0]!}
+            columns={shape[1]!}
+            elements={elements}
+            map={map}
+            held={heldRange(held)}
+            say={setPoint}
+          />
           <Held held={held} hold={hold} now={() => rangeFor(map, ...(range(elements) ?? [0, 1]))} />
         </>
       )}
-      {head?.kind === "array" && shape.length > 2 && elements.length > 1 && <p>It has {shape.length} axes: take a slice, such as {shape.slice(2).map(() => "0").join(", ")}.</p>}
+      {head?.kind === "array" && shape.length > 2 && elements.length > 1 && (
+        <p>
+          It has {shape.length} axes: take a slice, such as{" "}
+          {shape
+            .slice(2)
+            .map(() => "0")
+            .join(", ")}
+          .
+        </p>
+      )}
       <p class="point" aria-live="polite">
         {point || "\u00a0"}
       </p>
@@ -172,7 +227,9 @@ export function Values({ state, search }: Shared) {
   const [bars, setBars] = useState(0);
   const [rate, setRate] = useState(4);
   const [map, setMap] = useState<MapName>("cividis");
-  const names = state.instances.filter((one) => one.name.includes(search)).flatMap((one) => (one.sends ?? []).map((name) => `${one.name}.${name}`));
+  const names = state.instances
+    .filter((one) => one.name.includes(search))
+    .flatMap((one) => (one.sends ?? []).map((name) => `${one.name}.${name}`));
   const add = (event: Event) => {
     event.preventDefault();
     const of = slot.trim() === "" ? port.trim() : `${port.trim()}[${slot.trim()}]`;
@@ -181,18 +238,28 @@ export function Values({ state, search }: Shared) {
     if (wanted.port && all.length < MOST) setAll([...all, { id: last.current, wanted }]);
   };
   const replace = useCallback(
-    (id: number, wanted: Wanted | null) => setAll((now) => now.flatMap((one) => (one.id !== id ? [one] : wanted ? [{ id, wanted }] : []))),
+    (id: number, wanted: Wanted | null) =>
+      setAll((now) => now.flatMap((one) => (one.id !== id ? [one] : wanted ? [{ id, wanted }] : []))),
     [],
   );
   return (
     <section id="values" aria-labelledby="values-title">
       <div class="bar">
         <h2 id="values-title">Values</h2>
-        <p class="quiet">{count(names.length, "port")} to look at: whatever is sent, connected or not. Nobody waits for whoever looks.</p>
+        <p class="quiet">
+          {count(names.length, "port")} to look at: whatever is sent, connected or not. Nobody waits for whoever
+          looks.
+        </p>
       </div>
       <form class="looks" onSubmit={add}>
         <label>
-          Port <input list="ports" value={port} placeholder="instance.port" onInput={(event) => setPort(event.currentTarget.value)} />
+          Port{" "}
+          <input
+            list="ports"
+            value={port}
+            placeholder="instance.port"
+            onInput={(event) => setPort(event.currentTarget.value)}
+          />
         </label>
         <datalist id="ports">
           {names.slice(0, MOST_NAMES).map((name) => (
@@ -200,10 +267,23 @@ export function Values({ state, search }: Shared) {
           ))}
         </datalist>
         <label title="Of a port with slots: 0 for the first; empty for whichever is sent on next">
-          Slot <input size={4} inputMode="numeric" value={slot} placeholder="any" onInput={(event) => setSlot(event.currentTarget.value)} />
+          Slot{" "}
+          <input
+            size={4}
+            inputMode="numeric"
+            value={slot}
+            placeholder="any"
+            onInput={(event) => setSlot(event.currentTarget.value)}
+          />
         </label>
         <label>
-          Slice <input size={10} value={slice} placeholder="0, ::2" onInput={(event) => setSlice(event.currentTarget.value)} />
+          Slice{" "}
+          <input
+            size={10}
+            value={slice}
+            placeholder="0, ::2"
+            onInput={(event) => setSlice(event.currentTarget.value)}
+          />
         </label>
         <label>
           Key <input size={8} value={key} onInput={(event) => setKey(event.currentTarget.value)} />

@@ -229,7 +229,10 @@ export class State {
     // Of what has not changed for a while there is no news.
     if (this.now() - last.at > 2 * APART) return { messages: 0, bytes: 0 };
     const seconds = (last.at - first.at) / 1000;
-    return { messages: (last.messages - first.messages) / seconds, bytes: (last.bytes - first.bytes) / seconds };
+    return {
+      messages: (last.messages - first.messages) / seconds,
+      bytes: (last.bytes - first.bytes) / seconds,
+    };
   }
 
   get isLive(): boolean {
@@ -251,7 +254,9 @@ export class State {
         this.take((await answer.json()) as News);
         this.unreached = "";
       } catch (error) {
-        this.unreached = isLost(error) ? `The page's server does not answer${this.isLive ? "; the run goes on without it" : ""}.` : String((error as Error).message);
+        this.unreached = isLost(error)
+          ? `The page's server does not answer${this.isLive ? "; the run goes on without it" : ""}.`
+          : String((error as Error).message);
         // Another server may come at this place, with pictures of its own.
         this.picture = 0;
         pause = 1000;
@@ -286,7 +291,12 @@ function ownWord(): string {
 }
 
 /** Asks the server; every question proves that it is this page's. With a body, it wants something. */
-export function fetched(address: string, stop?: AbortSignal, body?: unknown, patience = PATIENCE): Promise<Response> {
+export function fetched(
+  address: string,
+  stop?: AbortSignal,
+  body?: unknown,
+  patience = PATIENCE,
+): Promise<Response> {
   const late = AbortSignal.timeout(patience);
   const signal = stop ? AbortSignal.any([stop, late]) : late;
   const headers: Record<string, string> = { "X-Ligament": ownWord() };

@@ -83,8 +83,10 @@ export function wrong(one: Steerable, text: string): string {
   const unit = one.unit ? ` ${one.unit}` : "";
   for (const number of numbers) {
     if (!Number.isFinite(number)) return "it must be finite";
-    if (one.min !== undefined && number < one.min) return `${number} is out of range: ${one.min}${unit} is the least`;
-    if (one.max !== undefined && number > one.max) return `${number} is out of range: ${one.max}${unit} is the most`;
+    if (one.min !== undefined && number < one.min)
+      return `${number} is out of range: ${one.min}${unit} is the least`;
+    if (one.max !== undefined && number > one.max)
+      return `${number} is out of range: ${one.max}${unit} is the most`;
   }
   return "";
 }
@@ -93,10 +95,13 @@ export function wrong(one: Steerable, text: string): string {
 export function wrongTime(text: string, instances: Instance[]): string {
   const value = text.trim();
   if (!NUMBER.test(value) || !Number.isFinite(Number(value))) return "a model time is a number";
-  const on = instances.filter((one) => one.state !== "done" && one.model_time !== null && one.model_time !== undefined);
+  const on = instances.filter(
+    (one) => one.state !== "done" && one.model_time !== null && one.model_time !== undefined,
+  );
   const first = on.sort((one, other) => one.model_time! - other.model_time!)[0];
   // Of the others, the run knows best whether they have passed it.
-  if (first && Number(value) < first.model_time!) return `all have passed ${inTime(Number(value))}: ${first.name} is at ${inTime(first.model_time)}`;
+  if (first && Number(value) < first.model_time!)
+    return `all have passed ${inTime(Number(value))}: ${first.name} is at ${inTime(first.model_time)}`;
   return "";
 }
 
@@ -108,7 +113,9 @@ export function assignment(name: string, type: Steerable["type"], text: string):
 
 /** The names by which a setting can be set for one instance alone, if it is one of a component's with several. */
 export function eachOf(one: Steerable, instances: Instance[]): string[] {
-  const own = instances.filter(({ name }) => name !== withoutIndices(name) && one.name.startsWith(`${withoutIndices(name)}.`));
+  const own = instances.filter(
+    ({ name }) => name !== withoutIndices(name) && one.name.startsWith(`${withoutIndices(name)}.`),
+  );
   return own.map(({ name }) => name + one.name.slice(withoutIndices(name).length));
 }
 
@@ -126,7 +133,10 @@ export function undoable(changes: Change[]): Set<number> {
     }
   }
   const isLast = (one: Change) =>
-    one.settings!.every(({ name, from }) => from !== undefined && number.get(name) === one.change && time.get(name) === one.model_time);
+    one.settings!.every(
+      ({ name, from }) =>
+        from !== undefined && number.get(name) === one.change && time.get(name) === one.model_time,
+    );
   return new Set(counted.filter((one) => one.state === "in force" && isLast(one)).map((one) => one.change));
 }
 
@@ -140,6 +150,11 @@ export function notHeld(unsteered: string[] = []): string {
 /** What a change is, in few words. */
 export function inWords(one: Change): string {
   const settings = (one.settings ?? []).map(({ name, from, to }) => `${name}: ${from ?? "not set"} → ${to}`);
-  const words: Record<string, string> = { pause: "stand still", step: "one step", until: "go on, and stand still", stop: "end the run" };
+  const words: Record<string, string> = {
+    pause: "stand still",
+    step: "one step",
+    until: "go on, and stand still",
+    stop: "end the run",
+  };
   return settings.join(", ") || (words[one.what] ?? one.what);
 }

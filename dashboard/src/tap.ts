@@ -55,7 +55,11 @@ export async function next(wanted: Wanted, has: number, stop: AbortSignal): Prom
   const head = JSON.parse(new TextDecoder().decode(all.subarray(0, line))) as Frame;
   // What was asked for makes no sense, and will not; anything else, such as a session that is over, can be
   // mended.
-  if (!answer.ok) return { head: { ...head, kind: "none", frame: has, over: answer.status === 400 }, elements: new Float64Array() };
+  if (!answer.ok)
+    return {
+      head: { ...head, kind: "none", frame: has, over: answer.status === 400 },
+      elements: new Float64Array(),
+    };
   // Doubles begin where they like; arrays of them do not.
   const elements = new Float64Array(bytes.slice(Math.min(line + 1, bytes.byteLength)));
   return { head, elements };

@@ -47,7 +47,11 @@ export function groups(instances: Instance[], now: number): Group[] {
       path.push(next);
       at = next;
     }
-    const key = root ? root.name : ring.length ? `ring ${ring.map((other) => other.name).sort()[0]}` : `${one.waits_for}`;
+    const key = root
+      ? root.name
+      : ring.length
+        ? `ring ${ring.map((other) => other.name).sort()[0]}`
+        : `${one.waits_for}`;
     const group = found.get(key) ?? { root, ring, waiting: [], since: one.waits_from! };
     group.waiting.push(one);
     group.since = Math.min(group.since, one.waits_from!);
