@@ -29,14 +29,14 @@ struct stage {  // one part of the plan
     long warmup;   // as many before them that are not timed
 };
 
-// ---- what each program defines -------------------------------------------------------------------------------
+// ---- what each program defines ------------------------------------------------------------------------------
 static void peer_open(int argc, char **argv, size_t largest);  // the words behind SIDE, PLAN and OUT
 static inline void peer_send(void *array, size_t bytes);       // the array may be changed afterwards
 static inline const void *peer_receive(size_t bytes);          // where the bytes are
 static inline void peer_release(size_t bytes);                 // what peer_receive returned is no longer needed
 static void peer_close(void);
 
-// ---- what the harness gives to programs ----------------------------------------------------------------------
+// ---- what the harness gives to programs ---------------------------------------------------------------------
 static enum side side;
 static char *send_array;  // page-aligned, of the largest size, touched
 
@@ -51,7 +51,7 @@ static _Noreturn void fail(const char *format, ...) {
     exit(1);
 }
 
-// ---- messages ------------------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------------------------------
 enum { REPLY = 64 };  // bytes of the message by which B says that it has all of a stream
 
 // Each carries its number in its first and last eight bytes, so that none is mistaken for another one.
@@ -68,7 +68,7 @@ static inline void take(size_t bytes, uint64_t number) {
     peer_release(bytes);
 }
 
-// ---- the two loops, at each side -----------------------------------------------------------------------------
+// ---- the two loops, at each side ----------------------------------------------------------------------------
 static void print_effort(FILE *out, const struct effort *before, const struct effort *after) {
     fprintf(out, "\"processor_s\":%.6f,\"switches\":%llu}\n", after->processor_s - before->processor_s,
             (unsigned long long)(after->switches - before->switches));
@@ -114,7 +114,7 @@ static void back_to_back(const struct stage *s, FILE *out) {
     print_effort(out, &before, &after);
 }
 
-// ---- the program ---------------------------------------------------------------------------------------------
+// ---- the program --------------------------------------------------------------------------------------------
 // PLAN: "kind bytes count warmup;..." with the kind as a number.
 static size_t read_plan(const char *text, struct stage *plan, size_t room, size_t *largest) {
     size_t count = 0;

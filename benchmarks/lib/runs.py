@@ -131,7 +131,7 @@ def tree(pid):
     return found
 
 
-# ---- those that hold (hold.h) ----------------------------------------------------------------------------------
+# ---- those that hold (hold.h) --------------------------------------------------------------------------------
 def holding(folder):
     """The environment of programs that hold, with this folder."""
     os.mkfifo(folder / "go")
@@ -170,7 +170,7 @@ def end(processes):
         process.wait()
 
 
-# ---- memory and processors -------------------------------------------------------------------------------------
+# ---- memory and processors -----------------------------------------------------------------------------------
 def proportional(pid):
     """A process's memory, bytes, what it shares counted as its part of it."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():

@@ -15,7 +15,7 @@
 
 #include "../lib/timing.h"
 
-// ---- what each program defines -------------------------------------------------------------------------------
+// ---- what each program defines ------------------------------------------------------------------------------
 static void peer_open(int argc, char **argv, size_t bytes);
 static inline void *peer_array(size_t bytes);             // where the next message is to be written
 static inline void peer_send(void *array, size_t bytes);  // returns as soon as the sender may go on
@@ -23,7 +23,7 @@ static inline const void *peer_receive(size_t bytes);
 static inline void peer_release(void);
 static void peer_close(void);
 
-// ---- what the harness gives to programs ----------------------------------------------------------------------
+// ---- what the harness gives to programs ---------------------------------------------------------------------
 static int sends;          // whether this process is the sender
 static char *own_array;    // of the message's size, touched; a step that does not send writes here
 
@@ -38,7 +38,7 @@ static _Noreturn void fail(const char *format, ...) {
     exit(1);
 }
 
-// ---- computing -----------------------------------------------------------------------------------------------
+// ---- computing ----------------------------------------------------------------------------------------------
 // Multiplications that depend on each other: nothing but a core is needed, so what a step loses to the sending
 // of messages is the core's time, and memory only where the array is written.
 static double compute(uint64_t rounds) {
@@ -87,7 +87,7 @@ static void keep_to(int core) {
     if (sched_setaffinity(0, sizeof one, &one)) fail("cannot keep to core %d", core);
 }
 
-// ---- the two programs ----------------------------------------------------------------------------------------
+// ---- the two programs ---------------------------------------------------------------------------------------
 // Blocks of steps that do not send and of steps that do, in turn. The first step of a block is not written out:
 // a message of the block before may still be leaving, or the first has not begun to.
 static void run_sender(size_t bytes, double seconds, int blocks, int steps, const char *path) {

@@ -32,7 +32,7 @@ struct stage {  // one part of the plan
     long laps;     // LAPS: the fewest that are timed, even if it takes longer; PARKED: how many
 };
 
-// ---- what each program defines -------------------------------------------------------------------------------
+// ---- what each program defines ------------------------------------------------------------------------------
 static int peer_position(int argc, char **argv);    // 0 … ring_count-1; a program may fork the ring here
 static void peer_open(size_t largest);
 static inline void peer_send(void *array,
@@ -41,7 +41,7 @@ static inline const void *peer_receive(size_t bytes);     // from the position b
 static inline void peer_release(void);                    // what peer_receive returned is no longer needed
 static void peer_close(void);
 
-// ---- what the harness gives to programs ----------------------------------------------------------------------
+// ---- what the harness gives to programs ---------------------------------------------------------------------
 static int ring_count, ring_position;
 static char *send_array, *receive_array;  // page-aligned, of the largest size, touched
 
@@ -56,7 +56,7 @@ static _Noreturn void fail(const char *format, ...) {
     exit(1);
 }
 
-// ---- the page that all positions see -------------------------------------------------------------------------
+// ---- the page that all positions see ------------------------------------------------------------------------
 struct page {
     _Alignas(128) _Atomic uint64_t stages_over;  // written by position 0 before it sends a stage's last token
     _Alignas(128) _Atomic uint64_t sent_at;      // PARKED: when the token's holder began to send, ns
@@ -78,7 +78,7 @@ static struct page *open_page(void) {
     return at;
 }
 
-// ---- the token -----------------------------------------------------------------------------------------------
+// ---- the token ----------------------------------------------------------------------------------------------
 // A token with bytes carries its lap in its first and last eight, so that none can be mistaken for an older
 // one.
 static inline void hand_on(size_t bytes, uint64_t lap) {
@@ -108,7 +108,7 @@ static double processor_seconds(void) {
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-// ---- one stage, at position 0 and at the others --------------------------------------------------------------
+// ---- one stage, at position 0 and at the others -------------------------------------------------------------
 enum { MOST_LAPS = 1 << 20 };
 
 static void laps_first(const struct stage *s, uint64_t number, FILE *out) {
@@ -197,7 +197,7 @@ static void blocked_other(const struct stage *s, FILE *out) {
     hand_on(s->bytes, 0);
 }
 
-// ---- the program ---------------------------------------------------------------------------------------------
+// ---- the program --------------------------------------------------------------------------------------------
 // RING_PLAN: "kind bytes amount laps;..." with the kind as a number.
 static size_t read_plan(struct stage *plan, size_t room, size_t *largest) {
     const char *text = variable("RING_PLAN");

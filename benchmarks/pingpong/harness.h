@@ -39,7 +39,7 @@ struct exchange {  // one line of the plan
     int slabs;            // shared buffers per direction that the bare loops alternate over
 };
 
-// ---- what each program defines -------------------------------------------------------------------------------
+// ---- what each program defines ------------------------------------------------------------------------------
 // Which side this process is. A program that starts its own second process forks here (see fork_pair).
 static enum side peer_side(int argc, char **argv);
 static void peer_open(enum side side, size_t largest);
@@ -51,7 +51,7 @@ static inline void peer_release(void);  // what peer_receive returned is no long
 static inline void peer_echo(const void *data, size_t bytes);   // send what was received, then release it
 static void peer_close(void);
 
-// ---- what the harness gives to programs ----------------------------------------------------------------------
+// ---- what the harness gives to programs ---------------------------------------------------------------------
 static char *send_array, *receive_array;  // page-aligned, of the largest size, touched; a program may use them
 
 static _Noreturn void fail(const char *format, ...);
@@ -91,7 +91,7 @@ static inline void *map_shared(int descriptor, size_t bytes) {
     return at;
 }
 
-// ---- the work of mode WORKED: the same machine code in every program -----------------------------------------
+// ---- the work of mode WORKED: the same machine code in every program ----------------------------------------
 typedef uint64_t lanes __attribute__((vector_size(64), aligned(8), may_alias));
 enum { LANES = 8, STRIDE = 4 * LANES };  // four accumulators, so that memory and not an adder is the limit
 
@@ -132,7 +132,7 @@ static void check_sum(const void *array, size_t bytes, uint64_t value, long roun
 static inline uint64_t value_of(enum side side, long round) { return 2 * (uint64_t)round + 1000 + side; }
 enum { UNTOUCHED = -1 };  // the "round" whose value stands in arrays that are not rewritten
 
-// ---- clock ---------------------------------------------------------------------------------------------------
+// ---- clock --------------------------------------------------------------------------------------------------
 static inline uint64_t ticks(void) {
 #if defined(__x86_64__)
     return __rdtsc();
@@ -154,7 +154,7 @@ static double processor_seconds(void) {
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-// ---- the two loops -------------------------------------------------------------------------------------------
+// ---- the two loops ------------------------------------------------------------------------------------------
 // The number of different values; sorts the list.
 static long distinct(uint64_t *list, long n) {
     qsort(list, (size_t)n, sizeof *list, ascending);
@@ -249,7 +249,7 @@ static void answer(const struct exchange *x, FILE *out) {
             mode_names[x->mode], x->bytes, x->rounds, processor * 1e9 / (2.0 * (double)x->rounds));
 }
 
-// ---- the program ---------------------------------------------------------------------------------------------
+// ---- the program --------------------------------------------------------------------------------------------
 static const char *variable(const char *name) {
     const char *value = getenv(name);
     if (!value) fail("%s is not set; this program is started by benchmarks/run", name);

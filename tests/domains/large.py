@@ -230,7 +230,7 @@ class Run:
         # What is left when one was killed, its guard ends; all others end what is theirs before they do.
         self.until(lambda: machine.reap() or not machine.descendants(), "what the run left does not end")
 
-    # ---- judging -----------------------------------------------------------------------------------------------------
+    # ---- judging ---------------------------------------------------------------------------------------------
 
     def expectation(self):
         """The state, the reason, and the exit statuses of the head and of the agents; the state may be anything

@@ -52,7 +52,7 @@ class Run:
         self.deadline = time.monotonic() + LIMIT
         self.struck = None
 
-    # ---- bringing it about -------------------------------------------------------------------------------------------
+    # ---- bringing it about -----------------------------------------------------------------------------------
 
     def environment(self, name):
         plan, cell = self.plan, self.plan.cell
@@ -240,7 +240,7 @@ class Run:
             self.problems.append("left: " + "; ".join(machine.describe(pid) for pid in left))
         return status
 
-    # ---- judging -----------------------------------------------------------------------------------------------------
+    # ---- judging ---------------------------------------------------------------------------------------------
 
     def expect(self, pattern, text, where):
         if pattern is None:
