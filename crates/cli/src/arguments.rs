@@ -180,7 +180,7 @@ pub(crate) struct Run {
     /// Set a setting, over those of the model; may be given several times.
     #[arg(short, long = "setting", value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
-    /// Where to put the run directory [default: runs/<model>-<time>].
+    /// The run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     /// Do not start this instance: it will be started by hand, with `ligament join`.
@@ -235,11 +235,11 @@ pub(crate) struct Agent {
     /// Cores for instances [default: all that this process may use].
     #[arg(long, value_name = "N")]
     pub cores: Option<u32>,
-    /// Those cores that the batch system has given the job on this machine.
+    /// The cores that the batch system has given the job on this machine.
     #[arg(long, hide = true, conflicts_with = "cores")]
     pub cores_of_job: bool,
-    /// Where instances have their files. They are brought to the run directory at the end [default: the run
-    /// directory itself if it is to be seen from here; else TMPDIR].
+    /// The directory where instances have their files. They are brought to the run directory at the end
+    /// [default: the run directory itself if it is to be seen from here; else TMPDIR].
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -361,7 +361,8 @@ pub(crate) struct Peek {
     pub run: String,
     /// The instance.
     pub instance: String,
-    /// What to show: a file, or a directory, below the instance's working directory [default: that directory].
+    /// The file to show: a file, or a directory, below the instance's working directory [default: that
+    /// directory].
     pub file: Option<String>,
     /// Show only the last lines of the file.
     #[arg(short = 'n', long, value_name = "N")]
@@ -382,7 +383,7 @@ pub(crate) struct Timeline {
     /// The run: its directory, its name under ./runs, or `latest`.
     #[arg(default_value = "latest")]
     pub run: String,
-    /// Where to write the trace [default: trace.json in the run directory].
+    /// The file to write the trace to [default: trace.json in the run directory].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print who waited for whom as JSON.
@@ -395,7 +396,7 @@ pub(crate) struct Profile {
     /// The run: its directory, its name under ./runs, or `latest`.
     #[arg(default_value = "latest")]
     pub run: String,
-    /// Where to write the picture, as .svg or .png [default: profile.svg in the run directory].
+    /// The file to write the picture to, as .svg or .png [default: profile.svg in the run directory].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print the times as JSON.

@@ -63,7 +63,7 @@ pub(crate) fn attach(arguments: &Attach) -> i32 {
     show(&run, job.as_ref(), arguments.json)
 }
 
-/// What is said before a run is shown that is not this process's own.
+/// The line that is printed before a run is shown that is not this process's own.
 pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
     let end = if is_job { "cancel" } else { "stop" };
     format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", called(run))
@@ -77,7 +77,7 @@ pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i
     }
 }
 
-/// Who looks at a run.
+/// A viewer of a run.
 struct AttachedViewer<'a> {
     run: &'a RunDirectory,
     json: bool,
@@ -127,7 +127,7 @@ impl<'a> AttachedViewer<'a> {
             if let Some(said) = self.queue.as_mut().and_then(Queue::look) {
                 self.say(&said);
             }
-            // What is in the log before the record says that the run is over is all that there will be.
+            // The log is complete when the record says that the run is over.
             let record = record_of(self.run);
             self.show_news();
             match &record {
@@ -220,7 +220,7 @@ impl<'a> AttachedViewer<'a> {
     }
 
     fn draw(&mut self, record: &RunRecord) {
-        // Where nothing is drawn, a manager that is not here shows by this that it lives.
+        // If nothing is drawn, a manager elsewhere shows by this that it lives.
         if self.screen.is_none() && is_here(record) {
             return;
         }
@@ -300,7 +300,7 @@ fn nobody_reads() -> bool {
     poll(&mut fds, Some(&at_once)).is_ok() && fds.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
 }
 
-/// What is known of a run whose manager is gone, with nobody left to say so.
+/// The last known state of a run whose manager is gone without a word.
 pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
     fault!(
         MANAGER_LOST,

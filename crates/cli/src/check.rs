@@ -41,7 +41,7 @@ pub(crate) fn check(arguments: &Check) -> i32 {
     status_of(&report)
 }
 
-/// What to know of a model that asks for more cores than this machine has.
+/// A remark on a model that asks for more cores than this machine has.
 fn note_on_cores(model: &ResolvedModel) -> Option<String> {
     let here = own_cores();
     let (mut asked, mut most) = (0u32, 0);
@@ -91,7 +91,7 @@ fn in_a_word(report: &CheckReport) -> String {
     )
 }
 
-/// What is left out of what a model asks for.
+/// The parts of a model that are ignored.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Ignore {
     /// Go on without what the model asks for and this version cannot do yet; may be given several times. What
@@ -187,7 +187,7 @@ pub(crate) fn status_of(report: &CheckReport) -> i32 {
     }
 }
 
-/// What such a command says as JSON of the model itself: `ok`, and what is wrong if it is not.
+/// The JSON of a command that shows the model itself: `ok`, and what is wrong if it is not.
 pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     if report.is_ok() {
         return serde_json::json!({ "ok": true });

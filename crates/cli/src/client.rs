@@ -1,4 +1,4 @@
-//! What asks a run that is under way: `status`, `stop`, `join`.
+//! Questions to a run that is under way: `status`, `stop`, `join`.
 
 use crate::arguments::{print, Join, Status, Stop};
 use crate::attach::{last_sign, last_words, lost_in_words};
@@ -105,7 +105,7 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
         let answer = ask(&run, &record, Question::Stop)?;
         let waits = record.state == RunState::Running && record.agent.is_none();
         if answer.is_none() && waits && (!is_here(&record) || is_alive(record.pid)) {
-            // Nobody can be asked before all domains have joined; who waits for them looks for this.
+            // A run can be asked only after all domains have joined; who waits for them looks for this.
             write_whole(&run.stop(), b"", 0o600)?;
             return Ok((Some(serde_json::Value::Null), record.run));
         }

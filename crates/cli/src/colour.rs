@@ -1,4 +1,4 @@
-//! Whether what is printed has colours: `--color`.
+//! The choice of colours in the output: `--color`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ligament_runtime::Colours;
@@ -18,12 +18,12 @@ pub(crate) fn parser() -> impl TypedValueParser<Value = Colours> {
     })
 }
 
-/// What whoever called the command wants.
+/// The user's choice.
 pub(crate) fn choose(colours: Colours) {
     let _ = CHOSEN.set(colours);
 }
 
-/// What was chosen.
+/// The choice that was made.
 pub(crate) fn chosen() -> Colours {
     CHOSEN.get().copied().unwrap_or_default()
 }

@@ -65,7 +65,7 @@ impl Installation {
         self.lib().join("pkgconfig")
     }
 
-    /// What is compiled with the user's own compiler: the Fortran module.
+    /// Sources for the user's own compiler: the Fortran module.
     fn fortran(&self) -> PathBuf {
         self.prefix.join("share/ligament/fortran")
     }
@@ -115,7 +115,7 @@ fn quoted(path: &Path) -> String {
     text
 }
 
-/// Where the crate for codes in Rust is.
+/// The directory of the crate for codes in Rust.
 ///
 /// # Errors
 /// This command belongs to no installation that has it.
@@ -151,7 +151,7 @@ pub(crate) fn config(arguments: &Config) -> i32 {
     crate::DONE
 }
 
-/// What is asked for; flags in one line, in the order that compilers want them, all else in a line each.
+/// The requested values; flags in one line, in the order that compilers want them, all else in a line each.
 fn said(arguments: &Config, installation: &Installation) -> String {
     let shown = |path: PathBuf| path.display().to_string();
     let places = [

@@ -36,7 +36,7 @@ fn refuse(arguments: &Explain, code: &str) -> i32 {
     if arguments.json {
         return crate::fail(true, &error, crate::BAD_USE);
     }
-    // Who asks for a code is not sent to ask for one more.
+    // This error names no code: the user has just asked for one.
     ligament_runtime::say(&format!("ligament: {error}"));
     crate::BAD_USE
 }

@@ -41,7 +41,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
     let found = find_run(&arguments.run).and_then(|run| Ok((JobRecord::of(&run)?, run)));
     let (job, run) = match found {
         Ok((Some(job), run)) => (job, run),
-        // What was not submitted is stopped.
+        // A dry run has nothing to cancel: a run that was not submitted is stopped.
         Ok((None, run)) if arguments.dry_run => {
             if let Some(error) = is_over(&run) {
                 return crate::fail(arguments.json, &error, crate::FAILED);

@@ -1,10 +1,10 @@
-//! What a job asks its batch system for besides nodes: on the command line, in place of what its site's file
+//! Requests of a job to its batch system besides nodes: on the command line, in place of what its site's file
 //! says.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{Gpus, LauncherKind, Licence, Site};
 
-/// What jobs ask for, each for one site or for all.
+/// Requests of jobs, each for one site or for all.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct JobRequests {
     /// The reservation to run in; in a run at several sites with the site that it is at.
@@ -49,7 +49,7 @@ fn licence(text: &str) -> Result<AtSite<Licence>, Fault> {
     read(text, Licence::parse, "solver, solver:4, or big=solver:4")
 }
 
-/// Those that are meant for a site: if some name it, these, else those that name none.
+/// The requests for a site: if some name it, these, else those that name none.
 fn meant<'a, T>(all: &'a [AtSite<T>], site: &str) -> Vec<&'a T> {
     let of = |name: Option<&str>| -> Vec<&'a T> {
         all.iter().filter(|one| one.site.as_deref() == name).map(|one| &one.what).collect()

@@ -16,7 +16,7 @@ use std::path::Path;
 pub(crate) struct LaunchedAgents {
     kind: LauncherKind,
     site: Site,
-    /// What agents are told besides how to join.
+    /// Arguments of agents besides those for joining.
     arguments: Vec<String>,
     running: Option<agents::AgentProcesses>,
 }

@@ -21,8 +21,8 @@ pub(crate) struct LeadOn {
     port: u16,
 }
 
-/// What a shell there is told, but for the address: the command is looked for where the site says, at the path
-/// that this one has, and where a user would have installed it.
+/// The command for a shell there, without the address: the command is looked for where the site says, at the
+/// path that this one has, and where a user would have installed it.
 pub(crate) fn told(ligament: Option<&str>) -> String {
     let own = ligament_launch::own_command().display().to_string();
     let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote_path).collect();

@@ -13,7 +13,7 @@ pub(crate) struct Limits {
     /// Bytes on their way in each conduit that has no budget of its own.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub budget: Option<u64>,
-    /// What one reader's live views may keep before `receive` copies.
+    /// Memory that one reader's live views may keep before `receive` copies.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub reader_pinned: Option<u64>,
     /// How large a message may be, on each conduit that has no message size of its own.

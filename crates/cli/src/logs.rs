@@ -66,7 +66,7 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;
     let mut out = ProgramOutput::begin();
-    // What was put aside when the log became too large.
+    // The part that was put aside when the log became too large.
     if let Ok(earlier) = std::fs::read(RunLog::earlier(path)) {
         let _ = out.show(&earlier);
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const COMPLAINT: usize = 4096;
 
-/// What starts `ligament WORD` at a site, after its modules and commands, in its directory.
+/// The command that starts `ligament WORD` at a site, after its modules and commands, in its directory.
 pub(crate) fn command(site: &Site, word: &str) -> Command {
     let mut script = String::new();
     for line in site.before() {
@@ -67,7 +67,7 @@ impl SshProcess {
         }
     }
 
-    /// What ssh and the other end have complained about.
+    /// The complaints of ssh and of the other end.
     pub fn complaint(&mut self) -> String {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
             // All of it; but a process that ssh leaves behind may hold the pipe open for as long as it likes.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What the page says goes into this file of the run directory.
+/// The output of the page goes into this file of the run directory.
 const LOG: &str = "view.log";
 /// How long the page may take to say where it is.
 const START_TIMEOUT: Duration = Duration::from_secs(10);

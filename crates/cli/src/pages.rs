@@ -35,14 +35,14 @@ pub(crate) fn links(markdown: &str) -> impl Iterator<Item = PageLink<'_>> {
     })
 }
 
-/// Where the pages are.
+/// The location of the pages.
 pub(crate) struct Pages {
     root: Option<PathBuf>,
 }
 
 impl Pages {
-    /// Those that were installed with this program, below its prefix; or those of the sources, if it lies in a
-    /// build tree there.
+    /// The pages that were installed with this program, below its prefix; or those of the sources, if it lies
+    /// in a build tree there.
     pub fn of_this_program() -> Pages {
         let program = std::env::current_exe().unwrap_or_default();
         let above = || program.ancestors().skip(1);
@@ -67,7 +67,7 @@ impl Pages {
     }
 }
 
-/// What a heading is called in links.
+/// The anchor of a heading.
 fn slug(heading: &str) -> String {
     let kept = heading
         .to_lowercase()

@@ -1,4 +1,4 @@
-//! What all pictures share: text in SVG, and files that are whole or not there.
+//! The common parts of all pictures: text in SVG, and files that are whole or not there.
 
 use ligament_catalogue::{fault, Fault};
 use std::io::{BufWriter, Write};
@@ -29,7 +29,7 @@ pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// What is written does not take the place of what it was made from.
+/// An output file must not replace the input that it was made from.
 pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Fault> {
     let place = |path: &Path| std::fs::canonicalize(path).ok();
     let is_it = |input: &Path| place(input).is_some_and(|input| place(written) == Some(input));
@@ -51,7 +51,7 @@ pub(crate) fn write_file(
 ) -> Result<(), Fault> {
     let wrong =
         |error: std::io::Error| fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}", path.display());
-    // What a link leads to is replaced, not the link: /dev/stdout is one.
+    // The target of a link is replaced, not the link: /dev/stdout is one.
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // A device, a pipe or the like is written as it is.
     if path.exists() && !path.is_file() {

@@ -1,4 +1,5 @@
-//! What the command line says of a run's machines, and of who runs where: shared by `run` and `submit`.
+//! The machines of a run and the placement of instances, as the command line gives them: shared by `run` and
+//! `submit`.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{find_site, Site};
@@ -33,7 +34,7 @@ impl Hosts {
     /// The machines that the run uses.
     ///
     /// # Errors
-    /// What is said of them cannot be understood.
+    /// The machines cannot be understood.
     pub fn machines(&self, site: &Site) -> Result<RunMachines, Fault> {
         let listed = match (&self.hosts, &self.hostfile) {
             (Some(text), _) => {
@@ -47,7 +48,7 @@ impl Hosts {
     }
 }
 
-/// Who may read what a run leaves.
+/// Readers of the files that a run leaves.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct ShareOptions {
     /// Let your group read the run directory, and what instances write; without it only you may.
@@ -66,7 +67,7 @@ impl ShareOptions {
     }
 }
 
-/// Who runs where, in place of what the model says.
+/// Placement of instances, in place of the model's.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Who runs where, if the run has several machines")]
 pub(crate) struct Places {
@@ -82,7 +83,7 @@ pub(crate) struct Places {
     pub overcommit: bool,
 }
 
-/// What is to run in a domain.
+/// Instances for a domain.
 #[derive(Debug, Clone)]
 pub(crate) struct On {
     domain: String,

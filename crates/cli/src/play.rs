@@ -42,7 +42,7 @@ pub(crate) struct PlayCommand {
     /// The submodel is an MPI program of so many processes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "manual")]
     pub ranks: Option<u32>,
-    /// What starts its processes.
+    /// The launcher of its processes.
     #[arg(long, value_name = "LAUNCHER", default_value = "openmpi", requires = "ranks",
           value_parser = ["openmpi", "mpich", "intelmpi", "srunmpi"])]
     pub launcher: String,
@@ -52,8 +52,7 @@ pub(crate) struct PlayCommand {
     /// How long to wait for each answer.
     #[arg(long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "60s")]
     pub timeout: Duration,
-    /// Where to put the run directory [default: a temporary one, kept only if something differs; with --record,
-    /// below runs].
+    /// The run directory [default: a temporary one, kept only if something differs; with --record, below runs].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     /// Print what was found as JSON.

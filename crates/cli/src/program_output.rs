@@ -1,4 +1,4 @@
-//! What programs printed, on its way to standard output: as it is into a file or a pipe, and onto a terminal
+//! Output of programs, on its way to standard output: as it is into a file or a pipe, and onto a terminal
 //! without control sequences, which could hide lines or change the terminal.
 
 use ligament_launch::terminal_text::TextCleaner;
@@ -21,7 +21,7 @@ impl ProgramOutput {
     /// Shows what has come.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn show(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match &mut self.cleaner {
             Some(cleaner) => self.out.write_all(cleaner.clean(bytes).as_bytes())?,

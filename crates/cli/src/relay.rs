@@ -136,7 +136,7 @@ pub(crate) fn relay(arguments: &Relay) -> i32 {
 
 /// The relay, and its file, which is locked for as long as that is open.
 fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
-    // Where another relay makes the file meanwhile, it is read.
+    // If another relay makes the file meanwhile, it is read.
     loop {
         let known = match arguments.file.try_exists() {
             Ok(false) => None,
@@ -173,7 +173,7 @@ fn locked(path: &Path) -> Result<File, Fault> {
 fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament_net::Relay>, Fault> {
     let mut listen = arguments.listening.listen();
     if let (None, Some(known)) = (&listen.ports, &known) {
-        // Those who know the relay look for it where it was.
+        // Domains that know the relay look for it at its earlier port.
         listen.ports = known.at.iter().find_map(|at| port_of(at)).map(|port| port..=port);
     }
     let listener = Listener::bind(&listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;

@@ -110,7 +110,7 @@ pub(crate) fn attach(site: &Site, arguments: &Attach) -> i32 {
     call(site, &words, arguments.json)
 }
 
-/// What calls ligament there with these words, without a terminal.
+/// The command that calls ligament there with these words, without a terminal.
 pub(crate) fn command(site: &Site, words: &[String]) -> Command {
     calling(site, words, at(site))
 }

@@ -16,7 +16,7 @@ pub(crate) struct Runs {
     json: bool,
 }
 
-/// What is shown of a run.
+/// The row of a run in the list.
 struct RunRow {
     name: String,
     started: Option<String>,
@@ -69,7 +69,7 @@ fn row(run: &RunDirectory) -> Option<RunRow> {
 /// `ligament runs`
 pub(crate) fn runs(arguments: &Runs) -> i32 {
     let mut rows: Vec<RunRow> = runs_in(&arguments.directory).iter().filter_map(row).collect();
-    // What waits in a queue comes last.
+    // Runs that wait in a queue come last.
     rows.sort_by(|a, b| {
         (a.started.is_none(), &a.started, &a.name).cmp(&(b.started.is_none(), &b.started, &b.name))
     });
@@ -143,7 +143,7 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
             format!("{script}{fish}")
         }
         Shell::Zsh => {
-            // What clap makes of a run and of an instance is any file.
+            // In clap's script, a run and an instance are completed as any file.
             let lines = script.lines().map(|line| {
                 let line = match line.trim_start() {
                     one if one.starts_with("'::run -- ") || one.starts_with("':run -- ") => {

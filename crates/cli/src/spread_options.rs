@@ -15,11 +15,11 @@ use std::time::Duration;
 /// How long people may take.
 const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
 
-/// Where to be reached.
+/// Addresses at which this end listens.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ListenOptions {
-    /// Where other domains reach this one: an address, an interface such as ib0, or 4 or 6 for one of the two
-    /// internets [default: all interfaces].
+    /// The address at which other domains reach this one: an address, an interface such as ib0, or 4 or 6 for
+    /// one of the two internets [default: all interfaces].
     #[arg(long, value_name = "ADDRESS|INTERFACE")]
     pub listen: Option<String>,
     /// The ports of which one is taken [default: any].

@@ -110,7 +110,7 @@ fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     Ok((client::steer(&run, &record, order)?, record.time_unit))
 }
 
-/// What is said at a terminal where the answer is long in coming. Whoever leaves then takes nothing back.
+/// A notice at a terminal while the answer is long in coming. Whoever leaves then takes nothing back.
 struct Notice {
     /// Its end is the answer.
     _answered: Sender<()>,
@@ -187,14 +187,14 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
     told + &more
 }
 
-/// Those who are not held, as a line; empty if there are none.
+/// Instances that are not held, as a line; empty if there are none.
 fn unsteered(answer: &Value) -> String {
     let names = answer["unsteered"].as_array().into_iter().flatten();
     let names: Vec<String> = names.filter_map(|name| name.as_str().map(str::to_owned)).collect();
     HaltRecord::not_held(&names).map(|line| format!("{line}\n")).unwrap_or_default()
 }
 
-/// What can be steered, and what was.
+/// The settings that can be steered, and the changes that were made.
 fn listed(answer: &Value) -> String {
     let mut text = String::new();
     for one in answer["steerable"].as_array().into_iter().flatten() {

@@ -92,7 +92,7 @@ fn path_of(file: &String) -> PathBuf {
     PathBuf::from(here).join(file)
 }
 
-/// What the user may have changed since a run: the model, and settings whose values of that run count.
+/// Changes that the user may have made since a run: the model, and settings whose values of that run count.
 fn differences(
     run: &RunDirectory,
     models: &[PathBuf],

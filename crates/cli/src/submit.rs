@@ -43,7 +43,7 @@ pub(crate) struct Submit {
     pub partition: Option<String>,
     #[command(flatten)]
     pub asks: crate::job_requests::JobRequests,
-    /// Where to put the run directory [default: runs/<model>-<time>].
+    /// The run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     /// Which model to run, if the files have several.
@@ -163,7 +163,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     }
 }
 
-/// What will be submitted.
+/// A job before it is submitted.
 struct PreparedJob {
     model: String,
     now: UtcTime,
@@ -178,7 +178,7 @@ fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<Pre
 
 /// The number of nodes, and how many cores of each if the job does not have them for itself.
 fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, Option<u32>), Fault> {
-    // What names machines can be placed only when the job has some.
+    // Instances that are placed by names of machines can be placed only when the job has some.
     let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
     match (arguments.nodes_at(&site.name), site.cores_per_node) {
         (wanted, Some(cores)) if !by_number => match wanted {
@@ -197,7 +197,7 @@ fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, 
     }
 }
 
-/// What a model needs on machines.
+/// The cores that a model needs on machines.
 pub(crate) type Needs<'a> = &'a dyn Fn(&[DomainCapacity]) -> Result<Vec<ResourceNeed>, Fault>;
 
 /// The same for what a site is to run: as many nodes as are wanted, else as many as that needs.

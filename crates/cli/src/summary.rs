@@ -123,7 +123,7 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
     lines
 }
 
-/// What is worth a second look, a line each.
+/// Remarks that are worth a second look, a line each.
 fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
     const MAX_NAMES: usize = 5;
     let mut lines = Vec::new();

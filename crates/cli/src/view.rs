@@ -32,7 +32,7 @@ pub(crate) struct ViewCommand {
     /// The site at which the run is: it is reached by ssh, over whose own connection all goes.
     #[arg(long, value_name = "SITE")]
     pub site: Option<String>,
-    /// What the link is for: to look, or to steer too. If the page is served already, another link to it is
+    /// The purpose of the link: to look, or to steer too. If the page is served already, another link to it is
     /// printed.
     #[arg(long, value_name = "look|steer", value_parser = role)]
     pub link: Option<Role>,
@@ -67,7 +67,7 @@ pub(crate) struct ViewCommand {
     pub over_pipes: Option<String>,
 }
 
-/// What a link is for.
+/// The role that a link gives.
 pub(crate) fn role(word: &str) -> Result<Role, Fault> {
     Role::of(word).ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "it is look or steer"))
 }
@@ -208,7 +208,7 @@ fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
         let leading = LeadFile(Some(page.clone()));
         let (program, words) = browser(&page);
         let mut command = Command::new(&program);
-        // What ends the page from the terminal is not for a browser.
+        // Signals of the terminal end the page and must not reach the browser.
         command.args(words).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| std::io::Error::other(format!("{program}: {error}")))?;
         // So that it does not stay as a zombie; that it fails is seen by whoever sits there.

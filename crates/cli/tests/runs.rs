@@ -521,7 +521,7 @@ fn what_a_program_printed_is_shown_without_control_sequences_and_cut_and_kept_as
     assert!(shown.lines().all(|line| line.chars().count() < 1000), "{shown}");
     let kept = std::fs::read(place.path.join("run/instances/micro/output.log")).unwrap();
     assert!(kept.starts_with(b"\x1b[2J\xffhidden\rerror\n") && kept.len() > 5000);
-    // What a pipe reads is what was printed.
+    // A pipe reads the output as it was printed.
     assert_eq!(place.ask(&["logs", "run", "micro"]).stdout, kept);
 }
 

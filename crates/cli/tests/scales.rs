@@ -150,7 +150,7 @@ fn the_order_follows_calls_restarts_and_filters() {
         let is_it = |task: &&Value| task["component"] == component && task["operator"] == operator;
         all.iter().filter(is_it).cloned().collect::<Vec<Value>>()
     };
-    // What forces the steps of a pass was sent in the step of the caller in which the pass was.
+    // The message that forces the steps of a pass was sent in the step of the caller in which the pass was.
     for step in of(1, "S") {
         let sent = step["after"].as_array().unwrap().iter().filter_map(|after| {
             let from = &all[after["task"].as_u64().unwrap() as usize];

@@ -1,4 +1,4 @@
-//! Whether what is printed has colours.
+//! The choice of colours in the output.
 
 /// When there are colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

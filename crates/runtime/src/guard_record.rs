@@ -1,5 +1,5 @@
-//! What is written down, by the guard, of a run whose own process is gone: the reason, in its log, its journal
-//! and its record.
+//! The record that the guard writes of a run whose own process is gone: the reason, in its log, its journal and
+//! its record.
 
 use crate::client::record_of;
 use crate::head::INVITATION;

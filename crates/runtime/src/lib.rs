@@ -1,8 +1,8 @@
-//! What makes and drives a run. `head` puts manager and agent together in the process that the run belongs to;
-//! `agent` is the agent of any other domain; `files` go between them over `paths`. `client` asks and watches a
-//! run from outside, `play` tries one submodel alone, `timeline` turns a run's timeline into columns and
-//! traces. The command `ligament` and the Python package stand on it. Arguments, words about a run and pictures
-//! of it are the command's.
+//! The makers and drivers of a run. `head` puts manager and agent together in the process that the run belongs
+//! to; `agent` is the agent of any other domain; `files` go between them over `paths`. `client` asks and
+//! watches a run from outside, `play` tries one submodel alone, `timeline` turns a run's timeline into columns
+//! and traces. The command `ligament` and the Python package stand on it. Arguments, words about a run and
+//! pictures of it are the command's.
 
 pub mod agent;
 pub mod client;

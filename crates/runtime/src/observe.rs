@@ -1,4 +1,4 @@
-//! What only the kernel knows of processes, added to what is seen of their instances.
+//! Data about processes that only the kernel has, added to the observations of their instances.
 
 use crate::ranks::RankPages;
 use ligament_agent::{process_state, AwaitedEvent, InstancePhase, InstanceView, ProcessInspection, REST};
@@ -63,7 +63,7 @@ fn counted(page: ligament_agent::TimelineTotals) -> timeline::LaneTotals {
     }
 }
 
-/// What an instance's timeline has gained, as the manager sees it.
+/// The gain of an instance's timeline, as the manager sees it.
 pub(crate) fn gained(seen: &ligament_agent::TimelineDelta) -> timeline::LaneUpdate {
     use ligament_agent::{Cause, TimelineTotals};
     let interval = |interval: &ligament_agent::TimelineInterval| timeline::RecordedInterval {

@@ -1,5 +1,5 @@
-//! What the head of a run and an agent elsewhere do alike with the paths between domains, before and after the
-//! run itself: waiting for what comes, and parting in order.
+//! The common work of a head and of an agent elsewhere with the paths between domains, before and after the run
+//! itself: waiting for what comes, and parting in order.
 
 use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Fault};
@@ -18,7 +18,7 @@ const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The number of streams that a path to a domain gets from the one that dials: as many as either of them wants.
 pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
-    // What comes from elsewhere is not to be believed.
+    // A number from elsewhere is not to be believed.
     wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MAX_STREAMS))
 }
 
@@ -53,13 +53,13 @@ pub(crate) fn carried(carrier: &Carrier) -> CarrierLoad {
     }
 }
 
-/// What waits outside of a run.
+/// The event loop outside of a run.
 pub(crate) struct EventLoop {
     runtime: tokio::runtime::Runtime,
     ends: [Signal; 3],
 }
 
-/// What came.
+/// An event.
 pub(crate) enum Call {
     Heard(CarrierReport),
     /// A signal that is to end this.

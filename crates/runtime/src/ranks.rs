@@ -3,7 +3,7 @@
 //! memory's descriptor open, by which it is found and read here, only when somebody asks. Ranks on other nodes
 //! do not see it, and are not seen.
 //!
-//! What is read there was written by others, while they go on: anything may stand in it.
+//! The memory is written by others, while they go on: anything may stand in it.
 
 use ligament_agent::{process_state, InstancePhase, InstanceView, RankLag};
 use ligament_launch::ranks_below;
@@ -19,7 +19,7 @@ const VERSION: u32 = 1;
 const LINE_BYTES: usize = 64;
 /// More ranks than any machine has.
 const MAX_RANKS: usize = 1 << 16;
-/// What has lasted for less is the way of things.
+/// A difference that has lasted for less is normal.
 const LASTING: Duration = Duration::from_secs(1);
 /// Ranks that are named.
 const NAMED: usize = 4;
@@ -42,7 +42,7 @@ const FREE: u32 = 6;
 #[derive(Debug, Default)]
 pub(crate) struct RankPages(HashMap<u32, Option<File>>);
 
-/// What a rank says of itself.
+/// A rank's line about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct RankLine {
     rank: usize,
@@ -71,8 +71,8 @@ impl RankPages {
     }
 }
 
-/// Who is late, once that has lasted; otherwise who is left. While somebody is late for the end, all are left,
-/// so that this would say nothing.
+/// The late ranks, once that has lasted; otherwise who is left. While somebody is late for the end, all are
+/// left, so that this would say nothing.
 fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RankLag>) -> Option<RankLag> {
     let Some((what, lasts)) = late else { return left() };
     let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
@@ -122,7 +122,7 @@ fn line_of(rank: usize, bytes: &[u8], now: Duration) -> RankLine {
 /// Which ranks do not come to a call to which others have come, and for how long; `who` says more of a rank.
 fn standing(lines: &[RankLine], who: impl Fn(&RankLine) -> String) -> Option<(String, Duration)> {
     let (first, others) = lines.split_first()?;
-    // Those on other nodes have no line.
+    // Ranks on other nodes have no line.
     let others = || others.iter().filter(|line| line.process != 0);
     let is_ahead = |a: &RankLine, b: &RankLine| a.calls.wrapping_sub(b.calls) as i32 > 0;
     let behind: Vec<&RankLine> = others().filter(|line| is_ahead(first, line)).collect();
@@ -182,7 +182,7 @@ fn process_named(rank: usize, process: Option<u32>) -> String {
     }
 }
 
-/// Who has not ended, of an instance that is done.
+/// The ranks of a finished instance that have not ended.
 fn left(launcher: u32, view: &InstanceView) -> Option<RankLag> {
     let ended = view.status.as_ref().map(|status| status.ended).filter(|&ended| ended > 0)?;
     let lasts = ligament_shm::status::now().saturating_sub(ended);

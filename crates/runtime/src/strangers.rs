@@ -1,4 +1,4 @@
-//! What the log says of those who knocked at the run's port or socket and were not let in: the first is told at
+//! Log lines about strangers who knocked at the run's port or socket and were not let in: the first is told at
 //! once, the others are counted. Whoever knocks a thousand times a second does not fill it.
 
 use ligament_catalogue::said;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How often those that were counted are told.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Those who were not let in.
+/// Strangers who were not let in.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
     count: u64,
@@ -34,7 +34,7 @@ impl Strangers {
         })
     }
 
-    /// What the log is to say at the end of the run.
+    /// The line of the log at the end of the run.
     pub fn in_all(&self) -> Option<String> {
         match self.count {
             0 => None,

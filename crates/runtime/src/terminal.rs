@@ -1,4 +1,4 @@
-//! What is said on standard error, and what runs and paths are called there.
+//! Lines on standard error, and the names of runs and paths there.
 
 use ligament_catalogue::Fault;
 use ligament_launch::terminal_text::escaped;
@@ -27,7 +27,7 @@ pub fn shown(path: &Path) -> String {
     path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
-/// What a command is to call a run from here: its name under ./runs, or its directory.
+/// The name of a run for a command from here: its name under ./runs, or its directory.
 pub fn called(run: &RunDirectory) -> String {
     let runs = Path::new("runs").canonicalize().ok();
     match run.path().parent() {

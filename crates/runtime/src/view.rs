@@ -12,7 +12,7 @@ const BAR: usize = 16;
 /// Looks over which rates are taken.
 const WINDOW: usize = 6;
 
-/// What is on the screen.
+/// The content of the screen.
 pub struct TerminalView {
     lines: usize,
     /// Time in ns, and all messages and bytes sent until then.

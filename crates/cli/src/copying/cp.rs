@@ -17,7 +17,7 @@ pub(crate) struct Copy {
     /// Files and directories, here or as SITE:PATH or HOST:PATH; all at the same place.
     #[arg(required = true, value_name = "SRC")]
     sources: Vec<String>,
-    /// Where they go: a directory, or the name that one of them gets; here if they are elsewhere.
+    /// The destination: a directory, or the name that one of them gets; here if they are elsewhere.
     #[arg(value_name = "DST")]
     to: String,
     /// Say what would be copied, and change nothing.

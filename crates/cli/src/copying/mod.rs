@@ -30,7 +30,7 @@ pub(crate) struct ReachOptions {
     /// row give the nearest first [default: those of its site's file].
     #[arg(long, value_name = "FILE")]
     relay: Vec<PathBuf>,
-    /// What the files go over: a path, ssh's own connection, or a path if a port can be reached.
+    /// The transport of the files: a path, ssh's own connection, or a path if a port can be reached.
     #[arg(long, value_enum, default_value_t)]
     over: task::Transport,
     /// Send no more than this in a second (bytes; 10M are ten million).

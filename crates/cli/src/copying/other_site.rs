@@ -22,7 +22,7 @@ const PATH_TIMEOUT: Duration = Duration::from_secs(5);
 const RELAYED_PATH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long last words may take to arrive, and ssh to end.
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// What a shell may print before the other end answers (bytes).
+/// The output of a shell that is skipped before the other end answers (bytes).
 const MAX_BANNER_BYTES: usize = 1 << 20;
 
 /// The site or host of a copy, as it is reached.
@@ -161,7 +161,7 @@ impl OtherSite {
         path.wait_connected(Some(within + again)).ok().map(|()| path)
     }
 
-    /// What ssh calls the machine in the end.
+    /// The name of the last machine, as ssh has it.
     fn dialled(&self) -> Option<String> {
         let target = self.site.ssh.as_ref()?;
         let mut command = Command::new("ssh");

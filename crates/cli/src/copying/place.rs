@@ -1,4 +1,4 @@
-//! Where files are: here, or at a site or a host by ssh.
+//! Locations of files: here, or at a site or a host by ssh.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{find_site, known_sites, Site};

@@ -103,8 +103,8 @@ fn listen(task: &CopyTask) -> Result<Path, Fault> {
     Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
 }
 
-/// Where the path listens: at the address that ssh came to first. What leads back to the other end's own
-/// machine is left out, unless ssh came that way.
+/// The addresses at which the path listens: at the address that ssh came to first. What leads back to the other
+/// end's own machine is left out, unless ssh came that way.
 fn addresses(path: &Path) -> Vec<SocketAddr> {
     let own = std::env::var("SSH_CONNECTION").unwrap_or_default();
     let came_to: Option<IpAddr> = own.split_whitespace().nth(2).and_then(|text| text.parse().ok());

@@ -69,7 +69,7 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
                 return crate::fail(arguments.json, &error, crate::BAD_USE);
             }
         };
-    // Where one comes in, and the directory in which this is said, hold more than what was copied there.
+    // A home directory, or the current directory, holds more than what was copied there.
     let whole = is_no_directory_of_its_own(&into);
     if arguments.delete && whole {
         let error = fault!(

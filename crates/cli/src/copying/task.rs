@@ -1,4 +1,4 @@
-//! What the other end of a copy is told, over ssh, and what it answers: one line each.
+//! The messages between both ends of a copy, over ssh's channel: one line each.
 
 use ligament_catalogue::Fault;
 use ligament_files::{receive, send, CopyTally, MessageChannel, ReceiveOptions, SendOptions, WatchOptions};
@@ -13,7 +13,7 @@ pub(crate) const VERSION: u32 = 2;
 /// Before the answer: whatever a shell prints before it is no answer.
 pub(crate) const MARK: &str = "ligament copies ";
 
-/// What the files go over.
+/// The transport of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
@@ -33,7 +33,7 @@ pub(crate) struct CopyTask {
     /// With the key of the path, and the relays.
     pub invitation: String,
     pub over: Transport,
-    /// Where it may listen.
+    /// The interface where it may listen.
     pub interface: Option<String>,
     pub ports: Option<RangeInclusive<u16>>,
     /// Bytes in a second that it sends at most.
@@ -42,7 +42,7 @@ pub(crate) struct CopyTask {
     pub what: CopyRole,
 }
 
-/// What an end does.
+/// The role of an end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CopyRole {
@@ -103,7 +103,7 @@ impl CopyRole {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CopyAnswer {
     pub version: u32,
-    /// Where it listens, the likeliest first; none if it does not.
+    /// The addresses at which it listens, the likeliest first; none if it does not.
     pub at: Vec<SocketAddr>,
 }
 

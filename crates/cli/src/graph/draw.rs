@@ -356,7 +356,7 @@ pub(crate) fn sign(svg: &mut String, x: f64, y: f64, operator: Operator, sends: 
     };
 }
 
-/// What the colours of arrows mean.
+/// The legend of the arrows' colours.
 pub(crate) fn legend_of_arrows(svg: &mut String, x: f64, y: f64) {
     let mut x = x;
     let lines = [(CALL, "starts"), (RETURN, "answers"), (NEXT, "goes on to"), (INTERACT, "interacts with")];

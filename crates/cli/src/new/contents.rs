@@ -1,4 +1,4 @@
-//! What stands in a starter: build file, model file, README, and what git leaves alone.
+//! The contents of a starter: build file, model file, README, and what git leaves alone.
 
 use super::languages::{cargo, Code, Language, FORTRAN_MPI_RULES, FORTRAN_RULES};
 use super::skeletons::Skeleton;

@@ -16,7 +16,7 @@ use ligament_model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-/// How many steps skeletons make.
+/// The number of steps that skeletons make.
 const STEPS: i64 = 3;
 /// Names of codes that would stand for something else in some language, or in the starter's directory.
 const TAKEN: [&str; 24] = [

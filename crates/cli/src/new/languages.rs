@@ -1,4 +1,4 @@
-//! What differs from language to language in a starter: its source, how it is built, and how it is started.
+//! Differences between the languages of a starter: its source, how it is built, and how it is started.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl Language {
     }
 }
 
-/// What a code does in a model.
+/// The role of a code in a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Macro,
@@ -167,7 +167,7 @@ impl Code {
         }
     }
 
-    /// What `make` makes; nothing where nothing is compiled.
+    /// The target of `make`; nothing where nothing is compiled.
     pub fn target(&self) -> Option<String> {
         match self.language {
             Language::C | Language::Cpp | Language::Fortran => Some(self.name.clone()),
@@ -177,7 +177,7 @@ impl Code {
         }
     }
 
-    /// What making leaves behind.
+    /// The files that `make` leaves behind.
     pub fn made(&self) -> Vec<&str> {
         match self.language {
             Language::C | Language::Cpp => vec![&self.name],

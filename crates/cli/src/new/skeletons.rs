@@ -249,7 +249,7 @@ impl SkeletonBody<'_> {
         self.lines(&format!("{} {text}", self.words.comment));
     }
 
-    /// What is done with a port, on all its slots if it has some.
+    /// Writes code for a port, on all its slots if it has some.
     fn each(&mut self, port: &SkeletonPort, what: &str) {
         let words = self.words;
         let slot = if port.vector { words.slot } else { words.alone };
@@ -322,7 +322,7 @@ impl Skeleton {
             Language::Fortran => without_unused(words.file, &body.text),
             _ => words.file.to_owned(),
         };
-        // What comes from the model last: it may have these words too.
+        // Text of the model is inserted last: it may have these words too.
         code.named(&file)
             .replace("COUNT", &self.ports.len().to_string())
             .replace("PORTS", &self.declared(code.language))
@@ -362,7 +362,7 @@ impl Skeleton {
     }
 }
 
-/// What stands around a body in Fortran, without the variables that it does not use.
+/// The frame around a body in Fortran, without unused variables.
 fn without_unused(file: &str, body: &str) -> String {
     let is_used = |line: &str| match line.trim().split("::").nth(1) {
         Some(names) if line.trim_start().starts_with("integer") || line.trim_start().starts_with("logical") => {

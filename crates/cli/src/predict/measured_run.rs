@@ -1,4 +1,4 @@
-//! What a run has cost, as far as its record and its timeline tell: how long each instance computed in its
+//! The costs of a run, as far as its record and its timeline tell: how long each instance computed in its
 //! steps, how many messages of which size passed each conduit.
 
 use ligament_analysis::predict::{agree, ComponentCosts, ConduitCosts, Cost, Costs, Question};
@@ -77,10 +77,10 @@ impl MeasuredRun {
         self.record.duration.unwrap_or(self.timeline.end() as f64 / 1e9)
     }
 
-    /// What its parts have cost, such that the prediction of this run takes as long as it took.
+    /// The costs of its parts, such that the prediction of this run takes as long as it took.
     ///
     /// # Errors
-    /// What it tells does not fit together.
+    /// The record does not fit together.
     pub fn costs(&self) -> Result<Costs, Fault> {
         let operators = self.operators();
         let mut costs = Costs::default();
@@ -263,9 +263,9 @@ fn of_instance(
     }
 }
 
-/// What came before the first step and after the last one, s. Until it first waited for a message, the instance
-/// was set up and perhaps computed some steps; after it last waited, it computed some, and what it does once at
-/// the end, such as writing a file. How many steps that were, its messages tell.
+/// Time before the first step and after the last one, s. Until it first waited for a message, the instance was
+/// set up and perhaps computed some steps; after it last waited, it computed some, and what it does once at the
+/// end, such as writing a file. How many steps that were, its messages tell.
 fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f64) -> (f64, f64) {
     let waits = |span: &&TimelineSpan| {
         let cause = span.cause.and_then(|cause| timeline.causes.get(cause as usize));
@@ -285,7 +285,7 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     let setup = if operations > 1.0 { beyond_steps(gap, part(before).max(1.0 / operations), all) } else { gap };
     let last = lane.spans.iter().rposition(|span| waits(&span)).unwrap_or(first);
     let after = &lane.spans[last + 1..];
-    // What was computed before something was sent belongs to a pass: others wait for it.
+    // Computing before a message was sent belongs to a pass: others wait for it.
     let sends = after.iter().any(|span| span.sums.sent_messages > 0);
     let gap = lane.end().saturating_sub(lane.spans[last].end) as f64 / 1e9;
     let after = after.iter().map(|span| passed(&span.sums)).sum();
@@ -294,7 +294,7 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     (setup, teardown.min(all - setup))
 }
 
-/// What a time of computing (s) holds beyond this part of all steps, if the rest of all computing is steps. Of
+/// The excess of a time of computing (s) over this part of all steps, if the rest of all computing is steps. Of
 /// a long part that cannot be told.
 fn beyond_steps(gap: f64, part: f64, all: f64) -> f64 {
     if part > 0.5 {

@@ -13,7 +13,7 @@ const MAX_TABLE_ROWS: usize = 25;
 /// Of the critical path.
 const MAX_PATH_PARTS: usize = 8;
 
-/// What people want to know of a prediction.
+/// The summary of a prediction.
 pub(super) fn of(prediction: &Prediction) -> String {
     let mut text = format!(
         "{}: {} on {}\n\n",
@@ -86,7 +86,7 @@ fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// What instances do, those of a component together if there are many.
+/// The activities of instances, those of a component together if there are many.
 fn instances(prediction: &Prediction) -> String {
     let many = prediction.instances.len() > MAX_TABLE_ROWS;
     let mut groups: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
@@ -160,7 +160,7 @@ fn conduits(prediction: &Prediction) -> String {
     text
 }
 
-/// What was predicted and what happened.
+/// The prediction beside the run.
 pub(super) fn beside(prediction: &Prediction, run: &MeasuredRun) -> String {
     let off = |predicted: f64, happened: f64| {
         if happened > 0.0 {
@@ -190,7 +190,7 @@ pub(super) fn beside(prediction: &Prediction, run: &MeasuredRun) -> String {
     text
 }
 
-/// What happened, for programs.
+/// The run's figures, for programs.
 pub(super) fn happened(run: &MeasuredRun) -> serde_json::Value {
     let instances: Vec<serde_json::Value> = (run.record.instances.iter())
         .map(|one| {

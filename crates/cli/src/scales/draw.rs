@@ -88,7 +88,7 @@ impl Axis {
         Some(Axis { from, to, ticks })
     }
 
-    /// Where a value is, from 0 to 1.
+    /// The position of a value, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         (value.log10() - self.from) / (self.to - self.from)
     }
@@ -115,7 +115,7 @@ impl<'a> ScalesPicture<'a> {
         let space = Axis::of(map.boxes.iter().filter_map(|one| one.space), Measure::Length);
         let strip = |is_needed: bool| if is_needed { STRIP } else { 0.0 };
         let left = LEFT_MARGIN_PX + 1.8 * strip(map.boxes.iter().any(|one| one.time.is_none()));
-        // Where nothing has a length there are only lines below each other.
+        // If nothing has a length there are only lines below each other.
         let (bottom, pitch) = if space.is_some() { (TOP + HEIGHT, 26.0) } else { (TOP, 52.0) };
         let mut picture = ScalesPicture { map, time, space, areas: Vec::new(), left, bottom, pitch };
         picture.areas = map.boxes.iter().map(|one| picture.area(one)).collect();
@@ -210,7 +210,7 @@ impl<'a> ScalesPicture<'a> {
             let x = left + WIDTH * self.time.as_ref().map_or(0.0, |axis| axis.place(*value));
             line(x, TOP, x, end + 4.0, "#ddd");
         }
-        // Those without a time stand between the axis of space, with its names, and the rest.
+        // Boxes without a time stand between the axis of space, with its names, and the rest.
         for (value, _) in self.space.iter().flat_map(|axis| &axis.ticks) {
             let y = bottom - HEIGHT * self.space.as_ref().map_or(0.0, |axis| axis.place(*value));
             line(LEFT_MARGIN_PX - 4.0, y, right, y, "#ddd");
@@ -332,8 +332,8 @@ impl<'a> ScalesPicture<'a> {
     }
 }
 
-/// Where an arrow leaves a box and enters another: at their borders, on the line between their middles; of
-/// boxes that lie in each other, at their right borders.
+/// The points at which an arrow leaves a box and enters another: at their borders, on the line between their
+/// middles; of boxes that lie in each other, at their right borders.
 fn ends(from: Area, to: Area) -> ((f64, f64), (f64, f64)) {
     let middle = |[left, top, right, bottom]: Area| ((left + right) / 2.0, (top + bottom) / 2.0);
     let (a, b) = (middle(from), middle(to));

@@ -101,7 +101,7 @@ impl LinkEnd {
     }
 }
 
-/// What a site says, fit to be shown.
+/// A site's text, fit to be shown.
 fn one_line(text: &str) -> String {
     let text: String = text.chars().take(1000).collect();
     clean(&text).replace('\n', " ")
@@ -144,7 +144,7 @@ enum Reach {
 
 /// True if one site reaches the other.
 struct ReachAttempt {
-    /// Who dials whom, by their places among the two.
+    /// The dialling end and the dialled end, by their places among the two.
     from: usize,
     to: usize,
     over: Reach,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// What this command says of itself (`ligament --version`).
+/// The version line of this command (`ligament --version`).
 const VERSION: &str = concat!("ligament ", env!("CARGO_PKG_VERSION"));
 /// Before each line that is an answer: whatever a shell prints is none.
 const MARK: &str = "ligament-install ";
@@ -67,22 +67,22 @@ impl Own {
     }
 }
 
-/// What was found out there.
+/// The state of the site.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct SiteState {
-    /// Where it is, or would be.
+    /// The path of the command, or its future path.
     path: String,
     /// The system and the processor.
     machine: String,
     /// The version of what has the name already, as it says, and its checksum.
     before: Option<(String, String)>,
-    /// What `ligament` is in the path of a login.
+    /// The `ligament` in the path of a login.
     in_path: Option<String>,
     /// True if it got its name.
     done: bool,
 }
 
-/// What the site's ligament is installed as: its directory, and its name there.
+/// The path under which the site's ligament is installed: its directory, and its name there.
 fn place(site: &Site, to: Option<&str>) -> (String, String) {
     let in_file = site.ligament.as_deref().map(Path::new).filter(|path| path.components().count() > 1);
     let named = in_file.and_then(|path| {
@@ -134,7 +134,7 @@ fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> St
     text
 }
 
-/// What the script said.
+/// Reads the output of the script.
 fn read(said: &str, site: &Site, own: &Own) -> Result<SiteState, Fault> {
     let mut there = SiteState::default();
     for line in said.lines().filter_map(|line| line.strip_prefix(MARK)) {

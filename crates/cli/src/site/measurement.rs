@@ -143,7 +143,7 @@ fn open(
     Path::open(&invitation.keys, &to, &options).map_err(|error| error.fault().clone())
 }
 
-/// What has come, but for the first message: that one says when it began.
+/// The bytes that have arrived, but for the first message: that one says when it began.
 #[derive(Debug, Default)]
 struct Reception {
     bytes: u64,
@@ -185,7 +185,7 @@ impl MeasuringEnd {
             if self.path.send(&[TAG_PING, self.pings], Some(left())).is_err() {
                 break;
             }
-            // What comes first may answer one that was given up.
+            // The first reply may answer a ping that was given up.
             let mut answers = std::iter::from_fn(|| self.pongs.recv_timeout(left()).ok());
             if !answers.any(|number| number == self.pings) {
                 break;

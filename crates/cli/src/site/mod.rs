@@ -33,7 +33,7 @@ pub(crate) enum SiteCommand {
     Install(install::Install),
     /// Write a site file to fill in, with a comment on every key.
     New {
-        /// What the site is to be called.
+        /// The name of the site.
         name: String,
         /// For this project, in ./sites, instead of for all of yours.
         #[arg(long)]
@@ -161,7 +161,7 @@ fn check(wanted: &str, offline: bool, json: bool) -> i32 {
     }
 }
 
-/// What is found at a site: that its lines run, its ligament, and its launcher.
+/// The findings at a site: that its lines run, its ligament, and its launcher.
 fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     let mut script = String::new();
     for line in site.before() {
@@ -228,7 +228,7 @@ pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output
     }
 }
 
-/// What runs a command at a site: ssh, or nothing before it.
+/// The command that runs another one at a site: ssh, or nothing before it.
 pub(crate) fn at(site: &Site) -> Command {
     at_with(site, &[])
 }

@@ -1,5 +1,4 @@
-//! What `ligament site check A B` tells the ends that it starts at two sites, and what they answer: one line of
-//! JSON each.
+//! Orders of `ligament site check A B` to the ends at two sites, and their replies: one line of JSON each.
 
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -33,7 +32,7 @@ pub(super) enum EndOrder {
     Came,
 }
 
-/// What both ends of a path need to know.
+/// The data that both ends of a path need.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PathKey {
     /// An invitation: with the path's key, and the relays of this end.

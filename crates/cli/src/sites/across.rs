@@ -37,7 +37,7 @@ pub(super) struct Across<'p> {
     pub in_order: bool,
 }
 
-/// Who looks after a job.
+/// The thread that looks after a job.
 struct KeeperHandle {
     orders: Sender<JobOrder>,
     thread: JoinHandle<()>,
@@ -161,7 +161,7 @@ impl Agents for Across<'_> {
             files.extend(part.files.iter().cloned());
             let job = part_job(part, &run.name(), Path::new(&place), self.silence);
             files.push(("job.sh".to_owned(), job.script(&part.site, JobSystem::of(&part.site))));
-            // What was submitted before is cancelled, if this fails.
+            // Jobs that were submitted before are cancelled, if this fails.
             let keeper = JobKeeper::submit(part, shell, &place, &files)?;
             self.records.push(SiteJob {
                 site: part.site.name.clone(),
@@ -213,7 +213,7 @@ impl Drop for Across<'_> {
             let _ = one.thread.join();
         }
         self.records.iter_mut().for_each(|record| record.over = true);
-        // What could not be ended is said once more; the run's log is closed.
+        // A job that could not be ended is reported once more; the run's log is closed.
         let told: Vec<_> = self.told.iter().flat_map(Receiver::try_iter).collect();
         for (job, told) in told {
             if let JobEvent::Failed(why) = told {

@@ -36,7 +36,7 @@ pub(crate) struct JobWait {
     begun: bool,
 }
 
-/// What is to be done.
+/// The next action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum JobAction {
     /// All run: the agents begin.
@@ -90,7 +90,7 @@ impl JobWait {
         (one.stands, one.silent) = (format!("cannot be seen: {why}"), Some(one.silent.unwrap_or(now)));
     }
 
-    /// What follows now. `Begin` comes once, and nothing after it.
+    /// The next action at this time. `Begin` comes once, and nothing after it.
     pub fn next(&mut self, now: Instant) -> Option<JobAction> {
         if self.begun {
             return None;

@@ -22,7 +22,7 @@ const CANCEL_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(2), Duration::fr
 /// Lines of a job's output that say why it has ended.
 const LAST: usize = 3;
 
-/// What is told to whoever looks after a job.
+/// An order to the thread that looks after a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JobOrder {
     /// The others run, too.
@@ -33,7 +33,7 @@ pub(super) enum JobOrder {
     End { in_order: bool },
 }
 
-/// What comes from there.
+/// An event of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JobEvent {
     /// It was submitted anew, with this number.
@@ -348,7 +348,7 @@ fn cleared(place: &str) -> String {
     format!("[ ! -e {place} ] || {{ cd {place} && rm -f invitation *.relay watched begin; }}")
 }
 
-/// Where a site has the files of a run's job: below its directory, or in the run directory.
+/// The directory of the run's job at a site: below its directory, or in the run directory.
 pub(super) fn place(
     part: &SiteShare,
     run: &str,

@@ -23,7 +23,7 @@ pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
     }
 }
 
-/// What became of a job.
+/// The fate of a job.
 enum Became {
     Ends,
     /// It was over before; how.

@@ -106,7 +106,7 @@ fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<D
     }
 }
 
-/// What runs at one site.
+/// The part of a run at one site.
 pub(crate) struct SiteShare {
     pub site: Site,
     pub nodes: u32,
@@ -115,7 +115,7 @@ pub(crate) struct SiteShare {
     time: Option<Walltime>,
     /// The domain of its first node; the others follow.
     first: u32,
-    /// What its job finds beside its script, by name: the site's file, and those of relays.
+    /// Files beside the job's script, by name: the site's file, and those of relays.
     pub files: Vec<File>,
     /// The names of those relays among them over which its agents go, the nearest first.
     relays: Vec<String>,
@@ -247,7 +247,7 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
 /// A file's name and its text.
 type File = (String, String);
 
-/// What a site's job needs beside its script, and which of it are relays.
+/// Files that a site's job needs beside its script, and which of them are relays.
 fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
     let mut files = Vec::new();
     let text =
@@ -417,7 +417,7 @@ fn carry_out(
         join_timeout: parts.iter().map(|part| part.site.start_within).max().unwrap_or_default(),
         patience: together.silence(),
         name: None,
-        // Where the run is made from, no instance runs.
+        // No instance runs at the site from which the run is made.
         cores: Some(0),
         // Each site's nodes as its own file says.
         agent_cores: None,

@@ -111,7 +111,7 @@ fn array_in_words(array: &Array) -> String {
     }
 }
 
-/// What a histogram says: the range, the counts, and how many elements are not finite.
+/// A histogram in words: the range, the counts, and how many elements are not finite.
 fn histogram(entries: &[(String, Value)]) -> Option<(f64, f64, Vec<u64>, u64)> {
     let of = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, value)| value);
     let count = |value: &Value| match value {
@@ -291,7 +291,7 @@ mod tests {
         let half: Vec<f64> = (0..32).map(|i| f64::from(i % 8 / 4)).collect();
         let text = drawn(&array(&half, &[4, 8]), false);
         assert_eq!(text.lines().next(), Some("      ████"), "{text}");
-        // What no number is, and what all numbers are, is drawn too.
+        // Extreme and undefined numbers are drawn, too.
         for odd in [f64::NAN, f64::INFINITY, f64::MAX, 0.0] {
             let _ = drawn(&array(&[odd; 20], &[20]), false) + &drawn(&array(&[odd; 20], &[4, 5]), false);
         }

@@ -168,7 +168,7 @@ fn begun(
     }
 }
 
-/// What is looked at, and how it is told.
+/// The tapped port, and how its values are printed.
 struct TapOutput {
     port: PortOf,
     /// The unit of model times, if the model says it.

@@ -48,7 +48,7 @@ impl TimelineOfRun {
         }
     }
 
-    /// Where to write: what was asked for, or this name in the run directory.
+    /// The file to write to: what was asked for, or this name in the run directory.
     fn place(&self, wanted: Option<&PathBuf>, name: &str) -> PathBuf {
         wanted.cloned().unwrap_or_else(|| self.run.path().join(name))
     }
@@ -111,7 +111,7 @@ fn lack(wait: &LongWait) -> String {
     }
 }
 
-/// Who waited for whom, the longest first.
+/// The waits of instances for others, the longest first.
 fn table_of(waits: &[LongWait], colours: bool) -> String {
     if waits.is_empty() {
         return "nobody waited for anybody\n".into();

@@ -20,7 +20,7 @@ const SHARES: f64 = 110.0;
 /// Characters of a name that fit beside the chart.
 const NAME: usize = 26;
 
-/// What is around the rows.
+/// The frame around the rows.
 pub(super) struct Around<'a> {
     pub title: &'a str,
     pub subtitle: &'a str,

@@ -1,4 +1,4 @@
-//! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that
+//! Requests of the driver of an agent elsewhere, and its reports: programs are started here, and all that
 //! happens goes to the head.
 
 use super::launcher;
@@ -51,14 +51,14 @@ pub(super) struct Domain<'a> {
     homes: HashMap<InstanceId, PathBuf>,
     /// The cores that processes here have for themselves.
     pub cores: Vec<OwnCores>,
-    /// Where the instances have their files, if not in the run directory.
+    /// The directory of the instances' files, if not in the run directory.
     scratch: Option<PathBuf>,
     /// Copies of inputs, as they were laid there.
     inputs: HashSet<CopyStamp>,
     /// Of files that the head does not see.
     outputs: Option<OutputFiles>,
     files: Option<FileSender<(InstanceId, String)>>,
-    /// Where files stay that could not be written to the run directory.
+    /// The directory of files that could not be written to the run directory.
     kept: Option<PathBuf>,
     /// The plan's: what the processes of own instances find where the user has something else.
     processes: Vec<InstanceId>,
@@ -66,12 +66,12 @@ pub(super) struct Domain<'a> {
     looked: HashMap<RankId, ProcessInspection>,
     rank_pages: RankPages,
     surveyed: Option<Instant>,
-    /// What the head wants of taps, for the agent.
+    /// Requests of the head for taps, for the agent.
     taps: Vec<RemoteTapEvent>,
     /// How the run ends here, once it does.
     ending: Option<RunOutcome>,
     headless: bool,
-    /// Those who knocked here and are of no domain, or another user.
+    /// Connections from strangers: of no domain, or of another user.
     strangers: Strangers,
     /// True if it ends when what started it does, as long as that is there.
     has_launcher: bool,
@@ -85,9 +85,9 @@ pub(super) struct DomainEnd {
     pub reason: Option<Fault>,
     /// True if the head is gone.
     pub headless: bool,
-    /// Where files are that could not be written to the run directory.
+    /// The directory of files that could not be written to the run directory.
     pub kept: Option<PathBuf>,
-    /// Where files are that nobody fetches, since the head is gone.
+    /// The directory of files that nobody fetches, since the head is gone.
     pub stays: Option<PathBuf>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Domain<'a> {
     /// directory.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// The missing part, and the remedy.
     pub fn new(
         begin: &Begin,
         me: DomainId,
@@ -278,7 +278,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// What there is to be seen of a file.
+    /// Shows a file, or a directory.
     fn show_file(&self, look: &Look) {
         let process = self.processes.get(look.instance.index());
         let sight = match process.and_then(|process| self.homes.get(process)) {
@@ -479,7 +479,7 @@ impl Host for Domain<'_> {
 impl Domain<'_> {
     fn lose_head(&mut self, why: &str) -> Vec<AgentOrder> {
         self.headless = true;
-        // Nobody is left to say that the run is over.
+        // The head is gone and cannot say that the run is over.
         vec![AgentOrder::Fail(fault!(HEAD_GONE, "the head of the run is gone: {why}")), AgentOrder::Release]
     }
 

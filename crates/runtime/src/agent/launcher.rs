@@ -1,4 +1,5 @@
-//! Whether the command is gone that started this agent, such as `ssh`: then nobody reads what the agent prints.
+//! A check whether the command is gone that started this agent, such as `ssh`: then nobody reads what the agent
+//! prints.
 
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -15,7 +16,7 @@ pub(super) fn is_gone() -> bool {
 }
 
 fn leads_nowhere(fd: impl AsFd) -> bool {
-    // What ended is told without being asked for.
+    // The kernel reports a process that ended without being asked.
     let mut fds = [PollFd::new(&fd, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)

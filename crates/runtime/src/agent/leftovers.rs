@@ -1,5 +1,5 @@
-//! What the instances of a domain leave, where the run directory is another file system: every file below their
-//! directories but copies of inputs that nobody has written to.
+//! Files that the instances of a domain leave, where the run directory is another file system: every file below
+//! their directories but copies of inputs that nobody has written to.
 
 use ligament_catalogue::said;
 use ligament_launch::staging::CopyStamp;

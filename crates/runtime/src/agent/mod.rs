@@ -40,14 +40,14 @@ pub struct AgentOptions {
     pub domain: u32,
     /// Cores for instances; none: all that this process may use.
     pub cores: Option<u32>,
-    /// Where instances have their files; none: in the run directory if it is to be seen from here, else in
-    /// TMPDIR.
+    /// The directory where instances have their files; none: in the run directory if it is to be seen from
+    /// here, else in TMPDIR.
     pub scratch: Option<PathBuf>,
-    /// Where other domains reach this one.
+    /// The address at which other domains reach this one.
     pub listen: Listen,
     /// Its way over relays; the last is where domains meet that do not reach each other.
     pub way: Option<Arc<Route>>,
-    /// What the batch system calls this machine, if that may be another name than its own.
+    /// The batch system's name of this machine, if that may be another name than its own.
     pub node: Option<String>,
     /// The number of connections that its links have; none: as many as they need.
     pub streams: Option<u16>,
@@ -199,7 +199,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     })
 }
 
-/// Where the files are that nobody fetches any more, as the end of a sentence.
+/// The place of files that nobody fetches any more, as the end of a sentence.
 fn stays(host: &str, scratch: &str) -> String {
     format!("what its instances have written stays on {host} in {scratch}")
 }
@@ -208,7 +208,7 @@ fn scratch(options: &AgentOptions) -> PathBuf {
     options.scratch.clone().unwrap_or_else(std::env::temp_dir)
 }
 
-/// Where the files of the run are for this agent, and whether that is the run directory itself.
+/// The directory of the run's files for this agent, and whether that is the run directory itself.
 fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
     let directory = PathBuf::from(&begin.directory);
     let seen = std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|marker| marker == begin.marker);

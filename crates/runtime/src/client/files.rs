@@ -38,7 +38,7 @@ impl<'a> InstanceFiles<'a> {
         })
     }
 
-    /// What there is at a path, and whether more may come.
+    /// The content of a path, and whether more may come.
     pub fn see(&self, path: &str, offset: u64, most: u32) -> Result<(Sight, bool), Fault> {
         let here = || see(&self.run.home(self.instance), path, offset, most);
         // One that has not begun, or whose record is being written.

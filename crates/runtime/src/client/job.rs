@@ -44,7 +44,7 @@ impl JobRecord {
     /// The job of a run; `None` if it was not submitted.
     ///
     /// # Errors
-    /// What is written down cannot be read.
+    /// The file cannot be read.
     pub fn of(run: &RunDirectory) -> Result<Option<JobRecord>, Fault> {
         let path = run.path().join(JOB_FILE);
         let Ok(text) = ligament_model::read_text(&path) else { return Ok(None) };
@@ -99,7 +99,7 @@ impl SiteJob {
     /// Writes down all that a run has.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn write_all(run: &RunDirectory, jobs: &[SiteJob]) -> Result<(), Fault> {
         let all = SiteJobs { version: 1, sites: jobs.to_vec() };
         run.write(SITES, &format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()))

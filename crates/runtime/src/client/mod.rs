@@ -33,7 +33,7 @@ use std::time::Duration;
 /// How often somebody who waits for an answer looks whether one can still come.
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// What is written down of a run.
+/// The record of a run.
 pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
     let path = run.record();
     let text = ligament_model::read_text(&path).map_err(|error| match JobRecord::of(run) {
@@ -89,7 +89,7 @@ pub fn is_halted(record: &RunRecord) -> bool {
     running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)
 }
 
-/// What to say of a run that stands still.
+/// The line about a run that stands still.
 pub fn halted_in_words(record: &RunRecord) -> String {
     said!(
         RUN_HALTED,
@@ -129,8 +129,8 @@ pub fn ask(
     }
 }
 
-/// What there is at a path below an instance's directory, as the run's head sees it. None if the run is not
-/// under way any more.
+/// The content of a path below an instance's directory, as the run's head sees it. None if the run is not under
+/// way any more.
 fn peek_at(
     run: &RunDirectory,
     record: &RunRecord,

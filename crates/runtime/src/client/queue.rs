@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How often the batch system is asked: it serves many.
 const ASK: Duration = Duration::from_secs(2);
 
-/// What is known of a job.
+/// The known state of a job.
 pub struct Queue<'a> {
     job: &'a JobRecord,
     asked: Option<Instant>,

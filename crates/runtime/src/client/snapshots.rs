@@ -14,7 +14,7 @@ const ASK: Duration = Duration::from_secs(2);
 /// How often somebody looks who waits for one snapshot.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Who watches.
+/// A reader of snapshots.
 pub struct Snapshots {
     watched: PathBuf,
     status: PathBuf,

@@ -8,10 +8,10 @@ use ligament_wire::steering::ModelTime;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What is wanted of a run.
+/// A request to steer a run.
 #[derive(Debug, Clone)]
 pub struct SteerRequest {
-    /// Who wants it, for the journal.
+    /// The name of the person who steers, for the journal.
     pub who: String,
     pub wanted: ChangeRequest,
     /// The model time, s; none: as soon as all can.

@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// What has been read of it. It is opened anew at every look: a network's file system may show of a file that
-/// is open what it was a while ago.
+/// The part that has been read of it. It is opened anew at every look: a network's file system may show of a
+/// file that is open what it was a while ago.
 pub struct Tail {
     path: PathBuf,
     inode: Option<u64>,
@@ -38,7 +38,7 @@ impl Tail {
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     }
 
-    /// What was added to the file before it was put aside.
+    /// Lines that were added to the file before it was put aside.
     fn finish_earlier(&self, to: &mut Vec<u8>) {
         let Ok(file) = File::open(RunLog::earlier(&self.path)) else { return };
         if file.metadata().is_ok_and(|found| Some(found.ino()) == self.inode) {

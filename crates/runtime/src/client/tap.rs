@@ -1,5 +1,5 @@
-//! What a port of an instance sends, as whoever looks on sees it: now and then the latest value, out of a box
-//! that the instance writes when it is asked to. The instance never waits for anybody here.
+//! Messages of a port of an instance, for a viewer: now and then the latest value, out of a box that the
+//! instance writes when it is asked to. The instance never waits for anybody here.
 
 use super::{broken, hear, reach, record_of, say, wait_for_answer};
 use ligament_catalogue::{fault, Code, Fault};
@@ -78,7 +78,7 @@ pub struct PortValue {
     pub value: Value,
 }
 
-/// What comes of waiting for a value.
+/// The outcome of waiting for a value.
 #[derive(Debug)]
 pub enum TapEvent {
     /// The value.
@@ -89,7 +89,7 @@ pub enum TapEvent {
     Over(String),
 }
 
-/// Who looks at a port.
+/// A viewer of a port.
 pub struct TapSession {
     socket: Socket,
     bin: TapBox,
@@ -157,7 +157,7 @@ impl TapSession {
     /// and came late is given the next time.
     ///
     /// # Errors
-    /// What was sent cannot be shown as it was asked for (`NOT_SHOWN`); the next value may be.
+    /// The value cannot be shown as it was asked for (`NOT_SHOWN`); the next value may be.
     pub fn next(&mut self, patience: Duration) -> Result<TapEvent, Fault> {
         if !std::mem::replace(&mut self.asked, true) {
             self.bin.ask();
@@ -216,7 +216,7 @@ impl TapSession {
         self.over.clone()
     }
 
-    /// What is in the box, if something is.
+    /// The content of the box, if there is any.
     fn take(&mut self) -> Result<Option<PortValue>, Fault> {
         let wrong = |what: &dyn std::fmt::Display| {
             fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.port)

@@ -8,7 +8,7 @@ use ligament_wire::control::{Notice, Question};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Who watches a run that is under way.
+/// A client that watches a run that is under way.
 pub struct WatchSession {
     socket: Socket,
     record: RunRecord,
@@ -32,10 +32,10 @@ impl WatchSession {
         Ok(Some(WatchSession { socket, record: record.clone(), token, every }))
     }
 
-    /// What is new: the first time all, then what has changed, as `head/news.rs` tells it.
+    /// News: the first time all, then what has changed, as `head/news.rs` tells it.
     ///
     /// # Errors
-    /// Nobody is there any more, or the run stands still. There is no use in asking again on this connection.
+    /// The run is gone, or stands still. There is no use in asking again on this connection.
     pub fn news(&mut self) -> Result<Value, Fault> {
         say(&mut self.socket, &self.record, &self.token, Question::Watch { every: self.every })?;
         wait_for_answer(&self.socket, &self.record)?;

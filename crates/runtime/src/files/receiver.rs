@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What comes from one sender, which sends one file after the other.
+/// Files from one sender, which sends one file after the other.
 #[derive(Default)]
 pub(crate) struct FileReceiver {
     current: Option<Current>,

@@ -15,7 +15,7 @@ pub(crate) struct FileSender<L> {
     most: u64,
     sent: u64,
     arrived: u64,
-    /// What could not be read, and why.
+    /// Files that could not be read, and why.
     pub lost: Vec<(L, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is to be seen at a path below an instance's directory, and of nothing outside of it.
+//! The visible content of a path below an instance's directory, and of nothing outside of it.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::peek::{Entry, Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
-/// What there is at `path` below `home`; of a file at most so many bytes from `offset` on. Of an output
+/// The content of `path` below `home`; of a file at most so many bytes from `offset` on. Of an output
 /// (`output.log`) what was taken out of it is passed over.
 pub(crate) fn see(home: &Path, path: &str, offset: u64, most: u32) -> Sight {
     look(home, path, offset, most).unwrap_or_else(|why| Sight::Nothing(why.with_code()))
@@ -44,7 +44,7 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
     if !found.is_file() {
         return Err(fault!(NOTHING_TO_SEE, "\"{named}\" is neither a file nor a directory"));
     }
-    // What is put in its place meanwhile, a link or a pipe, is not waited for.
+    // A link or a pipe that is put in its place meanwhile is not waited for.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(&there).map_err(wrong)?;
     let found = file.metadata().map_err(wrong)?;

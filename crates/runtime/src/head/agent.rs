@@ -1,4 +1,4 @@
-//! What the agent of the head asks for, and what it tells.
+//! Requests of the head's agent, and its reports.
 
 use super::{Runtime, ToStart, REDRAW};
 use crate::observe::{gained, see_threads};
@@ -15,7 +15,7 @@ use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;
 
 impl Runtime<'_> {
-    /// What a rank of any domain has done until `now`.
+    /// Adds the activities of a rank of any domain until `now`.
     pub(super) fn add_to_timeline(&mut self, rank: RankId, seen: &TimelineDelta, now: u64, why: DrainReason) {
         let Some(timeline) = &mut self.timeline else { return };
         let moment = match (why, seen.status.state) {

@@ -32,7 +32,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub struct DomainSpread<'a> {
     /// The other domains, numbered from 1.
     pub expected: Vec<ExpectedDomain>,
-    /// Where the head is reached.
+    /// The address of the head.
     pub listen: Listen,
     /// The head's way over relays: domains that do not reach each other meet at the last of them.
     pub way: Option<Arc<Route>>,
@@ -41,7 +41,7 @@ pub struct DomainSpread<'a> {
     pub join_timeout: Duration,
     /// For how long a domain may be cut off before the run is given up.
     pub patience: Duration,
-    /// What this machine is called; none: by its own name.
+    /// The name of this machine; none: by its own name.
     pub name: Option<String>,
     /// Cores that the run may use here; none: all that this process may.
     pub cores: Option<u32>,
@@ -52,13 +52,13 @@ pub struct DomainSpread<'a> {
     pub streams: Option<u16>,
     /// Bytes in a second that this machine sends to a domain far away, at most.
     pub pace: Option<u64>,
-    /// Where instances go for which the model says nothing.
+    /// The placement of instances for which the model says nothing.
     pub place: PlacementOptions,
-    /// What starts the agents.
+    /// The launcher of the agents.
     pub agents: &'a mut (dyn Agents + 'a),
 }
 
-/// What starts the agents of a run's other domains.
+/// The launcher of the agents of a run's other domains.
 pub trait Agents {
     /// Starts them. `invitation` is a file in the run directory, for its owner's eyes only; an agent is started
     /// with `ligament agent --join FILE --domain N`.
@@ -76,13 +76,13 @@ pub trait Agents {
     fn are_coming(&mut self) -> bool {
         true
     }
-    /// What is new of how they are started, for the log. Asked as often as `lost`, and after it.
+    /// News of their start, for the log. Asked as often as `lost`, and after it.
     fn news(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What makes those who have it a part of the run, and what is said if its head is lost. Made before the guard,
+/// The key that makes a domain a part of the run, and the key of the head's last word. Made before the guard,
 /// which needs it then.
 pub(super) struct Secrets {
     keys: RunKeys,
@@ -122,7 +122,7 @@ impl Secrets {
     }
 }
 
-/// What the guard notes of the domains that have joined: a line for each, its number and its addresses.
+/// The guard's notes about the domains that have joined: a line for each, its number and its addresses.
 fn noted(gathering: &DomainRoster) -> String {
     let joined = gathering.have_joined().filter_map(|domain| gathering.joined(domain));
     joined.map(|one| format!("{} {}\n", one.domain, one.join.addresses.join(" "))).collect()
@@ -362,7 +362,7 @@ impl<'a> Runtime<'a> {
         machines: &[&str],
         options: PlacementOptions,
     ) -> Result<Vec<DomainId>, Fault> {
-        // What this process or a person makes can only be made here.
+        // Instances that this process or a person starts can only be here.
         let fixed = |i: InstanceId| {
             (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
         };

@@ -1,4 +1,4 @@
-//! What instances of other domains left, on its way into the run directory.
+//! Files that instances of other domains left, on their way into the run directory.
 
 use super::Runtime;
 use crate::files::FileReceiver;
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 /// How often it is said how much has come.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What has come, by domain.
+/// Files that have arrived, by domain.
 #[derive(Default)]
 pub(super) struct Brought {
     domains: HashMap<DomainId, FromDomain>,
-    /// How many files could not be written down, and what was said of the first.
+    /// The number of files that could not be written, and the error of the first.
     missing: usize,
     first: Option<Fault>,
 }

@@ -32,18 +32,18 @@ pub(super) struct Abroad<'a> {
     pub(super) head: Head,
     pub(super) part: DomainPaths,
     pub(super) joined: Vec<JoinedDomain>,
-    /// Where others reach the head.
+    /// Addresses at which others reach the head.
     pub(super) addresses: Vec<String>,
     /// The number of connections that the links to it have, if that is set.
     pub(super) streams: Option<u16>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
-    /// Those to which no path is left.
+    /// Domains to which no path is left.
     pub(super) cut_off: BTreeSet<DomainId>,
     /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
     pub(super) ended: Vec<(DomainId, Fault, Instant)>,
 }
 
-/// What outlives the runtime: the paths, and who is where.
+/// The part that outlives the runtime: the paths, and who is where.
 #[derive(Clone)]
 pub(super) struct DomainPaths {
     pub(super) carrier: Arc<Carrier>,
@@ -55,7 +55,7 @@ impl Abroad<'_> {
         self.part.clone()
     }
 
-    /// Those with which there can still be talk.
+    /// Domains that can still be reached.
     pub fn in_reach(&self) -> Vec<DomainId> {
         self.joined.iter().map(|one| one.domain).filter(|domain| !self.cut_off.contains(domain)).collect()
     }
@@ -112,7 +112,7 @@ impl Runtime<'_> {
         self.manager.observe(&all, now)
     }
 
-    /// What has passed the conduits of the run, of which `own` has the ends that are in this domain.
+    /// The traffic of the run's conduits, of which `own` has the ends that are in this domain.
     pub(super) fn conduits(&self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
         self.see_channels(&mut own);
         self.watched.conduits.get_or_init(|| self.all_conduits()).records(&own)

@@ -65,11 +65,11 @@ pub struct RunOptions {
     pub directory: Option<PathBuf>,
     /// Instances that are started by hand.
     pub manual: Vec<String>,
-    /// What is shown while it runs.
+    /// The output while it runs.
     pub show: Show,
     /// True if the view has colours.
     pub colours: Colours,
-    /// What becomes of it without its terminal.
+    /// The fate of the run without its terminal.
     pub terminal: Terminal,
     /// The files that the model was read from.
     pub model_files: Vec<PathBuf>,
@@ -79,11 +79,11 @@ pub struct RunOptions {
     pub model_text: String,
     /// True if the user's group may read the run directory.
     pub for_group: bool,
-    /// What was steered in an earlier run, to be done again at the same model times.
+    /// Changes of an earlier run, to be made again at the same model times.
     pub steered: Vec<SteeringRecord>,
 }
 
-/// What is shown while a model runs, on standard error.
+/// The output while a model runs, on standard error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Show {
     /// Nothing but why it failed.
@@ -95,7 +95,7 @@ pub enum Show {
     View,
 }
 
-/// What becomes of a run whose terminal goes away (SIGHUP).
+/// The fate of a run whose terminal goes away (SIGHUP).
 #[derive(Debug, Clone, Default)]
 pub enum Terminal {
     /// It ends.
@@ -119,7 +119,7 @@ pub trait Starter {
     fn start(&mut self, what: &ToStart<'_>) -> Result<StartedProcess, Fault>;
 }
 
-/// What a `Starter` is to start.
+/// The order for a `Starter`.
 #[derive(Debug)]
 pub struct ToStart<'a> {
     /// Its name, or that of the rank.
@@ -267,7 +267,7 @@ pub fn run_over<'a>(
     result
 }
 
-/// Who takes part, and how; those of `manual` are started by hand.
+/// The plan of the run: all instances, and how they are started; those of `manual` are started by hand.
 fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, Fault> {
     let mut plan = RunPlan::of(model, run)?;
     for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
@@ -284,7 +284,7 @@ fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, 
     Ok(plan)
 }
 
-/// What there is of a run before anything is started.
+/// The parts of a run before anything is started.
 struct RunStart {
     view: Option<TerminalView>,
     /// From which level on the log is shown.
@@ -401,7 +401,7 @@ struct Runtime<'a> {
     since: Instant,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<InstanceId, Command>,
-    /// What each process runs, for the reason why it failed.
+    /// The program of each process, for the reason why it failed.
     ran: HashMap<InstanceId, LaunchedProgram>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
@@ -423,10 +423,10 @@ struct Runtime<'a> {
     abroad: Option<Abroad<'a>>,
     brought: Brought,
     peeks: Peeks,
-    /// What was heard of taps in other domains, for the agent.
+    /// News of taps in other domains, for the agent.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
-    /// Those who knocked and are of no domain.
+    /// Connections from strangers: of no domain.
     strangers: Strangers,
 }
 

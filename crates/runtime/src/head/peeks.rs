@@ -1,5 +1,4 @@
-//! What people want to see of the files of instances while they run: from the run directory, or from the agent
-//! that has them.
+//! Requests to see files of instances while they run: from the run directory, or from the agent that has them.
 
 use super::Runtime;
 use crate::files::see;
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 /// For how long an agent is waited for.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Who waits to see something.
+/// Requests that wait for an answer.
 #[derive(Default)]
 pub(super) struct Peeks {
     last: u64,
@@ -43,7 +42,7 @@ impl Peeks {
         }
     }
 
-    /// What can be answered now, also where an agent will not answer any more, as `why_not` says of a domain.
+    /// Answers that are ready, also where an agent will not answer any more, as `why_not` says of a domain.
     fn take(
         &mut self,
         now: Instant,
@@ -62,7 +61,7 @@ impl Peeks {
 }
 
 impl Runtime<'_> {
-    /// What there is to be seen; none if the agent of another domain is asked.
+    /// Looks at a file; none if the agent of another domain is asked.
     pub(super) fn look_at(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         let PeekRequest { instance, path, offset, most } = what;
         let domain = self.abroad.as_ref().map_or(DomainId::HEAD, |abroad| abroad.head.domain_of_all(*instance));
@@ -76,7 +75,7 @@ impl Runtime<'_> {
         None
     }
 
-    /// What clients waited for and have now.
+    /// Answers for clients.
     pub(super) fn sights_for_clients(&mut self) -> Vec<(ConnectionId, Sight)> {
         let (abroad, domains) = (&self.abroad, &self.record.domains);
         self.peeks.take(Instant::now(), |domain, late| {

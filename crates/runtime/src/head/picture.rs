@@ -1,4 +1,4 @@
-//! What a client that watches is told: first how the run stands, then what has changed since it was told last.
+//! News for a client that watches: first how the run stands, then what has changed since it was told last.
 //! Parts of the picture (the run, each instance, each conduit) have the number of the picture in which they
 //! last changed, so any number of clients can be told what each lacks. No part changes by itself with time:
 //! waits and runs have the moments at which they began. So of a run that stands still there is nothing to tell.
@@ -60,7 +60,7 @@ fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, p
     }
 }
 
-/// Those that have changed since, by their numbers.
+/// Parts that have changed since, by their numbers.
 fn changed(parts: &[NumberedPart], since: u64) -> Option<Value> {
     let changed = parts.iter().enumerate().filter(|(_, part)| part.changed > since);
     let found: Map<String, Value> = changed.map(|(i, part)| (i.to_string(), part.value.clone())).collect();
@@ -73,7 +73,7 @@ impl NumberedPicture {
         self.senders.insert(rank, ports);
     }
 
-    /// What is new since a picture, all if that is 0.
+    /// The news since a picture, all if that is 0.
     fn since(&self, since: u64) -> Value {
         // A number of no picture that there was.
         let since = if since > self.picture { 0 } else { since };
@@ -127,7 +127,7 @@ fn part_of(
         if record.total > 0.0 {
             fields.insert("began".into(), moment(now, record.total, &before["began"]));
         }
-        // What the present wait adds follows from when it began.
+        // The present wait follows from its begin.
         let waited = (record.waiting - waits_since.unwrap_or(0.0)).max(0.0);
         fields.insert("waited".into(), json!((waited * 1e3).round() / 1e3));
     }
@@ -135,7 +135,7 @@ fn part_of(
 }
 
 impl Runtime<'_> {
-    /// What is new since a picture, and the number of the present one.
+    /// The news since a picture, and the number of the present one.
     pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
         if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * TIME_SHARE)) {
             let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What is made ready before a run begins: directories, commands, the guard, the timeline.
+//! Preparations before a run begins: directories, commands, the guard, the timeline.
 
 use super::assembly::Secrets;
 use super::Runtime;
@@ -120,7 +120,7 @@ impl Runtime<'_> {
         self.add(Level::Info, "run", &format!("cores{on}: {}", ligament_manager::list_some(&cores, 20)));
     }
 
-    /// Where the model was read from, in full.
+    /// The directory of the model, in full.
     pub(super) fn model_directory(&self) -> Result<PathBuf, Fault> {
         let directory = match self.record.model_files.first() {
             Some(file) => Path::new(file).parent().map(Path::to_path_buf).unwrap_or_default(),

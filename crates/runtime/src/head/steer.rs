@@ -31,12 +31,12 @@ const NAMED: usize = 8;
 /// So many looks in a row must show that nobody moves before a run is stopped.
 const STILL: u32 = 3;
 
-/// What a run knows of who steers.
+/// The run's clients of steering.
 #[derive(Default)]
 pub(super) struct Steers {
     steering: Steering,
     steerables: SteerableSettings,
-    /// Who waits to hear what becomes of a change.
+    /// Clients that wait for the outcome of a change.
     clients: HashMap<u64, ConnectionId>,
     orders: Vec<AgentOrder>,
     answers: Vec<(ConnectionId, Result<String, Fault>)>,
@@ -86,7 +86,7 @@ fn clean(who: &str) -> String {
 }
 
 impl Runtime<'_> {
-    /// What is known when the run begins.
+    /// The settings that can be steered when the run begins.
     pub(super) fn tell_steerable(&mut self) {
         self.record.steerable = self.steers.steerables.list();
         for one in self.record.steering.clone() {
@@ -107,7 +107,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// What to answer at once, if anything.
+    /// The answer that can be given at once, if any.
     fn wanted(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Result<Option<Value>, Fault> {
         let SteerRequest { who, wanted, at, patience, dry } = what;
         let who = clean(&who);
@@ -203,7 +203,7 @@ impl Runtime<'_> {
         Ok(None)
     }
 
-    /// What can be steered, and what was.
+    /// The settings that can be steered, and the changes that were made.
     fn steering_in_all(&self) -> Value {
         json!({
             "ok": true,
@@ -385,12 +385,12 @@ impl Runtime<'_> {
         self.show_halt();
     }
 
-    /// What the agent is to do.
+    /// Orders for the agent.
     pub(super) fn steering_orders(&mut self) -> Vec<AgentOrder> {
         std::mem::take(&mut self.steers.orders)
     }
 
-    /// What clients are told.
+    /// Answers for clients.
     pub(super) fn steering_answers(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         std::mem::take(&mut self.steers.answers)
     }

@@ -1,5 +1,5 @@
-//! What others see of a run while it goes on: its journal, and, as long as somebody watches it, how it stands
-//! now.
+//! The files for viewers of a run while it goes on: its journal, and, as long as somebody watches it, how it
+//! stands now.
 
 use super::{Runtime, Terminal};
 use ligament_agent::{failure_sentence, AgentOrder, AgentReport, ChannelView, RunView};
@@ -25,7 +25,7 @@ const TIME_SHARE: u32 = 20;
 /// Settings that tell a component's last model time, the first that is there.
 const END_NAMES: [&str; 4] = ["t_max", "t_end", "total_time", "end_time"];
 
-/// Who watches, as far as their file tells.
+/// Viewers, as far as their file tells.
 #[derive(Debug, Default)]
 pub(super) struct ViewerWatch {
     /// When the file was looked at, and what of it changes when somebody writes there.
@@ -72,7 +72,7 @@ impl Runtime<'_> {
             directory: self.directory.path().display().to_string(),
             started: record.started.clone(),
         });
-        // Who watches writes there; made now, because who writes may not make it when the run is over.
+        // A viewer writes there; made now, because who writes may not make it when the run is over.
         if let Err(error) = self.directory.write(".watched", "") {
             self.add(Level::Warning, "run", &error);
         }
@@ -118,7 +118,7 @@ impl Runtime<'_> {
                     _ => None,
                 },
             }),
-            // What is worth keeping of these comes as a warning.
+            // The reports of these that are worth keeping come as warnings.
             AgentReport::Said { .. }
             | AgentReport::Remark { .. }
             | AgentReport::Slots { .. }
@@ -265,7 +265,7 @@ impl Runtime<'_> {
         let began = Instant::now();
         let seen = self.look_well(view);
         let text = self.status_of(&seen, view.core.memory(), view.channels());
-        // Who watches sees that nothing new comes; the run has its own ways to say that its disk is full.
+        // A viewer sees that nothing new comes; the run has its own ways to say that its disk is full.
         let _ = self.directory.write("status.json", &text);
         self.watched.due = Some(Instant::now() + PUBLISH_INTERVAL.max(began.elapsed() * TIME_SHARE));
     }

@@ -29,7 +29,7 @@ pub(super) struct CasePort {
 /// A message to or from the submodel.
 #[derive(Debug)]
 pub(super) struct CaseStep {
-    /// Where it stands, for messages.
+    /// Its place in the file, for messages.
     pub at: At,
     /// True if the submodel receives it.
     pub to: bool,

@@ -1,4 +1,4 @@
-//! What differs between a value that came and the one that a case expects.
+//! Differences between a value that came and the one that a case expects.
 
 use super::case::Tolerance;
 use super::values::{elements, written, written_element, written_number, Element};

@@ -56,7 +56,7 @@ pub struct PlaySession {
     expected: usize,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub struct PlayResult {
     pub verdict: Verdict,
@@ -78,7 +78,7 @@ impl PlaySession {
     /// Reads a case and makes its run ready.
     ///
     /// # Errors
-    /// What is wrong with the case, the program or the place.
+    /// The case, the program or the place has an error.
     pub fn prepare(options: &PlayOptions) -> Result<PlaySession, Fault> {
         let name = options.case.display().to_string();
         let text = ligament_model::read_text(&options.case)
@@ -141,7 +141,7 @@ impl PlaySession {
             None => (Verdict::default(), true),
         };
         let played = PlayResult { verdict, expected, failed, run };
-        // Where something differs the run stays to be looked at.
+        // A run that differs stays to be looked at.
         if played.is_right() || is_kept || played.run.record.state == RunState::Interrupted {
             place.clear();
         }
@@ -149,7 +149,7 @@ impl PlaySession {
     }
 }
 
-/// Where the run is, and what comes of it.
+/// The run, and its result.
 #[derive(Debug)]
 struct PlayDirectories {
     run: PathBuf,
@@ -299,7 +299,7 @@ fn resolved(text: &str) -> Result<ResolvedModel, Fault> {
     }
 }
 
-/// What is wrong with the program, for somebody who gave it on the command line.
+/// The problem of a program that was given on the command line.
 fn in_words(problem: &Problem) -> String {
     match problem
         .advice

@@ -15,12 +15,12 @@ use std::time::Duration;
 /// So many messages that the case does not expect are shown of a port.
 const MAX_SURPRISES: usize = 20;
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Messages that came as expected.
     pub right: usize,
-    /// What differs: line of the case, or 0, and text.
+    /// The differences: line of the case, or 0, and text.
     pub wrong: Vec<(u32, String)>,
 }
 
@@ -222,7 +222,7 @@ fn is_time(found: f64, expected: f64, step: &CaseStep) -> bool {
     step.tolerance.admits(found, expected) || TimeSeries::default().is_same(found, expected)
 }
 
-/// What of a message is not as expected.
+/// The differences of a message from the expected one.
 fn wrong_with(message: &Message, step: &CaseStep) -> Option<String> {
     if let Some(expected) = step.timestamp {
         if !is_time(message.timestamp, expected, step) {

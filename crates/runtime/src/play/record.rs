@@ -25,7 +25,7 @@ const SETTINGS_IN: &str = "muscle_settings_in";
 /// How long nothing may be on any port until it is looked whether one of them has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What is to be recorded.
+/// The order to record.
 #[derive(Debug)]
 pub struct RecordOptions {
     /// The case file that is to be written. It must not be there.
@@ -38,7 +38,7 @@ pub struct RecordOptions {
     pub run: RunOptions,
 }
 
-/// What the recorder is told.
+/// The order for the recorder.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordPlan {
     /// The first lines of the case.
@@ -59,7 +59,7 @@ struct RecordedPort {
 /// Runs a model and writes the case of one of its instances. Nothing is written unless the run was done.
 ///
 /// # Errors
-/// What cannot be recorded, or why the run could not begin.
+/// The ports cannot be recorded, or the run could not begin.
 pub fn record(mut model: ResolvedModel, options: RecordOptions) -> Result<RunResult, Fault> {
     let RecordOptions { case, instance, ligament, run } = options;
     let made_case = NewCase::begin(&case)?;
@@ -285,7 +285,7 @@ fn unused(model: &ResolvedModel) -> Identifier {
     Identifier::new(&name).expect("a recorder's name is one")
 }
 
-/// What stands in the case before its messages.
+/// The head of the case, before its messages.
 fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     let instance = &model.instances[of as usize];
     let mut text = String::from("ligament_case: 1\n");

@@ -4,7 +4,7 @@
 use super::MAX_SEPARATE_INSTANCES;
 use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSums};
 
-/// What is told apart, in the order in which it is drawn and listed.
+/// The kinds of activity, in the order in which they are drawn and listed.
 pub const KINDS: [&str; 5] = ["compute", "wait", "send", "receive", "held"];
 
 /// Time spent on each of `KINDS`, ns.

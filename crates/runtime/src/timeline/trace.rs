@@ -109,7 +109,7 @@ fn write_lane(
     Ok(())
 }
 
-/// What was counted from the end of the span before.
+/// Counts from the end of the span before.
 fn counts(span: &TimelineSpan, iterations: u64) -> String {
     let TimelineSpan { sums, time, .. } = span;
     let time = time.map_or(String::new(), |time| format!(",\"model_time\":{}", serde_json::Value::from(time)));
