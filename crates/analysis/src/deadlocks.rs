@@ -18,12 +18,12 @@ const COUNTED: usize = 2_000_000;
 /// So many circles are told.
 const MAX_REPORTED_CIRCLES: usize = 5;
 
-/// What is taken for granted about steps.
+/// An assumption about steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Assumption {
-    /// Who has something to send or receive in steps makes one at some time.
+    /// An instance that sends or receives in steps makes one at some time.
     Sometime,
-    /// Who receives in steps makes one in its first pass.
+    /// An instance that receives in steps makes one in its first pass.
     FirstPass,
     /// It makes two, and what filters hold back by its time does not pass.
     HeldBack,
@@ -48,7 +48,7 @@ pub(crate) fn check(
     options: &CheckOptions,
     problems: &mut Vec<Problem>,
 ) {
-    // What cannot begin, or joins timelines that do not fit, is told already.
+    // Components that cannot begin, or timelines that do not fit, are reported already.
     let told = |problem: &Problem| matches!(problem.code, Code::WAITING_CIRCLE | Code::TIMELINE_MISMATCH);
     if problems.iter().any(told) {
         return;
@@ -77,7 +77,7 @@ pub(crate) fn check(
                 }
             }
         }
-        // What follows from less says more.
+        // A finding that needs fewer assumptions says more.
         if !circles.is_empty() {
             return;
         }
@@ -119,7 +119,7 @@ struct ProgressBounds<'a> {
     begun: Vec<u64>,
     /// True if a part may have ended for good, so that filters let go of what they hold.
     over: Vec<bool>,
-    /// Who is to be looked at again when a part has come further.
+    /// The parts to be looked at again when a part has come further.
     followers: Vec<Vec<usize>>,
     /// More than this is taken for any number.
     most: u64,
@@ -297,8 +297,8 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// What a part waits for where it cannot come further, if somebody needs it to begin another step or to end
-    /// a pass.
+    /// The waits of a part that cannot come further, if another part needs it to begin another step or to end a
+    /// pass.
     fn waits(&self, who: usize) -> Vec<PredictedWait> {
         let part = &self.order.parts[who];
         let in_step = self.passes[who] > self.ended[who];
@@ -353,7 +353,7 @@ impl<'a> ProgressBounds<'a> {
                 };
                 if let Some(&from) = place.get(&wait.on) {
                     let circle: Vec<PredictedWait> = path[from..].iter().copied().chain([wait]).collect();
-                    // Who waits to be started again, when all is over, is no trouble.
+                    // An instance that waits to be started again, when all is over, is no trouble.
                     let is_stuck = circle.iter().any(|wait| wait.in_step || self.passes[wait.who] == 0);
                     if is_stuck && circles.len() < MAX_REPORTED_CIRCLES {
                         circles.push(Circle(circle));
@@ -372,7 +372,7 @@ impl<'a> ProgressBounds<'a> {
         circles
     }
 
-    /// Who waits for which port of whom.
+    /// The text that says which component waits for which port of which other one.
     fn told(&self, flat: &FlatModel, circle: &Circle) -> String {
         let name = |part: usize| format!("\"{}\"", flat.components[part].name);
         let mut text = String::new();
@@ -445,7 +445,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// What would break a circle.
+    /// The remedy that would break a circle.
     fn way_out(&self, flat: &FlatModel, circle: &Circle) -> String {
         let waits = &circle.0;
         for wait in waits {
@@ -459,7 +459,7 @@ impl<'a> ProgressBounds<'a> {
             }
         }
         for (at, wait) in waits.iter().enumerate().filter(|(_, wait)| wait.in_step) {
-            // Who waits for this one, and on which of its ports.
+            // The component that waits for this one, and the port on which it waits.
             let before = &waits[(at + waits.len() - 1) % waits.len()];
             let link = &self.order.links[before.link];
             let (own, theirs) =

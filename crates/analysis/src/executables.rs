@@ -1,4 +1,4 @@
-//! Whether the files that programs name are on this machine, and can be started as they are named.
+//! A check that the files that programs name are on this machine, and can be started as they are named.
 
 use crate::scripts::{first_line, language, script_of, ArgumentKind, Language};
 use crate::variables::{fill, starts_in_shell, ExpandedText};
@@ -43,7 +43,7 @@ struct ProgramCheck<'a> {
     program: &'a Program,
     model_directory: Option<&'a Path>,
     problems: &'a mut Vec<Problem>,
-    /// What can be looked for only when it starts.
+    /// Files that can be looked for only when the program starts.
     at_start: Vec<String>,
 }
 
@@ -163,7 +163,7 @@ impl ProgramCheck<'_> {
     }
 }
 
-/// Where a path was looked for, if that is not what the file says.
+/// The place where a path was looked for, if that is not what the file says.
 fn looked_for(path: &Path, written: &str) -> String {
     if path == Path::new(written) {
         String::new()
@@ -245,7 +245,7 @@ fn by_interpreter(language: &Language, script: &str) -> String {
     format!("write \"executable: {interpreter}\" and \"args: {script}\"")
 }
 
-/// What is wrong with the interpreter that a script's first line names, and what to do.
+/// The problem of the interpreter that a script's first line names, and the remedy.
 fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, String)> {
     if line.ends_with('\r') {
         let advice = "save the file with the line ends of Unix, for example with dos2unix";
@@ -304,7 +304,7 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             advice,
         ));
     }
-    // What was meant is most often the file beside the model.
+    // The intended file is most often the one beside the model.
     let beside = program.beside_file(executable);
     let advice = match language(Path::new(executable)) {
         Some(language) => {
@@ -415,7 +415,7 @@ fn is_source(path: &Path) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SOURCES.contains(&ending))
 }
 
-/// What to do about an executable that is not there while its source is.
+/// The remedy for an executable that is not there while its source is.
 fn build(program: &Program, path: &Path) -> Option<String> {
     let name = path.file_stem()?;
     let places = [path.to_path_buf(), program.beside_file(name.to_str()?)];
@@ -436,7 +436,7 @@ fn build(program: &Program, path: &Path) -> Option<String> {
     ))
 }
 
-/// What was meant by a path that leads nowhere, as the file would write it.
+/// The intended path, as the file would write it, of a path that leads nowhere.
 fn meant(path: &Path, written: &str) -> Option<String> {
     let like = similar(path, |path| is_executable(path) || language(path).is_some())?;
     Some(format!("did you mean \"{}\"?", Path::new(written).with_file_name(like).display()))

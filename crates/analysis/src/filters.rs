@@ -1,6 +1,6 @@
-//! Whether the filters under `ligament:` can do their work: formulas and ranges that can be read, units that
-//! there are and that follow on each other, functions that users have written. And whether the units that ports
-//! declare fit together.
+//! A check that the filters under `ligament:` can do their work: formulas and ranges that can be read, units
+//! that there are and that follow on each other, functions that users have written. And whether the units that
+//! ports declare fit together.
 
 use crate::Files;
 use ligament_catalogue::Code;
@@ -79,7 +79,7 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
         unused.remove(&to);
         let between = filters.of(flat, conduit).map_or(&[][..], |filters| filters);
         let declared = units.get(&from);
-        // What is wrong among the filters alone has been said.
+        // Problems among the filters alone are reported already.
         let mut found = Vec::new();
         if declared.is_some() {
             let mut known = Vec::new();
@@ -133,7 +133,7 @@ fn check_units<'a>(
                 reduced |= filter.count("axis").is_none();
                 continue;
             }
-            // What these make has a unit that nobody has declared.
+            // The results of these have a unit that is declared nowhere.
             "expression" | "multiply" | PYTHON | LIBRARY => {
                 made = None;
                 continue;

@@ -1,6 +1,6 @@
-//! Whether the functions of Python's that shipped components call are there: the file, and in it the name. The
-//! file is read and never run. So a name is missed only where it stands nowhere in the file; what else is wrong
-//! with a function, the run tells.
+//! A check that the functions of Python that shipped components call are there: the file, and in it the name.
+//! The file is read and never run. So a name is missed only where it stands nowhere in the file; what else is
+//! wrong with a function, the run tells.
 
 use crate::executables::similar;
 use ligament_catalogue::Code;
@@ -77,7 +77,7 @@ fn named_for<'a>(
     texts.collect()
 }
 
-/// What is wrong with a function, after its name, and what to do.
+/// The problem of a function, after its name, and the remedy.
 fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String, String)> {
     let is_name = |part: &str| !part.is_empty() && part.chars().all(is_of_name);
     let Some((file, name)) =
@@ -101,7 +101,7 @@ fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String
         return Some((format!("and there is no file {}", path.display()), file_advice(&path, file)));
     }
     let text = (ending == ENDINGS[0]).then(|| read(&path)).flatten()?;
-    // What follows a dot may be inherited, or be of what is imported.
+    // The part behind a dot may be inherited, or be of an imported module.
     let missing = name.split('.').next().filter(|part| !may_define(&text, part))?;
     let advice = match nearest(missing, defined(&text)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),

@@ -1,4 +1,4 @@
-//! Whether components have implementations, and whether the ports of both agree.
+//! A check that components have implementations, and that the ports of both agree.
 
 use crate::{CheckOptions, GivenCode};
 use ligament_catalogue::Code;

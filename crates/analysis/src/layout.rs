@@ -1,5 +1,5 @@
-//! Where the boxes of a topology stand: in columns, so that whoever starts others is left of them, with few
-//! crossings.
+//! The positions of the boxes of a topology: in columns, so that whoever starts others is left of them, with
+//! few crossings.
 //!
 //! The method is that of layered drawing (Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of
 //! Hierarchical System Structures", 1981): arrows that would close a cycle are turned (Eades, Lin, Smyth,
@@ -20,7 +20,7 @@ const GAP: f64 = 34.0;
 /// Between an arrow that passes through a column and what is beside it.
 const PASSING: f64 = 14.0;
 
-/// Where everything stands.
+/// The positions of everything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// The column and the middle of each node, from the top.
@@ -31,7 +31,7 @@ pub struct Layout {
     pub columns: usize,
 }
 
-/// Where a box stands.
+/// The position of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BoxPosition {
     /// Its column.

@@ -1,5 +1,5 @@
-//! What can be said of a model without running it: every problem at once, each with its place, what is
-//! wrong and what to do. Nothing is printed and nothing is started.
+//! Analysis of a model without running it: every problem at once, each with its place, what is wrong and what
+//! to do. Nothing is printed and nothing is started.
 
 mod deadlocks;
 mod executables;
@@ -61,7 +61,7 @@ pub struct CheckOptions {
     pub limits: LigamentOptions,
     /// True to look for executables and other files on this machine.
     pub files: Files,
-    /// What may be left out of what cannot be done yet.
+    /// Unsupported features that may be ignored.
     pub ignore: HashSet<Ignorable>,
     /// True if the report is to have the text of the whole model, for the run directory.
     pub with_text: bool,
@@ -76,7 +76,7 @@ pub enum GivenCode {
     /// None.
     #[default]
     Nothing,
-    /// Those of these names: of the component, or of its implementation.
+    /// The components of these names: of the component, or of its implementation.
     Names(HashSet<String>),
     /// All that have no program.
     Everything,
@@ -172,7 +172,7 @@ fn finish(
         config.settings.set(name.clone(), value.clone());
     }
     config.ligament.update(options.limits.clone());
-    // What a failed import would have brought is not reported as missing once more.
+    // Definitions that a failed import would have brought are not reported as missing once more.
     let mut imported: HashSet<Identifier> = config.imports.iter().map(|i| i.name.clone()).collect();
     problems.extend(config.resolve_imports(modules));
     imported.retain(|name| {
@@ -190,7 +190,7 @@ fn finish(
     CheckReport { notes, flat, text, ..CheckReport::new(config, resolved, problems) }
 }
 
-/// Where a configuration comes from.
+/// The origin of a configuration.
 struct Origin {
     /// Names that imports should have brought, and did not.
     imported: HashSet<Identifier>,
@@ -221,7 +221,7 @@ fn examine(
     mpi::check(config, options, problems);
     notyet::check_configuration(config, options, problems);
     if config.models.is_empty() {
-        // Where something else is wrong, the model is probably there, but could not be read.
+        // If there is another error, the model is probably there, but could not be read.
         if problems.is_empty() {
             let at = At { file: origin.first_file.clone(), line: 1, column: 1 };
             problems.push(Problem::error(

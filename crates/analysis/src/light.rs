@@ -1,4 +1,4 @@
-//! Whether what the model calls light are programs that can run many instances in one process.
+//! A check that the programs that the model calls light can run many instances in one process.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;

@@ -1,4 +1,4 @@
-//! Whether the components without which a run can go on are there, and run each by itself.
+//! A check that the components without which a run can go on are there, and run each by itself.
 
 use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;

@@ -1,4 +1,4 @@
-//! Whether what stands under `ligament:` about MPI is about programs that there are, and that are started with
+//! A check that entries under `ligament:` about MPI name programs that there are, and that are started with
 //! MPI.
 
 use crate::light::known_programs;

@@ -1,16 +1,17 @@
-//! What a model may ask for and a run cannot do yet. It is refused by name, because a run that leaves it out
-//! would give other results than the model says. What changes no message can be ignored, if the user says so.
+//! Features that a model may ask for and that a run does not support yet. It is refused by name, because a run
+//! that leaves it out would give other results than the model says. What changes no message can be ignored, if
+//! the user says so.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
 use ligament_model::{At, Configuration, Problem, WaitMode};
 
-/// What a run may leave out although the model asks for it.
+/// A feature that a run may ignore although the model asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ignorable {
     /// When to save: nothing is saved.
     Checkpoints,
-    /// What to go on from: the run begins at the beginning.
+    /// The checkpoint to go on from: the run begins at the beginning.
     Resume,
     /// How instances wait: only the speed depends on it.
     Wait,
@@ -44,7 +45,7 @@ impl Ignorable {
     }
 }
 
-/// What the configuration asks for, whatever model is run.
+/// Features that the configuration asks for, for any model.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut found = UnsupportedFeatures { options, problems };
     if !config.checkpoints.is_empty() {

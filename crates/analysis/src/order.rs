@@ -1,6 +1,6 @@
-//! What the operators' order makes of a model: who receives what before it begins and in each step, who sends
-//! what when, and what filters make of the number of messages. The search for deadlocks and the unrolled order
-//! stand on it.
+//! The consequences of the operators' order for a model: who receives what before it begins and in each step,
+//! who sends what when, and what filters make of the number of messages. The search for deadlocks and the
+//! unrolled order stand on it.
 
 use crate::scales::ComponentScales;
 use ligament_model::{ConduitFilter, Configuration, Filter, FlatComponent, FlatModel, ForConduits, Operator};
@@ -13,11 +13,11 @@ pub(crate) enum Sends {
     InSteps,
     /// At the end of each pass (`O_F`).
     AtEnd,
-    /// Nobody knows.
+    /// The time is unknown.
     AtAnyTime,
 }
 
-/// What becomes of the messages of a conduit on their way.
+/// The fate of the messages of a conduit on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageRate {
     /// Each arrives.
@@ -100,7 +100,7 @@ pub(crate) struct OperatorOrder {
 impl OperatorOrder {
     pub fn of(config: &Configuration, flat: &FlatModel) -> OperatorOrder {
         let scales = ComponentScales::all(&config.ligament);
-        // Nobody is there to send or receive where a set of instances is empty.
+        // An empty set of instances neither sends nor receives.
         let is_there: Vec<bool> =
             flat.components.iter().map(|component| !component.multiplicity.contains(&0)).collect();
         let part = |component: &FlatComponent| OrderedComponent {
@@ -198,7 +198,7 @@ impl OperatorOrder {
         Some(timeline)
     }
 
-    /// What filters make of the number of messages.
+    /// Applies filters to the number of messages.
     fn filter(&mut self) {
         for at in 0..self.links.len() {
             let link = &self.links[at];
@@ -251,7 +251,7 @@ fn holding(filters: &[Filter]) -> Option<HoldingFilter> {
             "chunk" if n > 1 => Hold::UntilMore,
             "every" if n > 1 && is_alone => Hold::MostOf(n),
             "block_until" | "block_after" => Hold::ByTime,
-            // What comes after these may be more than one of one.
+            // The messages behind these may be several for one.
             "dechunk" | "interpolate_time" => break,
             _ if filter.is_own() => break,
             _ => continue,

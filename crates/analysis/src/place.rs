@@ -1,5 +1,5 @@
-//! Whether the components and instances are there that the model places in domains, or gives inputs; and the
-//! inputs.
+//! A check that the components and instances are there that the model places in domains, or gives inputs; and
+//! the inputs.
 
 use crate::executables::similar;
 use crate::Files;

@@ -1,4 +1,4 @@
-//! Whether the components whose ranks speak for themselves are there, and can have as many.
+//! A check that the components whose ranks speak for themselves are there, and can have as many.
 
 use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;

@@ -1,17 +1,18 @@
-//! What a check found.
+//! The findings of a check.
 
 use ligament_model::{Configuration, FlatModel, Problem, ResolvedModel};
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
     /// All problems: by file in the order of the files, then by line.
     pub problems: Vec<Problem>,
-    /// What only the start of a program will tell, such as a file below a directory that its modules name.
+    /// Remarks that only the start of a program can settle, such as a file below a directory that its modules
+    /// name.
     pub notes: Vec<String>,
-    /// What was read, with imports resolved as far as that went.
+    /// The configuration that was read, with imports resolved as far as that went.
     pub configuration: Configuration,
     /// The model as it would run; `None` if it cannot be expanded.
     pub resolved: Option<ResolvedModel>,

@@ -1,4 +1,4 @@
-//! Whether resources are asked for as programs need them, and for components that exist.
+//! A check that resources are asked for as programs need them, and for components that exist.
 
 use ligament_catalogue::Code;
 use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};

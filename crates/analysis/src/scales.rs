@@ -148,8 +148,8 @@ fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Pr
     }
 }
 
-/// What is called in a step and covers more time than the step. How many messages two components exchange that
-/// interact does not follow from their scales: a code may use a port in every tenth step only.
+/// Components that are called in a step and cover more time than the step. How many messages two components
+/// exchange that interact does not follow from their scales: a code may use a port in every tenth step only.
 fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     if config.ligament.scales.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What is known of scripts and of what runs them: which argument of an interpreter is its script, and what is
+//! Knowledge of scripts and of their interpreters: which argument of an interpreter is its script, and what is
 //! wrong with a script that is to be executed itself.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ pub(crate) struct Language {
     pub name: &'static str,
     /// How its files end.
     ending: &'static str,
-    /// What runs them.
+    /// The program that runs them.
     pub interpreter: &'static str,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn language(path: &Path) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.ending == ending)
 }
 
-/// What an argument of an interpreter is.
+/// The kind of an interpreter's argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
     /// The script, at this position.

@@ -14,7 +14,7 @@ pub struct ScaleMap {
     pub model: String,
     /// The components that have scales; those that have the same stand together.
     pub boxes: Vec<ScaleBox>,
-    /// Who sends to whom, without repetition, and not within a box.
+    /// The sending and the receiving box of each conduit, without repetition, and not within a box.
     pub links: Vec<ScaleLink>,
     /// The components without scales.
     pub without: Vec<String>,
@@ -25,7 +25,7 @@ pub struct ScaleMap {
 pub struct ScaleBox {
     /// Their names.
     pub components: Vec<String>,
-    /// What the model file gives, s and m.
+    /// The values of the model file, s and m.
     #[serde(flatten)]
     pub scales: ComponentScales,
     /// The number of steps that a pass has, if that is a whole number.

@@ -1,5 +1,5 @@
-//! Whether settings have the types that programs expect, and whether anybody will ask for them; and those that
-//! MUSCLE 3 has for the coupling itself.
+//! A check that settings have the types that programs expect, and that some component asks for them; and those
+//! that MUSCLE 3 has for the coupling itself.
 
 use ligament_catalogue::Code;
 use ligament_model::{
@@ -50,7 +50,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     unasked(config, flat, problems);
 }
 
-/// What the names of settings for the coupling itself begin with.
+/// The beginning of the names of settings for the coupling itself.
 const MUSCLE: &str = "muscle_";
 
 fn is_muscle(name: &Reference) -> bool {
@@ -102,7 +102,7 @@ fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [SettingEntry<'a>]) -
     let dimensions = component.multiplicity.len();
     let mut seen: Vec<&SettingEntry<'a>> = Vec::new();
     let mut single: HashSet<Vec<usize>> = HashSet::new();
-    // Those for some instances, which have indices after the component's path.
+    // The settings for some instances have indices after the component's path.
     for entry in entries {
         let Some(indices) = entry.prefix.strip_prefix(path).filter(|rest| !rest.is_empty()) else { continue };
         if let Some(indices) = in_range(indices, &component.multiplicity) {
@@ -254,7 +254,7 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
             }
             continue;
         }
-        // What stands in place of a scale.
+        // The values that stand in place of a scale.
         if prefix.last().is_some_and(|part| *part == ReferencePart::Name(scale.clone())) {
             continue;
         }

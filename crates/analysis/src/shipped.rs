@@ -1,4 +1,4 @@
-//! Whether shipped components have the settings that they need, and ports that they can use.
+//! A check that shipped components have the settings that they need, and ports that they can use.
 
 use ligament_catalogue::Code;
 use ligament_model::{

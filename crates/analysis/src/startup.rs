@@ -1,4 +1,4 @@
-//! Whether every component can start: whether something leads to its receiving ports, and whether no
+//! A check that every component can start: whether something leads to its receiving ports, and whether no
 //! component waits for itself before it has begun.
 
 use crate::notyet::UnsupportedFeatures;

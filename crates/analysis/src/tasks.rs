@@ -38,7 +38,7 @@ pub struct OperatorTask {
     pub step: Option<u64>,
     /// From 1.
     pub round: usize,
-    /// What it comes after.
+    /// The tasks before it.
     pub after: Vec<After>,
 }
 
@@ -66,7 +66,7 @@ impl Tasks {
     }
 }
 
-/// What a component does next.
+/// The next action of a component.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Start,
@@ -94,7 +94,7 @@ struct TaskMessage {
     path: Option<Vec<u64>>,
 }
 
-/// What there is for a component on a link.
+/// The content of a link for a component.
 enum LinkContent {
     /// The tasks that it comes after, and the iteration it was sent in.
     Message(Vec<usize>, Option<Vec<u64>>),
@@ -114,7 +114,7 @@ struct TaskUnroller<'a> {
     taken: Vec<usize>,
     /// By part: the iterations that its passes were, and the last task of each.
     ended: Vec<Vec<FinishedPass>>,
-    /// Who may go on when a part has.
+    /// The parts that may go on when a part has.
     followers: Vec<Vec<usize>>,
 }
 
@@ -149,7 +149,8 @@ impl<'a> TaskUnroller<'a> {
         let mut queue: VecDeque<usize> = (0..self.actors.len()).collect();
         loop {
             self.advance(std::mem::take(&mut queue));
-            // Who waits in vain for another step, and need not make it, makes as many as it has made.
+            // A component that waits in vain for another step, and need not make it, makes as many as it has
+            // made.
             let Some(who) = (0..self.actors.len()).find(|&who| self.may_end(who)) else { break };
             self.actors[who].at = At::End;
             queue.push_back(who);
@@ -247,7 +248,8 @@ impl<'a> TaskUnroller<'a> {
     fn begin(&mut self, who: usize) -> Option<bool> {
         let order = self.order;
         let starts = &order.parts[who].starts;
-        // What comes once for each pass says which iteration that is; what is repeated follows from it.
+        // A message that comes once for each pass says which iteration that is; what is repeated follows from
+        // it.
         let direct = starts.iter().copied().find(|&link| self.order.links[link].repeats == 0);
         let path = match direct.map(|link| self.find(link, None)) {
             Some(LinkContent::Message(_, path)) => path,
@@ -392,7 +394,7 @@ fn place<'p>(
     }
 }
 
-/// What came of taking from several links.
+/// The outcome of taking from several links.
 enum TakeOutcome {
     All(Vec<After>),
     NotYet,

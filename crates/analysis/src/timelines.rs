@@ -1,11 +1,11 @@
-//! Whether the timelines of a model fit together: yMMSL's own rules, and what a run asks beyond them.
+//! A check that the timelines of a model fit together: yMMSL's own rules, and what a run asks beyond them.
 
 use ligament_catalogue::Code;
 use ligament_model::{check_timelines, Configuration, FlatModel, Problem};
 use std::collections::HashSet;
 
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
-    // What waits for itself has no place among timelines.
+    // A component that waits for itself has no place among timelines.
     if problems.iter().any(|problem| problem.code == Code::WAITING_CIRCLE) {
         return;
     }

@@ -51,11 +51,11 @@ pub struct NodePort {
 /// An arrow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct TopologyLink {
-    /// Where messages come from.
+    /// The sender.
     pub from: LinkEnd,
-    /// Where they go.
+    /// The receiver.
     pub to: LinkEnd,
-    /// What is done to messages on the way: filters of the conduit, and those under `ligament:` as `chunk: 10`.
+    /// The filters on the way: filters of the conduit, and those under `ligament:` as `chunk: 10`.
     pub filters: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct LinkEnd {
     pub port: usize,
 }
 
-/// What stands together in a box.
+/// The kind of a box's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boxes {
     /// Every component has its own.
@@ -130,7 +130,7 @@ struct TopologyBuilder<'a> {
     nodes: Vec<TopologyNode>,
     /// The nodes by what their components have in common.
     by_key: HashMap<String, usize>,
-    /// Those that are folded models.
+    /// The boxes that are folded models.
     folded: HashSet<usize>,
     /// The node of each component, and the position of each of its ports there.
     of_component: Vec<(usize, Vec<usize>)>,
@@ -204,7 +204,7 @@ impl TopologyBuilder<'_> {
             links.entry((self.end(channel.from), self.end(channel.to))).or_insert_with(filters);
         }
         let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
-        // What passes within a folded model is not shown, nor are the ports for it.
+        // Conduits within a folded model are not shown, nor are the ports for them.
         let links: Vec<TopologyLink> = (links.into_iter().filter(|(ends, _)| !inside(ends)))
             .map(|((from, to), filters)| TopologyLink { from, to, filters })
             .collect();

@@ -1,4 +1,4 @@
-//! What is said of programs and scripts that are not there or cannot be started as they are named: what was
+//! Reports about programs and scripts that are not there or cannot be started as they are named: what was
 //! meant, and how to write it.
 
 use ligament_analysis::{check, CheckOptions};
@@ -20,7 +20,7 @@ impl Place {
         Place(path)
     }
 
-    /// What is said of a model with one program of this description: `[code] message; advice`, without the
+    /// The reports about a model with one program of this description: `[code] message; advice`, without the
     /// directory.
     fn said(&self, program: &str) -> Vec<String> {
         self.said_of(program, "")

@@ -55,7 +55,7 @@ fn codes_find_their_scales_as_settings_in_seconds_and_metres() {
     assert_eq!(of("tissue", "extent"), Some(SettingValue::FloatList(vec![0.01, 0.004])));
     assert_eq!(of("drug[1]", "total_time"), Some(SettingValue::Float(1800.0)));
     assert_eq!(of("drug[1]", "time_step"), None);
-    // What the user sets counts.
+    // The user's setting counts.
     assert_eq!(of("flow", "time_step"), Some(SettingValue::Float(0.25)));
 }
 

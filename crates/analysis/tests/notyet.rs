@@ -1,5 +1,5 @@
-//! What is valid and cannot be done yet: `tests/models/notyet`. It is read like every other model, refused by
-//! name with the text beside it, and runs without what can be left out if the user says so. Run with
+//! Valid features that are not supported yet: `tests/models/notyet`. It is read like every other model, refused
+//! by name with the text beside it, and runs without what can be left out if the user says so. Run with
 //! `UPDATE_EXPECTED=1` to write the texts anew, and read what changed.
 
 use ligament_analysis::{check_with_modules, CheckOptions, CheckReport, Files, Ignorable};

@@ -1,4 +1,4 @@
-//! What is predicted of small models, against answers that were worked out by hand.
+//! Predictions of small models, against answers that were worked out by hand.
 
 use ligament_analysis::predict::{agree, best_placement, predict, Costs, PathKind, Prediction, Question};
 use ligament_model::{Configuration, ResolvedModel};

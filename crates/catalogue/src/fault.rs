@@ -7,13 +7,13 @@ use std::ops::Deref;
 /// Before a code at the end of a text.
 pub(crate) const HINT: &str = " (ligament explain ";
 
-/// What has a code. `errors!` writes this for an enum.
+/// An error with a code. `errors!` writes this for an enum.
 pub trait Coded: fmt::Display {
     /// By which it is explained.
     fn code(&self) -> Code;
 }
 
-/// What went wrong, in words, and its code. `fault!` makes one.
+/// An error in words, and its code. `fault!` makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     code: Code,

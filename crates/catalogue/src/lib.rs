@@ -50,7 +50,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What there is to say about a code.
+/// The entry of a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeEntry {
     /// The code.
@@ -59,7 +59,7 @@ pub struct CodeEntry {
     pub when: &'static str,
     /// Its messages, with `…` for what differs; none for those of `ligament check`.
     pub messages: Vec<&'static str>,
-    /// What it means and what to do, in Markdown.
+    /// Its meaning and the remedy, in Markdown.
     pub meaning: &'static str,
 }
 

@@ -38,7 +38,7 @@ what lies behind it. Warnings leave the model fit to run.
 | --- | --- |
 ";
 
-/// What may stand in a row only behind a backslash.
+/// Escapes characters that end a cell of a table.
 fn row(text: &str) -> String {
     text.replace('|', "\\|")
 }
@@ -134,7 +134,7 @@ fn said() -> HashMap<&'static str, Vec<String>> {
             }
         }
     }
-    // What has hardly a word of its own is nothing to look for, where there is more.
+    // Messages that have hardly a word of their own are dropped where there are better ones.
     for all in said.values_mut() {
         let (some, hardly): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(|one| words(one) > 1);
         *all = if some.is_empty() { hardly } else { some };

@@ -1,6 +1,7 @@
-//! What stands between submodels: sources and sinks, which join a model to files; mappers, which join several
-//! conduits; and the process that runs those that come with Ligament. Their names, ports and settings stand in
-//! one table in `ligament-model` (`shipped`); `docs/reference/shipped.md` says what each does.
+//! The shipped components between submodels: sources and sinks, which join a model to files; mappers, which
+//! join several conduits; and the process that runs those that come with Ligament. Their names, ports and
+//! settings stand in one table in `ligament-model` (`shipped`); `docs/reference/shipped.md` says what each
+//! does.
 //!
 //! `process` makes of each instance what the model calls it; `sources`, `sinks` and `mappers` are those;
 //! `files` reads and writes formats, whole or not at all, `tables` reads and writes rows of text, and `values`

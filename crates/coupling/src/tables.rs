@@ -160,7 +160,7 @@ impl TableRows {
     }
 }
 
-/// Where a row stands between its quotes.
+/// The position of a row between its quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     /// At the beginning of a cell.

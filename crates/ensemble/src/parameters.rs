@@ -1,4 +1,4 @@
-//! What varies between the evaluations of a study: settings, each within a range or out of a list.
+//! The parameters of a study: settings, each within a range or out of a list.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_coupling::tables::{self, Decimal};
@@ -12,7 +12,7 @@ pub struct Parameter {
     pub values: Values,
 }
 
-/// What a parameter can be.
+/// The kind of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Anything between two numbers.
@@ -64,7 +64,7 @@ impl Parameter {
     /// numbers.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// The text cannot be read.
     pub fn read_all(text: &str) -> Result<Vec<Parameter>, Fault> {
         let mut all: Vec<Parameter> = Vec::new();
         for part in text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {

@@ -15,7 +15,7 @@ const LATEST_WEIGHT: f64 = 0.1;
 /// So much longer may the first evaluation of an instance take, whose process starts meanwhile.
 const STARTING: f64 = 60.0;
 
-/// What became of an evaluation: the answer, or why there is none.
+/// The outcome of an evaluation: the answer, or why there is none.
 pub type EvaluationAnswer<T> = Result<T, Fault>;
 
 /// An evaluation that an instance has been given.
@@ -30,11 +30,11 @@ struct EvaluationTask {
 /// Instances that make evaluations.
 #[derive(Debug)]
 pub struct InstancePool<T> {
-    /// What each instance has to do, in order.
+    /// The tasks of each instance, in order.
     tasks: Vec<VecDeque<EvaluationTask>>,
     evaluations: usize,
     next: usize,
-    /// Those that an instance did not come to, to be handed out again.
+    /// Evaluations that an instance did not come to, to be handed out again.
     again: VecDeque<usize>,
     /// Evaluations with an answer from an earlier run; nobody makes them again.
     known: BTreeSet<usize>,
@@ -46,7 +46,7 @@ pub struct InstancePool<T> {
     /// The instances that have answered, and what each of them has answered last.
     started: Vec<bool>,
     last: Vec<Option<usize>>,
-    /// Those that have ended, and get no more to do.
+    /// Instances that have ended, and get no more tasks.
     lost: Vec<bool>,
     began: f64,
     /// Mean time of an evaluation, once one is over.
@@ -100,7 +100,7 @@ impl<T> InstancePool<T> {
             return None;
         }
         let ahead = if self.mean.is_some_and(|mean| mean < MAX_PIPELINED_S) { AHEAD } else { 1 };
-        // Who has not answered yet may not have started, and who is late may never come back.
+        // An instance without an answer may not have started, and a late one may never come back.
         let (started, lost) = (&self.started, &self.lost);
         let has_room = |(instance, tasks): &(usize, &mut VecDeque<EvaluationTask>)| {
             let most = if started[*instance] { ahead } else { 1 };
@@ -116,12 +116,12 @@ impl<T> InstancePool<T> {
         Some((instance, number))
     }
 
-    /// Those that have something to do.
+    /// Instances that have tasks.
     pub fn busy(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.tasks.len()).filter(|&instance| !self.tasks[instance].is_empty())
     }
 
-    /// What an instance has been given and not answered yet.
+    /// The tasks that an instance has been given and has not answered yet.
     pub fn tasks_of(&self, instance: usize) -> impl Iterator<Item = usize> + '_ {
         self.tasks[instance].iter().map(|task| task.number)
     }
@@ -187,7 +187,7 @@ impl<T> InstancePool<T> {
         self.last[instance] = Some(number);
         // The first one has waited for its instance to start.
         let is_first = !std::mem::replace(&mut self.started[instance], true);
-        // What comes next has had the instance only from now on.
+        // The next task has had the instance only from now on.
         if let Some(next) = self.tasks[instance].front_mut() {
             next.since = now;
         }
@@ -395,7 +395,7 @@ mod tests {
         for number in [4, 6, 8] {
             pool.answer(1, Some(number), Ok(()), 2.0).unwrap();
         }
-        // What comes late from the first counts no more.
+        // A late answer from the first counts no more.
         for number in [2, 4, 6] {
             pool.answer(0, Some(number), Ok(()), 3.0).unwrap();
         }

@@ -22,7 +22,7 @@ pub enum SamplingMethod {
     LatinHypercube,
     /// Sobol's sequence: the first n points fill the space evenly, best where n is a power of 2.
     Sobol,
-    /// Those in a table.
+    /// The points of a table.
     File,
 }
 
@@ -153,7 +153,7 @@ impl SamplingPlan {
     /// The points of a table of comma-separated values, whose first line has the names of the parameters.
     ///
     /// # Errors
-    /// What is wrong with it, with its line.
+    /// The table is wrong; the error has its line.
     pub fn of_table(text: String, file: &str) -> Result<SamplingPlan, Fault> {
         let (names, points) = read_table(text, file)?;
         match points.len() {

@@ -7,7 +7,7 @@ use ligament_catalogue::{fault, Fault};
 /// Bytes of values that are kept for quantiles.
 const MAX_QUANTILE_BYTES: usize = 4 << 30;
 
-/// What has come up to now.
+/// The values up to now.
 #[derive(Debug, Default)]
 pub struct Statistics {
     shape: Option<Vec<u64>>,

@@ -28,8 +28,7 @@ type StudyNumbers = (Vec<u64>, Vec<f64>);
 /// Takes part in a run with a study, until nobody wants one any more.
 ///
 /// # Errors
-/// What is wrong with the study, or the first evaluation that fails if none may be left out. The run ends with
-/// it.
+/// The study is wrong, or an evaluation fails and none may be left out. The run ends with it.
 pub fn run_study() -> Result<(), Error> {
     let ports = Ports::new()
         .with(Operator::OI, "settings[]")
@@ -99,7 +98,7 @@ fn patience(seconds: f64) -> Wait {
 }
 
 impl Study {
-    /// What the settings ask for.
+    /// The study that the settings ask for.
     fn of(instance: &mut Instance) -> Result<Study, Error> {
         let unset = |name: &str, why: &str| own(fault!(BAD_STUDY, "the setting \"{name}\" is not set: {why}"));
         let method = text(instance, "sampler")?.unwrap_or_else(|| "latin_hypercube".to_owned());
@@ -311,7 +310,7 @@ impl Study {
         instance.log(LogLevel::Warning, &format!("instance {slot} has ended{at}; {left} are left"))
     }
 
-    /// What an instance is at, in words.
+    /// The present work of an instance, in words.
     fn doing(&self, pool: &InstancePool<StudyNumbers>, slot: usize) -> Option<String> {
         let number = pool.tasks_of(slot).next()?;
         Some(format!("instance {slot} made evaluation {number} ({})", self.plan.describe(number)))
@@ -471,7 +470,7 @@ impl Study {
     }
 }
 
-/// What comes next of those that are busy.
+/// The next event of the busy instances.
 enum PoolEvent {
     Answer(usize, Box<Message>),
     /// One has ended.

@@ -12,7 +12,7 @@ pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 /// (RFC 4180).
 ///
 /// # Errors
-/// What is wrong with it, with its line.
+/// The table is wrong; the error has its line.
 pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
     let mut rows = TableRows::of_text(text, file, Separator::COMMA);
     let wrong = |fault: Fault| Fault::new(Code::BAD_STUDY, fault.to_string());

@@ -8,7 +8,7 @@ use ligament_wire::{Array, ArrayOrder, Encoder, Value};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// What the hand-written loop of a filter makes of an array with rows of so many elements.
+/// The hand-written loop of a filter, for an array with rows of so many elements.
 type ByHand = fn(&[f64], usize) -> Vec<f64>;
 
 fn multiply(x: &[f64], _: usize) -> Vec<f64> {

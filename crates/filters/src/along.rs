@@ -88,7 +88,7 @@ enum Points {
 
 impl Weights {
     fn new(old: usize, new: usize, method: ResampleMethod, points: Points) -> Result<Weights, Fault> {
-        // Where a new point lies among the old ones.
+        // The position of a new point among the old ones.
         let place = |i: usize| match points {
             Points::Cells => (i as f64 + 0.5) * old as f64 / new as f64 - 0.5,
             Points::Nodes if new == 1 => (old - 1) as f64 / 2.0,

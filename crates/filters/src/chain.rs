@@ -21,7 +21,7 @@ use std::ops::Range;
 /// More parts than this, of a step in time or between two points, are refused.
 const MAX_SUBSTEPS: u64 = 1_000_000;
 
-/// What a filter makes of a message.
+/// The output of a filter for a message.
 #[derive(Debug)]
 pub enum StepOutput<'a> {
     None,
@@ -59,10 +59,10 @@ pub trait FilterStep: Send {
     /// Takes a message. `said` takes what people are to read.
     ///
     /// # Errors
-    /// What it cannot take, and why.
+    /// The filter cannot take the message; the error says why.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, said: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault>;
 
-    /// What it still has when no message comes any more.
+    /// The output that it still has when no message comes any more.
     ///
     /// # Errors
     /// Why it cannot give that.
@@ -74,7 +74,7 @@ pub trait FilterStep: Send {
 /// Makes the filters that users have written, which are not in this crate.
 pub type MakeOwn<'a> = dyn Fn(&Filter) -> Result<Box<dyn FilterStep>, Fault> + 'a;
 
-/// What filters have to know of where they run.
+/// The place where filters run.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// For users' filters.
@@ -96,7 +96,7 @@ fn no_own(filter: &Filter) -> Result<Box<dyn FilterStep>, Fault> {
     Err(fault!(FILTER_FAILED, "nothing here runs filters of users' own, as \"{}\"", filter.name))
 }
 
-/// What filters have to say to people.
+/// A remark of a filter for people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterRemark {
     pub text: String,
@@ -127,12 +127,12 @@ impl fmt::Display for FilterFailure {
 
 impl std::error::Error for FilterFailure {}
 
-/// What came through the filters.
+/// The output of a chain.
 #[derive(Debug, Default)]
 pub struct ChainOutput<'a> {
     /// The messages, in order.
     pub parcels: Vec<Parcel<'a>>,
-    /// What filters have to say to people, in order.
+    /// Remarks of filters for people, in order.
     pub said: Vec<FilterRemark>,
 }
 
@@ -217,7 +217,7 @@ fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<
 }
 
 impl Chain {
-    /// What cannot be among a conduit's filters: a formula, a range, a unit. Users' own are not looked at.
+    /// Errors of a conduit's filters: a formula, a range, a unit. Users' own are not looked at.
     pub fn faults(filters: &[Filter]) -> Vec<FilterFailure> {
         let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn FilterStep>);
         let around = Around { own: &own, message_size: None };
@@ -248,7 +248,7 @@ impl Chain {
         places.map(stage).collect()
     }
 
-    /// Those of a conduit's filters that run at its sender; none if there are none.
+    /// The filters of a conduit that run at its sender; none if there are none.
     ///
     /// # Errors
     /// A parameter cannot be.
@@ -257,7 +257,7 @@ impl Chain {
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
 
-    /// Those that run at its receiver.
+    /// The filters that run at its receiver.
     ///
     /// # Errors
     /// A parameter cannot be.
@@ -272,7 +272,7 @@ impl Chain {
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
 
-    /// What comes through of a message.
+    /// Passes a message through the filters.
     ///
     /// # Errors
     /// A filter cannot take it, and the model does not say to go on.
@@ -282,7 +282,7 @@ impl Chain {
         Ok(passed)
     }
 
-    /// What comes through when no message comes any more.
+    /// The rest when no message comes any more.
     ///
     /// # Errors
     /// As `apply`.
@@ -331,7 +331,7 @@ fn run<'a>(
     };
     let time = parcel.timestamp;
     let unchanged = (stage.on_error == OnError::Pass).then(|| {
-        // What is shared is not changed in place.
+        // Shared data is not changed in place.
         parcel.data = match std::mem::replace(&mut parcel.data, Data::Kept(Default::default())) {
             Data::Own(numbers) => Data::Kept(numbers.into_value()),
             shared => shared,

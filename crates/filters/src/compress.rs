@@ -160,7 +160,7 @@ impl Decompress {
         Decompress { most, ..self }
     }
 
-    /// What zstd has packed: at most so many bytes.
+    /// Unpacks zstd's data: at most so many bytes.
     fn unpacked(&mut self, packed: &[u8], most: usize) -> Result<Vec<u8>, Fault> {
         let wrong = |error: std::io::Error| fault!(FILTER_FAILED, "{error}");
         let decoder = match &mut self.zstd {

@@ -1,6 +1,6 @@
-//! What the filters of a conduit do to its messages: pure functions over values and times. No I/O and no clock;
-//! what drives them is in `ligament-instance`. Which filters there are, and with which parameters, stands in
-//! one table in `ligament-model`.
+//! The filters of a conduit: pure functions over values and times. No I/O and no clock; what drives them is in
+//! `ligament-instance`. Which filters there are, and with which parameters, stands in one table in
+//! `ligament-model`.
 //!
 //! A message passes through as a `Parcel`. Its data is the sender's memory, a value that is shared with others,
 //! or numbers of our own. The first filter that computes makes numbers of its own in the same pass; those after

@@ -20,7 +20,7 @@ pub enum Real<'a> {
 }
 
 impl Real<'_> {
-    /// How many.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         match self {
             Real::F64(elements) => elements.len(),
@@ -34,7 +34,7 @@ impl Real<'_> {
     }
 }
 
-/// What the numbers were in the message.
+/// The type of the numbers in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
     Array,
@@ -244,7 +244,7 @@ impl<'a> NumberBuffer<'a> {
         Ok(aligned)
     }
 
-    /// What a function makes of each element: in place if they are ours.
+    /// Applies a function to each element: in place if they are ours.
     ///
     /// # Errors
     /// It makes something beyond single precision of a finite number.

@@ -13,7 +13,7 @@ pub struct Parcel<'a> {
     pub data: Data<'a>,
 }
 
-/// What a message carries, by whose memory it is.
+/// The data of a message, by the owner of its memory.
 #[derive(Debug, Clone)]
 pub enum Data<'a> {
     /// An array in memory that is lent for as long as the message passes through.
@@ -97,7 +97,7 @@ impl<'a> Parcel<'a> {
     }
 }
 
-/// What a data is, in words.
+/// The kind of data, in words.
 pub(crate) fn kind_of(data: &Data<'_>) -> String {
     let array = |dtype: &str, shape: &[u64]| format!("an array of {dtype} with shape {shape:?}");
     match data {

@@ -3,7 +3,7 @@
 use crate::units::Unit;
 use std::fmt;
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// In seconds.
@@ -19,7 +19,7 @@ pub enum NoQuantity {
     NoNumber,
     /// Nothing follows the number.
     NoUnit,
-    /// What follows it is no unit, for this reason.
+    /// The text behind it is no unit, for this reason.
     UnknownUnit(String),
     /// It measures something else.
     Other(Measure),

@@ -97,7 +97,7 @@ impl Reduce {
     }
 }
 
-/// What nothing sums up to, for each element of this shape.
+/// The sums of nothing, for each element of this shape.
 fn zeros<T: Float>(shape: &[u64]) -> Result<Cow<'static, [T]>, Fault> {
     let mut zeros = room(shape)?;
     zeros.resize(count(shape), T::from_f64(0.0));

@@ -33,7 +33,7 @@ impl FilterStep for InterpolateTime {
         let mut all: Vec<Parcel<'a>> = Vec::new();
         self.times.goes_on(at, parcel_next);
         let times = self.times;
-        // What is remembered stays if this message is refused.
+        // The remembered values stay if this message is refused.
         if let Some(before) = self.before.as_mut().filter(|before| times.is_before(before.timestamp, at)) {
             let from = before.timestamp;
             let time = |part: u64| from + (at - from) * part as f64 / parts;

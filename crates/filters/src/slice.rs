@@ -7,7 +7,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayOrder, Value};
 use std::borrow::Cow;
 
-/// What is taken of an axis.
+/// The part that is taken of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Range {
     /// One index; the axis goes. Counted from the end if it is negative.
@@ -119,7 +119,7 @@ fn range(text: &str) -> Result<Range, Fault> {
 }
 
 impl FilterStep for Slice {
-    /// What is lent stays where it is, and is gathered when it is sent. Of what is kept nothing is copied
+    /// Lent memory stays where it is, and is gathered when it is sent. Of what is kept nothing is copied
     /// either, if the part lies together.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if let Data::Lent(view) = &parcel.data {

@@ -8,7 +8,7 @@ use ligament_wire::times::{ShownTime, TimeSeries};
 /// Keeps one message in n, beginning with the first of each series.
 pub(crate) struct EveryNth {
     n: u64,
-    /// How many are left out before the next one is kept.
+    /// The number of messages that are left out before the next one is kept.
     left_out: u64,
     series: TimeSeries,
 }

@@ -159,7 +159,7 @@ impl Unit {
     /// spaces or `/`, which divides by the one symbol after it.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// The text cannot be read.
     pub fn parse(text: &str) -> Result<Unit, Fault> {
         let mut unit = Unit { factor: 1.0, offset: 0.0, dimension: NONE, scale: Scale::Plain };
         let is_symbol = |c: char| c.is_alphabetic() || matches!(c, '%' | '°' | '_');
@@ -269,7 +269,7 @@ impl Unit {
             && close(self.offset, other.offset)
     }
 
-    /// What a value of this unit is in the SI's unit for the same.
+    /// The value in the SI's unit of a value in this unit.
     pub fn in_si(&self, value: f64) -> f64 {
         value * self.factor + self.offset
     }

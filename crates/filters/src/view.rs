@@ -14,7 +14,7 @@ pub struct ArrayView<'a> {
     pub strides: Option<Vec<i64>>,
     pub order: ArrayOrder,
     pub data: &'a [u8],
-    /// Where element 0 begins in `data`.
+    /// The offset of element 0 in `data`.
     pub offset: usize,
     pub names: Cow<'a, [String]>,
     pub unit: Option<&'a str>,

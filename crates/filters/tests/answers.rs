@@ -22,7 +22,7 @@ fn doubles(elements: &[f64], shape: &[usize]) -> Value {
     Value::Array(Array::from_slice(elements, shape, ArrayOrder::RowMajor).unwrap())
 }
 
-/// What comes out: timestamp, next timestamp and value of each message.
+/// The output: timestamp, next timestamp and value of each message.
 type Out = Vec<(f64, Option<f64>, Value)>;
 
 fn out(passed: ligament_filters::ChainOutput<'_>) -> Out {

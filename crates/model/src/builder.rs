@@ -19,14 +19,14 @@ pub enum BuildError {
     Name(InvalidName),
     /// Two components, programs or ports of the same name.
     Duplicate {
-        /// What it is: "component", "program" or "port".
+        /// The kind of thing: "component", "program" or "port".
         what: &'static str,
         /// Its name.
         name: String,
     },
     /// There is no such operator or filter.
     Unknown {
-        /// What was asked for: "operator" or "filter".
+        /// The requested thing: "operator" or "filter".
         what: &'static str,
         /// The name that was given.
         name: String,

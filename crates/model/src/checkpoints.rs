@@ -28,16 +28,16 @@ pub struct Checkpoints {
     pub wallclock_time: Vec<CheckpointRule>,
     /// In the model's own time.
     pub simulation_time: Vec<CheckpointRule>,
-    /// Where the section is.
+    /// The place of the section.
     pub at: At,
 }
 
-/// What an instance resumes from.
+/// The checkpoint that an instance resumes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
     /// The file, as it is written.
     pub file: String,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 

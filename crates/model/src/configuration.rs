@@ -37,7 +37,7 @@ pub struct Import {
     pub module: Reference,
     /// The model or program.
     pub name: Identifier,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
@@ -61,7 +61,7 @@ pub struct Configuration {
     pub resources: IndexMap<Reference, ResourceRequirements>,
     /// When to save.
     pub checkpoints: Checkpoints,
-    /// What to resume from: files by instance.
+    /// The checkpoints to resume from: files by instance.
     pub resume: IndexMap<Reference, Resume>,
     /// The section `ligament:`.
     pub ligament: LigamentOptions,

@@ -50,7 +50,7 @@ pub struct ResolvedModel {
     pub channels: Vec<Channel>,
     /// The settings.
     pub settings: Settings,
-    /// What stands under `ligament:`.
+    /// The options under `ligament:`.
     pub ligament: LigamentOptions,
 }
 
@@ -76,7 +76,7 @@ pub struct ResolvedInstance {
     pub index: Vec<usize>,
     /// Its program, as a position in `ResolvedModel::programs`; `None` if there is no such program.
     pub program: Option<u32>,
-    /// What it needs to run; with ranks, what all of them need together.
+    /// The resources that it needs to run; with ranks, what all of them need together.
     pub resources: Resources,
     /// The number of ranks that it has, if each of them speaks for itself.
     pub ranks: Option<u32>,
@@ -120,9 +120,9 @@ pub struct Endpoint {
 pub struct Channel {
     /// Position in `ResolvedModel::channels`.
     pub id: u32,
-    /// Where messages are sent.
+    /// The sender.
     pub from: Endpoint,
-    /// Where they are received.
+    /// The receiver.
     pub to: Endpoint,
     /// The number of bytes that may be on their way; `None` for the run's own default.
     pub budget: Option<u64>,
@@ -132,7 +132,7 @@ pub struct Channel {
     pub filters: Arc<[ConduitFilter]>,
     /// The filters under `ligament:`, in order.
     pub own_filters: Option<Arc<[Filter]>>,
-    /// What follows from them for messages and iterations, if anything does.
+    /// The consequences of its filters for messages and iterations, if there are any.
     pub steps: Option<ConduitSteps>,
 }
 
@@ -247,7 +247,7 @@ enum Shape {
     ReceiverHasMore,
 }
 
-/// What is known of a port while conduits are processed.
+/// The knowledge of a port while conduits are processed.
 struct PortPlan {
     port: ResolvedPort,
     /// Slots given explicitly; the length is one more than the highest.
@@ -660,7 +660,7 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-/// What is said for single conduits, by the text that names them, and which of it was found.
+/// Entries for single conduits, by the text that names them, and the entries that were found.
 pub struct ForConduits<'a, T> {
     said: &'a IndexMap<String, ForConduit<T>>,
     used: Vec<bool>,
@@ -674,7 +674,7 @@ impl<'a, T> ForConduits<'a, T> {
         ForConduits { said, used: vec![false; said.len()], by_port }
     }
 
-    /// What is said for a conduit: for itself, for its receiver, or for its sender.
+    /// The entry for a conduit: for itself, for its receiver, or for its sender.
     pub fn of(&mut self, flat: &FlatModel, conduit: &FlatConduit) -> Option<&'a T> {
         if self.by_port.is_empty() {
             return None;
@@ -690,7 +690,7 @@ impl<'a, T> ForConduits<'a, T> {
         found
     }
 
-    /// What is said for no conduit of the model; `what` it is.
+    /// Entries for no conduit of the model; `what` it is.
     fn unused(&self, what: &str) -> Vec<Problem> {
         let unused = self.said.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused

@@ -13,7 +13,7 @@ pub struct FilterSpec {
     pub takes: &'static [Parameter],
 }
 
-/// What a filter can be told. The first parameter may stand alone: `multiply: 2` is `multiply: {by: 2}`.
+/// A parameter of a filter. The first parameter may stand alone: `multiply: 2` is `multiply: {by: 2}`.
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
@@ -21,7 +21,7 @@ pub struct Parameter {
     pub required: bool,
 }
 
-/// What a parameter may be.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A finite number.
@@ -149,7 +149,7 @@ impl FilterSpec {
     }
 }
 
-/// Where a filter runs.
+/// The end at which a filter runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterEnd {
     Sender,
@@ -175,7 +175,7 @@ impl FilterEnd {
     }
 }
 
-/// What becomes of the run if a filter cannot take a message.
+/// The fate of the run if a filter cannot take a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// It ends.
@@ -214,10 +214,10 @@ pub struct Filter {
     pub name: &'static str,
     /// In the order of its table.
     pub parameters: Vec<(&'static str, FilterValue)>,
-    /// Where it runs, if the model says so; see `at_sender`.
+    /// The end at which it runs, if the model says so; see `at_sender`.
     pub end: Option<FilterEnd>,
     pub on_error: OnError,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 

@@ -34,7 +34,7 @@ pub struct FlatComponent {
     pub ports: Arc<Ports>,
     /// The number of timelines that its own lies in: so many numbers count its iterations.
     pub depth: usize,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub at: At,
 }
 
@@ -55,15 +55,15 @@ pub struct FlatEnd {
 /// A conduit of the flat graph.
 #[derive(Clone, Debug)]
 pub struct FlatConduit {
-    /// Where messages come from.
+    /// The sender.
     pub from: FlatEnd,
-    /// Where they go.
+    /// The receiver.
     pub to: FlatEnd,
-    /// What happens on the way, in order.
+    /// The filters on the way, in order.
     pub filters: Vec<ConduitFilter>,
-    /// Where the first of these is named, if there are any.
+    /// The place of the first of these, if there are any.
     pub filters_at: Option<Box<At>>,
-    /// Where it is declared; for a conduit made of several, the one at the sender.
+    /// The place of its declaration; for a conduit made of several, the one at the sender.
     pub at: At,
 }
 
@@ -84,7 +84,7 @@ impl FlatModel {
         self.components[end.component].name.child(&end.port)
     }
 
-    /// What is declared of the port at a conduit's end; of the settings port, nothing is.
+    /// The declaration of the port at a conduit's end; of the settings port, nothing is.
     pub fn declared(&self, end: &FlatEnd) -> Option<&Port> {
         self.components[end.component].ports.get_index(end.place).map(|(_, port)| port)
     }
@@ -144,7 +144,7 @@ struct Use<'a> {
     depth: usize,
     /// The number of timelines that its components' lie in at least.
     timelines: usize,
-    /// What each component of the model became, by position.
+    /// The result for each component of the model, by position.
     became: Vec<Became>,
 }
 

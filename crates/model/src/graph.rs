@@ -121,7 +121,7 @@ pub struct Port {
     /// True if it was found from a conduit in a file that declares no ports (v0.1), so that its operator is
     /// a guess.
     pub inferred: bool,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub at: At,
 }
 
@@ -140,7 +140,7 @@ pub type Ports = IndexMap<Identifier, Port>;
 pub struct Component {
     /// Its name within its model.
     pub name: Reference,
-    /// What it is, in words.
+    /// Its description, in words.
     pub description: String,
     /// Its ports; `None` if it declares none, in which case those of its implementation count.
     pub ports: Option<Ports>,
@@ -150,9 +150,9 @@ pub struct Component {
     pub optional: bool,
     /// The shape of its set of instances; empty for a single instance.
     pub multiplicity: Vec<usize>,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub at: At,
-    /// Where its implementation is named.
+    /// The place of its implementation's name.
     pub implementation_at: At,
 }
 
@@ -177,7 +177,7 @@ impl Component {
     }
 }
 
-/// What a conduit does to the messages that pass.
+/// The effect of a conduit on the messages that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConduitFilter {
@@ -231,13 +231,13 @@ pub struct Conduit {
     pub sender: Reference,
     /// Like the sender.
     pub receiver: Reference,
-    /// What happens to messages on the way, in order.
+    /// The filters on the way, in order.
     pub filters: Vec<ConduitFilter>,
-    /// Where the first filter is named, if there is one.
+    /// The place of the first filter, if there is one.
     pub filters_at: At,
-    /// Where the sender is named.
+    /// The place of the sender's name.
     pub at: At,
-    /// Where the receiver is named.
+    /// The place of the receiver's name.
     pub receiver_at: At,
 }
 
@@ -295,7 +295,7 @@ pub struct MatchingTimelines {
     pub head: Timeline,
     /// The others.
     pub matches: Vec<Timeline>,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
@@ -304,7 +304,7 @@ pub struct MatchingTimelines {
 pub struct Model {
     /// Its name.
     pub name: Reference,
-    /// What it is, in words.
+    /// Its description, in words.
     pub description: String,
     /// Ports through which it joins the model it is used in.
     pub ports: Ports,
@@ -318,7 +318,7 @@ pub struct Model {
     pub matching_timelines: Vec<MatchingTimelines>,
     /// True if only its name is known so far (v0.1 allows a file that says no more).
     pub name_only: bool,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub at: At,
 }
 

@@ -16,7 +16,7 @@ pub struct Identifier(Arc<str>);
 pub struct InvalidName {
     /// The offending text.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 

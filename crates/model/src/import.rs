@@ -22,7 +22,7 @@ pub struct ModuleText {
     pub text: String,
     /// The file's name.
     pub file: String,
-    /// What people should know, if anything.
+    /// A remark for people, if there is any.
     pub remark: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub enum NoModule {
     Broken(String),
 }
 
-/// Where modules come from.
+/// The source of modules.
 pub trait Modules {
     /// Finds a module. `importing` is the file whose import asks for it, if it is a file.
     ///
@@ -53,7 +53,7 @@ impl Modules for NoModules {
     }
 }
 
-/// What the names of modules that packages bring begin with, where files have their paths.
+/// The beginning of the names of modules that packages bring, in the place of paths.
 const ENTRY_POINT: &str = "entry point ";
 
 /// Modules that Python packages bring, and modules in files: `a.b` is `a/b.ymmsl` in one of the directories of

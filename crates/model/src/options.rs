@@ -1,4 +1,4 @@
-//! What a model file says under `ligament:`, beyond yMMSL.
+//! The options of a model file under `ligament:`, beyond yMMSL.
 
 use crate::filters::Filter;
 use crate::identity::Reference;
@@ -47,7 +47,7 @@ impl WaitMode {
 /// The default limit on the number of instances.
 pub const DEFAULT_INSTANCES: u64 = 10_000;
 
-/// What is said for the conduits of a port, or for one conduit between two ports: a size in bytes, or filters.
+/// An entry for the conduits of a port, or for one conduit between two ports: a size in bytes, or filters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForConduit<T> {
     /// The sending or receiving port.
@@ -55,27 +55,28 @@ pub struct ForConduit<T> {
     /// The receiving port, if the first is a sending one and only this conduit is meant.
     pub receiver: Option<Reference>,
     pub value: T,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
-/// Where something is to run.
+/// The domain for something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InDomain {
     /// A domain's number, or the name of its machine.
     pub domain: String,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
 /// A file or directory that an instance finds in its working directory when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedInput {
-    /// Where it is, as it is written; relative paths are relative to the file in which that is (`At::beside`).
+    /// The path of the source, as it is written; relative paths are relative to the file in which that is
+    /// (`At::beside`).
     pub source: String,
-    /// What it is called in the working directory; may have directories before it.
+    /// The name in the working directory; may have directories before it.
     pub name: String,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
@@ -97,11 +98,11 @@ pub struct SteerableOption {
     pub unit: String,
     /// True if the code reads it when a pass of its reuse loop begins, and not in each step.
     pub restart: bool,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
-/// What a file says under `ligament:`. Sizes are in bytes.
+/// The section `ligament:` of a file. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LigamentOptions {
     /// Memory for all messages of the run on one machine.
@@ -124,7 +125,7 @@ pub struct LigamentOptions {
     pub instances: Option<u64>,
     /// How instances wait.
     pub wait: Option<WaitMode>,
-    /// Where that is written.
+    /// The place in the file.
     pub wait_at: At,
     /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
     pub light: IndexMap<Reference, At>,
@@ -148,7 +149,7 @@ pub struct LigamentOptions {
     pub filters: IndexMap<String, ForConduit<Arc<[Filter]>>>,
     /// Units of what ports send or receive, by component and port, and where that is written.
     pub units: IndexMap<Reference, (String, At)>,
-    /// Where components, or single instances of them, run if the run has several domains.
+    /// The domains of components, or of single instances, if the run has several.
     pub place: IndexMap<Reference, InDomain>,
     /// The inputs of components, or of single instances of them.
     pub stage: IndexMap<Reference, Vec<StagedInput>>,

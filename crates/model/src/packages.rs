@@ -16,7 +16,7 @@ const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most that is read of what Python says.
 const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// What is common to both programs: nothing of the current directory is imported, and what packages print is
+/// The common part of both programs: nothing of the current directory is imported, and what packages print is
 /// not taken for the answer.
 const BEGIN: &str = "\
 import sys, os
@@ -80,8 +80,8 @@ impl Packages {
         let _ = OWN.set(python);
     }
 
-    /// Those of the Python in which this code runs; else of that beside this program, else of the first on the
-    /// `PATH`.
+    /// The packages of the Python in which this code runs; else of that beside this program, else of the first
+    /// on the `PATH`.
     pub fn of_environment() -> Packages {
         if let Some(python) = OWN.get() {
             return Packages { python: Some(python.clone()), names: OnceCell::new() };
@@ -127,7 +127,7 @@ impl Packages {
     }
 }
 
-/// What a Python program says.
+/// The answer of a Python program.
 fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broken> {
     let failed = |why: String| Broken(format!("{} cannot say: {why}", python.display()));
     let mut child = Command::new(python)

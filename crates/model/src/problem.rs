@@ -1,4 +1,4 @@
-//! What is wrong with a model, where, and what to do about it.
+//! A problem of a model: its place, and the remedy.
 
 use ligament_catalogue::{Code, Coded};
 use serde::Serialize;
@@ -80,9 +80,9 @@ pub struct Problem {
     pub line: u32,
     /// Column in characters, from 1; 0 if not known.
     pub column: u32,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub advice: String,
 }
 

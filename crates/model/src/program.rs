@@ -96,7 +96,7 @@ impl ExecutionModel {
 pub struct Program {
     /// Its name.
     pub name: Reference,
-    /// What it is, in words.
+    /// Its description, in words.
     pub description: String,
     /// Its ports, if it declares them; else empty.
     pub ports: Ports,
@@ -114,7 +114,7 @@ pub struct Program {
     pub execution_model: ExecutionModel,
     /// The command that starts it with MPI, if it is another than `mpirun` in its `PATH`.
     pub mpirun: Option<String>,
-    /// What is started.
+    /// The program that is started.
     pub executable: Option<String>,
     /// With these arguments.
     pub args: Option<Vec<String>>,
@@ -124,11 +124,11 @@ pub struct Program {
     pub can_share_resources: bool,
     /// True if it keeps state between rounds.
     pub keeps_state_for_next_use: KeepsState,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub at: At,
-    /// Where its executable is named.
+    /// The place of its executable's name.
     pub executable_at: At,
-    /// Where its arguments are.
+    /// The place of its arguments.
     pub args_at: At,
 }
 
@@ -211,7 +211,8 @@ impl Resources {
         !matches!(self, Resources::Threads { .. })
     }
 
-    /// What so many processes need together that are started one by one. Of MPI processes it is known already.
+    /// The resources of so many processes together that are started one by one. Of MPI processes it is known
+    /// already.
     pub fn of_all(self, processes: usize) -> Resources {
         match self {
             Resources::Threads { threads } => Resources::Threads { threads: threads.saturating_mul(processes) },
@@ -219,7 +220,7 @@ impl Resources {
         }
     }
 
-    /// What one of so many processes needs.
+    /// The resources of one of so many processes.
     pub fn of_each(self, processes: usize) -> Resources {
         match self {
             Resources::Threads { threads } => {
@@ -249,8 +250,8 @@ impl Resources {
 pub struct ResourceRequirements {
     /// The component's path, beginning with the model's name.
     pub name: Reference,
-    /// What each of its instances needs.
+    /// The resources of each of its instances.
     pub resources: Resources,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }

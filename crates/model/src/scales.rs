@@ -7,7 +7,7 @@ use crate::problem::At;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     pub text: String,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
@@ -22,7 +22,7 @@ pub struct DeclaredScales {
     pub space_step: Vec<Scale>,
     /// The size of the whole; one for all directions, or one for each.
     pub extent: Vec<Scale>,
-    /// Where this is written.
+    /// The place in the file.
     pub at: At,
 }
 
@@ -34,7 +34,7 @@ impl DeclaredScales {
     /// Space has so many directions at most.
     pub const DIRECTIONS: usize = 3;
 
-    /// What is given, by key.
+    /// The given scales, by key.
     pub fn written(&self) -> impl Iterator<Item = (&'static str, &[Scale])> {
         let all = [self.time_step.as_slice(), self.total_time.as_slice(), &self.space_step, &self.extent];
         Self::KEYS.iter().copied().zip(all).filter(|(_, scales)| !scales.is_empty())

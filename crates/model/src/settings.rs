@@ -204,9 +204,9 @@ pub struct SupportedSetting {
     pub name: Identifier,
     /// The type of its value.
     pub setting_type: SettingType,
-    /// What it is, in words.
+    /// Its description, in words.
     pub description: String,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub at: At,
 }
 
@@ -250,7 +250,7 @@ errors! {
         BadAssignment {
             /// The text.
             text: String,
-            /// What is wrong with it, and what to do.
+            /// The problem, and the remedy.
             reason: String,
         } => BAD_SETTING_TEXT, "cannot read \"{text}\" as a setting: {reason}";
     }
@@ -303,7 +303,7 @@ impl Settings {
         Some((name, value))
     }
 
-    /// Where the setting of exactly this name is written.
+    /// The place of the setting of exactly this name.
     pub fn at(&self, name: &Reference) -> Option<&At> {
         self.entries.get(name).map(|(_, at)| at)
     }

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 /// A component that comes with Ligament.
 #[derive(Debug)]
 pub struct ShippedComponent {
-    /// What a model calls it, such as `ligament.mappers.gather`.
+    /// Its name in a model, such as `ligament.mappers.gather`.
     pub name: &'static str,
     /// Its ports; none if it takes any that conduits name: those that receive are of F_INIT then, the others of
     /// O_F.
@@ -34,7 +34,7 @@ pub struct ShippedSetting {
     pub name: &'static str,
     pub kind: SettingType,
     pub required: bool,
-    /// What a text may be; any, if there are none.
+    /// The possible texts; any, if there are none.
     pub words: &'static [&'static str],
 }
 
@@ -51,7 +51,7 @@ const fn word(name: &'static str, words: &'static [&'static str]) -> ShippedSett
 }
 
 const PYTHON_MAPPER: &str = "ligament.mappers.python";
-/// What all names begin with.
+/// The beginning of all names.
 const PREFIX: &str = "ligament.";
 /// The name of the setting by which each instance learns what it is.
 pub const IMPLEMENTATION_SETTING: &str = "ligament_implementation";
@@ -335,7 +335,7 @@ impl ShippedComponent {
 }
 
 impl Program {
-    /// What it is, if it comes with Ligament: there is nothing to start then but Ligament itself.
+    /// The shipped component that it names: there is nothing to start then but Ligament itself.
     pub fn shipped(&self) -> Option<&'static ShippedComponent> {
         let nothing = self.executable.is_none() && self.script.is_none();
         shipped(&self.name).filter(|_| nothing && self.execution_model == crate::ExecutionModel::Direct)

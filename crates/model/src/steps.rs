@@ -1,11 +1,10 @@
-//! What the filters of conduits ask of the messages: how deep the iterations are nested in which they travel,
-//! and which senders must say when an iteration is over. A conduit of which nothing is asked has no
-//! `ConduitSteps`.
+//! The demands of conduits' filters on messages: how deep the iterations are nested in which they travel, and
+//! which senders must say when an iteration is over. A conduit of which nothing is asked has no `ConduitSteps`.
 
 use crate::flatten::{FlatConduit, FlatModel};
 use crate::graph::{ConduitFilter, Operator};
 
-/// What happens on a conduit between messages and iterations.
+/// The steps of a conduit between messages and iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConduitSteps {
     /// The number of numbers that the path of the iteration has in which a message is sent.
@@ -71,7 +70,7 @@ fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: ConduitSteps) 
 }
 
 fn receives_at_start(flat: &FlatModel, conduit: &FlatConduit) -> bool {
-    // Nobody declares the settings port.
+    // The settings port is not declared.
     flat.declared(&conduit.to).is_none_or(|port| port.operator == Operator::FInit)
 }
 

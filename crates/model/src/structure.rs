@@ -1,4 +1,4 @@
-//! Whether conduits join ports that exist and fit, and which ports a component has when it declares none.
+//! A check that conduits join ports that exist and fit; and the ports of a component that declares none.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};

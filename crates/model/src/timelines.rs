@@ -52,7 +52,7 @@ impl<'a> ModelTimelines<'a> {
         all.chain(self.model.ports.values()).all(|port| !port.inferred && port.operator != Operator::None)
     }
 
-    /// What contradicts itself, conduits included.
+    /// The contradictions, conduits included.
     fn into_problems(mut self) -> Vec<Problem> {
         if !self.is_certain() {
             return Vec::new();
@@ -302,8 +302,8 @@ fn written(timeline: &TimelinePath) -> String {
     }
 }
 
-/// What contradicts itself in the timelines of `root` and of the models in it; nothing, where no model speaks
-/// of timelines or filters.
+/// The contradictions in the timelines of `root` and of the models in it; nothing, where no model speaks of
+/// timelines or filters.
 pub fn check_timelines(config: &Configuration, root: &Reference) -> Vec<Problem> {
     let mut used: HashMap<&Reference, &Model> = HashMap::new();
     let mut order = Vec::new();

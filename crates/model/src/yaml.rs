@@ -22,13 +22,13 @@ const ANCHORS: usize = 64;
 /// A node of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlNode {
-    /// Where it begins.
+    /// The place of its begin.
     pub at: At,
-    /// What it is.
+    /// Its kind.
     pub kind: YamlKind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum YamlKind {
     /// Nothing, `~` or `null`.

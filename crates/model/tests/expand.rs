@@ -1,4 +1,4 @@
-//! What a model expands to: instances, slots and channels, nested models, budgets, and what is refused.
+//! The expansion of a model: instances, slots and channels, nested models, budgets, and what is refused.
 
 use ligament_model::{Configuration, ModelBuilder, NoModules, Operator, Problems, Reference, ResolvedModel};
 

@@ -1,4 +1,4 @@
-//! What is written reads as the same model, and no text makes the reader panic.
+//! A written model reads as the same model, and no text makes the reader panic.
 
 use ligament_model::*;
 use proptest::prelude::*;

@@ -28,7 +28,7 @@ pub struct XmmlModel {
     pub couplings: Vec<Coupling>,
 }
 
-/// What a definition defines.
+/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefinitionKind {
     Submodel,
@@ -57,7 +57,7 @@ pub struct PortDefinition {
     pub datatype: Option<String>,
 }
 
-/// What the file says of the code.
+/// The file's statements about the code.
 #[derive(Debug, Default)]
 pub struct Implementation {
     pub language: Option<String>,
@@ -83,7 +83,7 @@ pub struct XmmlInstance {
     /// Position in `XmmlModel::definitions`.
     pub of: usize,
     pub multiplicity: Option<usize>,
-    /// Where they differ from those of the definition.
+    /// The scales that differ from those of the definition.
     pub scales: XmmlScales,
     pub at: At,
 }
@@ -164,11 +164,11 @@ struct XmmlReader<'a, 'input> {
     datatypes: HashSet<String>,
     /// Places of what is in `model`, by what it is called.
     found: NameTable,
-    /// Where the last problem was looked up.
+    /// The place of the last problem.
     place: TextPosition,
 }
 
-/// Where what has a name is in a model.
+/// The indices of named things in a model.
 #[derive(Default)]
 struct NameTable {
     definitions: HashMap<String, usize>,
@@ -188,7 +188,7 @@ struct TextPosition {
 }
 
 impl<'a, 'input> XmmlReader<'a, 'input> {
-    /// Where an element stands. Lines are counted from the last place on: elements are mostly read in their
+    /// The place of an element. Lines are counted from the last place on: elements are mostly read in their
     /// order.
     fn at(&mut self, node: Node<'a, 'input>) -> At {
         let (byte, text) = (node.range().start, self.document.input_text());

@@ -35,7 +35,7 @@ impl XmmlScales {
         }
     }
 
-    /// What is said for some directions of space, and not for all, so that a model file cannot have it: the
+    /// The entries for some directions of space, and not for all, so that a model file cannot have them: the
     /// attribute of xMML, and for how many directions it is said.
     pub(crate) fn incomplete(&self) -> Vec<(&'static str, usize)> {
         let steps = self.space.iter().filter(|(_, step, _)| step.is_some()).count();

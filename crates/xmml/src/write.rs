@@ -155,7 +155,7 @@ fn resources(text: &mut String, model: &XmmlModel) {
     }
 }
 
-/// What stands under `filters`.
+/// The section `filters`.
 fn filters(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     let mut text = String::new();
     for coupling in model.couplings.iter().filter(|coupling| !coupling.filters.is_empty()) {

@@ -1,5 +1,5 @@
-//! What the parts of a model cost: as a file of costs says, or as a run has had it. `read` has the form of the
-//! file; `docs/reference/costs-file.md` describes it.
+//! The costs of the parts of a model: as a file of costs says, or as a run has had it. `read` has the form of
+//! the file; `docs/reference/costs-file.md` describes it.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::calculate;
@@ -30,7 +30,7 @@ impl fmt::Display for Cost {
     }
 }
 
-/// What one instance of a component costs. What is not said is none.
+/// The costs of one instance of a component. What is not said is none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComponentCosts {
     /// From the begin of the run until it takes part, s.
@@ -49,7 +49,7 @@ pub struct ComponentCosts {
     pub teardown: Option<Cost>,
     /// Memory of its own, bytes.
     pub memory: Option<Cost>,
-    /// Where it stands, if in a file.
+    /// Its place in a file, if it comes from one.
     pub at: At,
 }
 
@@ -57,7 +57,7 @@ impl ComponentCosts {
     pub(super) const KEYS: [&'static str; 8] =
         ["start", "setup", "passes", "pass", "steps", "step", "teardown", "memory"];
 
-    /// What belongs to a key.
+    /// The cost of a key.
     pub fn get(&self, key: &str) -> Option<&Cost> {
         match key {
             "start" => self.start.as_ref(),
@@ -85,7 +85,7 @@ impl ComponentCosts {
     }
 }
 
-/// What one message of a conduit costs, and how many there are.
+/// The cost of one message of a conduit, and the number of messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConduitCosts {
     /// Bytes of a message.
@@ -94,14 +94,14 @@ pub struct ConduitCosts {
     pub sent: Option<Cost>,
     /// Messages received in each step of the receiver (`S`) or each pass (`F_INIT`); 1 if it is not said.
     pub received: Option<Cost>,
-    /// Where it stands, if in a file.
+    /// Its place in a file, if it comes from one.
     pub at: At,
 }
 
 impl ConduitCosts {
     pub(super) const KEYS: [&'static str; 3] = ["bytes", "sent", "received"];
 
-    /// What belongs to a key.
+    /// The cost of a key.
     pub fn get(&self, key: &str) -> Option<&Cost> {
         match key {
             "bytes" => self.bytes.as_ref(),
@@ -119,7 +119,7 @@ impl ConduitCosts {
     }
 }
 
-/// What messages and the run itself cost, whoever sends them. Times in s.
+/// The costs of messages and of the run itself, for all senders. Times in s.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CommonCosts {
     /// From a send until a receiver on the same machine goes on.
@@ -157,10 +157,10 @@ impl CommonCosts {
 /// A sending and a receiving port, without slots: `macro.state_out` and `micro.initial_state`.
 pub type ConduitName = (String, String);
 
-/// What a model costs.
+/// The costs of a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Costs {
-    /// What is said of messages and the run itself: `latency` (from a send until a receiver on the same machine
+    /// The costs of messages and of the run itself: `latency` (from a send until a receiver on the same machine
     /// goes on, s), `network_latency` (on another machine), `bandwidth` (between machines, bytes/s), and `end`
     /// (of the run, s).
     pub common: BTreeMap<&'static str, f64>,
@@ -183,7 +183,7 @@ impl Costs {
                     *own.slot(key) = Some(over(cost, own.get(key)));
                 }
             }
-            // What is said of a component holds for all its instances.
+            // An entry of a component holds for all its instances.
             self.components.retain(|known, _| *known == name || component_of(known) != name);
             self.components.insert(name, own);
         }
@@ -226,7 +226,7 @@ fn with_measured(text: &str, number: &str) -> String {
     out + rest
 }
 
-/// What a formula calls the cost that a run has had.
+/// The name of the run's own cost in a formula.
 const MEASURED: &str = "measured";
 
 /// `micro[3]` → `micro`
@@ -234,7 +234,7 @@ pub(super) fn component_of(instance: &str) -> &str {
     instance.split_once('[').map_or(instance, |(component, _)| component)
 }
 
-/// What an instance does, in numbers.
+/// The work of an instance, in numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Effort {
     pub start: f64,
@@ -248,7 +248,7 @@ pub(super) struct Effort {
     pub memory: Option<f64>,
 }
 
-/// What a channel carries, in numbers.
+/// The traffic of a channel, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Load {
     pub bytes: f64,

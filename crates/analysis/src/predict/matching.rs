@@ -1,4 +1,4 @@
-//! Whether costs fit a model: nothing in them is unknown to it, and nothing of it is missing from them.
+//! A check that costs fit a model: nothing in them is unknown to it, and nothing of it is missing from them.
 
 use super::costs::{component_of, conduit_of, place, Costs};
 use ligament_catalogue::{fault, Fault};
@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 const NAMED: usize = 10;
 
 /// # Errors
-/// What the costs have too much, or what they lack.
+/// The surplus of the costs, or their lack.
 pub(super) fn check(model: &ResolvedModel, costs: &Costs) -> Result<(), Fault> {
     let components: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let instances: HashSet<String> = model.instances.iter().map(|one| one.name.to_string()).collect();
@@ -57,7 +57,7 @@ pub(super) fn check(model: &ResolvedModel, costs: &Costs) -> Result<(), Fault> {
 }
 
 /// # Errors
-/// Nobody knows when some ports are used.
+/// The time at which some ports are used is unknown.
 fn declared(model: &ResolvedModel) -> Result<(), Fault> {
     let is_open = |instance: &&ResolvedInstance| {
         instance.ports.iter().any(|port| port.connected && port.operator == Operator::None)

@@ -1,7 +1,7 @@
-//! What a run of a model will be like, from what its parts cost: how long it takes, who waits, what passes each
-//! conduit, what the time is made of, and what more cores, or another placement, would help. `costs` has what
-//! the parts cost and `matching` whether that fits the model; `simulate` plays the run; `placement` looks for a
-//! better one. `docs/guides/predicting-a-run.md` explains it.
+//! The prediction of a run of a model, from the costs of its parts: how long it takes, who waits, what passes
+//! each conduit, what the time is made of, and what more cores, or another placement, would help. `costs` has
+//! what the parts cost and `matching` whether that fits the model; `simulate` plays the run; `placement` looks
+//! for a better one. `docs/guides/predicting-a-run.md` explains it.
 
 mod costs;
 mod matching;
@@ -21,7 +21,7 @@ use serde::Serialize;
 use simulate::{simulate, PlayOutcome, PlayedMachines};
 use std::collections::BTreeMap;
 
-/// What is to be predicted.
+/// The order for a prediction.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// Cores of each machine.
@@ -39,7 +39,7 @@ impl Question {
     }
 }
 
-/// What a run will be like. Times in s.
+/// The predicted run. Times in s.
 #[derive(Debug, Clone, Serialize)]
 pub struct Prediction {
     pub model: String,
@@ -51,7 +51,7 @@ pub struct Prediction {
     pub bytes: f64,
     pub instances: Vec<PredictedInstance>,
     pub conduits: Vec<PredictedConduit>,
-    /// What the duration is made of, the longest first.
+    /// The parts of the duration, the longest first.
     pub critical_path: Vec<PathPart>,
     /// With other numbers of cores on one machine; the last has as many as anybody could use. Empty for large
     /// runs.
@@ -59,7 +59,7 @@ pub struct Prediction {
     pub speed_up: Vec<SpeedUp>,
 }
 
-/// What an instance will do.
+/// The predicted work of an instance.
 #[derive(Debug, Clone, Serialize)]
 pub struct PredictedInstance {
     pub name: String,
@@ -82,7 +82,7 @@ pub struct PredictedInstance {
     pub messages_memory: f64,
 }
 
-/// What will pass a conduit.
+/// The predicted traffic of a conduit.
 #[derive(Debug, Clone, Serialize)]
 pub struct PredictedConduit {
     pub from: String,
@@ -105,7 +105,7 @@ pub struct PathPart {
     pub part: f64,
 }
 
-/// What a part of the critical path is.
+/// The kind of a part of the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
@@ -129,7 +129,7 @@ impl PathKind {
     }
 }
 
-/// What other numbers of cores would give.
+/// The predictions for other numbers of cores.
 #[derive(Debug, Clone, Serialize)]
 pub struct SpeedUp {
     /// None: as many as anybody could use.
@@ -142,7 +142,7 @@ pub struct SpeedUp {
 /// Of a run of more steps and messages, other numbers of cores are not compared: that would take seconds.
 const MAX_COMPARED_EVENTS: u64 = 500_000;
 
-/// What a run of a model will be like.
+/// Predicts a run of a model.
 ///
 /// # Errors
 /// The costs do not fit the model, or lack something of it; the run is too large to be played, or would come to
@@ -205,7 +205,7 @@ pub fn agree(
     Ok(())
 }
 
-/// Where from 0 to `most` something that grows is `wanted`, as far as that can be found in a few steps (false
+/// The argument from 0 to `most` at which a growing function is `wanted`, as far as a few steps find it (false
 /// position).
 fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fault>) -> Result<f64, Fault> {
     const STEPS: usize = 12;
@@ -353,7 +353,7 @@ fn critical_path(model: &ResolvedModel, fitted: &FittedCosts, outcome: &PlayOutc
     let part = |seconds: f64| seconds / outcome.duration.max(f64::MIN_POSITIVE);
     let mut parts: Vec<PathPart> = (sums.into_iter())
         .map(|((what, who), seconds)| PathPart { who, what, seconds, part: part(seconds) })
-        // What is left of rounding is nothing.
+        // A remainder of rounding is dropped.
         .filter(|one| one.part > 1e-5)
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Something that was done, by its number.
 pub(super) type Record = u32;
 
-/// What was done.
+/// An activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PlayerActivity {
     /// The instance started.
@@ -60,7 +60,7 @@ impl CriticalPath {
         self.add(ActivityRecord { before: Some(before), what, seconds, work: seconds })
     }
 
-    /// What the run's end followed from.
+    /// The cause of the run's end.
     pub fn ends_with(&mut self, last: Record) {
         self.last = Some(last);
     }

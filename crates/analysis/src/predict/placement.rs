@@ -43,7 +43,7 @@ pub(super) fn best(
     let first = simulate(model, fitted, &from)?;
     let attempts = ((MAX_SEARCH_EVENTS / (first.operations as f64 + 1.0)) as usize).min(MAX_ATTEMPTS);
     let mut search = Search { model, fitted, place: from, takes: first.duration, left: attempts };
-    // Those that compute longest first: they decide most.
+    // The instances that compute longest come first: they decide most.
     let mut order: Vec<usize> = (0..model.instances.len()).collect();
     order.sort_by(|&a, &b| first.did[b].work.total_cmp(&first.did[a].work));
     while search.go_over(&order)? {}

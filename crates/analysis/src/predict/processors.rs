@@ -33,7 +33,7 @@ pub(super) struct Processors {
     given: f64,
     /// When that was worked out.
     at: f64,
-    /// Who is done at which mark of `given`, and how many cores it wants.
+    /// The tasks by the mark of `given` at which they are done, and the cores that they want.
     tasks: BinaryHeap<Reverse<(Seconds, u32)>>,
 }
 
@@ -68,7 +68,7 @@ impl Processors {
         Some(self.at + (mark.0 - self.given).max(0.0) / self.rate())
     }
 
-    /// Who is done now: the next of all.
+    /// The tasks that are done now: the next of all.
     pub fn end(&mut self, now: f64, cores_of: impl Fn(u32) -> f64) -> Option<u32> {
         self.until(now);
         let Reverse((mark, who)) = self.tasks.pop()?;

@@ -16,12 +16,12 @@ const MAX_EVENTS: u64 = 10_000_000;
 const MAX_RUN_S: f64 = 3.2e10;
 /// Bytes of a conduit that may be on their way, if the model does not say.
 const DEFAULT_BUDGET_BYTES: u64 = 64 << 20;
-/// What a message takes beside its bytes.
+/// The cost of a message beside its bytes.
 const MESSAGE_COST_BYTES: f64 = 320.0;
 /// Products of whole numbers and rates that were rounded.
 const ROUNDING: f64 = 1e-6;
 
-/// Where a run is played.
+/// The machines on which a run is played.
 #[derive(Debug, Clone)]
 pub(super) struct PlayedMachines {
     /// Cores of each machine.
@@ -30,7 +30,7 @@ pub(super) struct PlayedMachines {
     pub of: Vec<u32>,
 }
 
-/// What an instance did.
+/// The work of an instance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Did {
     pub begins: f64,
@@ -43,7 +43,7 @@ pub(super) struct Did {
     pub received: u64,
 }
 
-/// What passed a channel.
+/// The traffic of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct PlayedTraffic {
     pub messages: u64,
@@ -74,7 +74,7 @@ enum PlayerPhase {
     Ended,
 }
 
-/// What an instance waits for.
+/// The resource that an instance waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum MissingResource {
     Message(u32),
@@ -127,7 +127,7 @@ struct Pipe<'a> {
     from: u32,
     to: u32,
     latency: f64,
-    /// What a processor is busy with until a receiver that has waited goes on, s.
+    /// The time of a processor until a receiver that has waited goes on, s.
     switch: f64,
     /// The pair of machines, if they are two.
     link: Option<(u32, u32)>,
@@ -193,7 +193,8 @@ fn sent_by(operation: u64, rate: f64) -> u64 {
     ((operation + 1) as f64 * rate - ROUNDING).ceil().max(0.0) as u64
 }
 
-/// How many are received by the end of one: late, so that nobody waits for what is not needed yet.
+/// The number of messages that are received by the end of an operation: late, so that nobody waits for what is
+/// not needed yet.
 fn received_by(operation: u64, rate: f64) -> u64 {
     ((operation + 1) as f64 * rate + ROUNDING).floor().max(0.0) as u64
 }
@@ -259,7 +260,8 @@ impl<'a> Playback<'a> {
             let link = (ends.0 != ends.1).then_some(ends);
             let (latency, switch) = match (link, crowded.get(players[to as usize].processors as usize)) {
                 (Some(_), _) => (fitted.common.network_latency, 0.0),
-                // Those who wait have no core: the time goes by in the kernel, on a core that others wait for.
+                // Instances that wait have no core: the time goes by in the kernel, on a core that others wait
+                // for.
                 (None, Some(true)) => (0.0, fitted.common.latency),
                 (None, _) => (fitted.common.latency, 0.0),
             };
@@ -627,7 +629,7 @@ impl<'a> Playback<'a> {
         }
         for (other, lack) in concerned {
             if matches!(self.players[other as usize].lack, Some((waited, _)) if waited == lack) {
-                // What it does from now on, it does because this one has ended.
+                // The end of this instance is the cause of its next activity.
                 self.players[other as usize].cause = self.players[who as usize].cause;
                 self.wake(other, self.now);
             }

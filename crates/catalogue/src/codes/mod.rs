@@ -20,7 +20,7 @@ pub struct Section {
     pub codes: &'static [(Code, &'static str)],
 }
 
-/// What can go wrong with a run, in the order of its page, `docs/reference/errors.md`.
+/// The errors of a run, in the order of their page, `docs/reference/errors.md`.
 pub const ERRORS: [&Section; 15] = [
     &run::BEGINS,
     &run::MACHINES,
@@ -39,7 +39,7 @@ pub const ERRORS: [&Section; 15] = [
     &command::ASKING,
 ];
 
-/// What can be wrong with a model, `docs/reference/check-codes.md`.
+/// The problems of a model, `docs/reference/check-codes.md`.
 pub const CHECKS: [&Section; 1] = [&checks::CHECKS];
 
 /// Makes a section, and its codes as constants of `Code`.

@@ -18,8 +18,8 @@ use std::sync::{Mutex, PoisonError};
 /// The longest line that is read, bytes.
 const MAX_LINE: u64 = 1 << 30;
 
-/// Where a file that a setting names is to be read: in the working directory, where inputs are staged, else
-/// beside the model file.
+/// The path at which a file that a setting names is to be read: in the working directory, where inputs are
+/// staged, else beside the model file.
 pub(crate) fn input_path(name: &str) -> PathBuf {
     let here = PathBuf::from(name);
     if here.is_absolute() || here.exists() {

@@ -131,7 +131,7 @@ impl NpyReader {
     }
 }
 
-/// What a header says. It is a dictionary with three keys, which NumPy writes in this form.
+/// The contents of a header. It is a dictionary with three keys, which NumPy writes in this form.
 fn parsed(header: &str) -> Result<(DType, ArrayOrder, Vec<u64>), Fault> {
     let after = |key: &str| {
         let found = header.split_once(&format!("'{key}':"));

@@ -23,7 +23,7 @@ const TYPES: &[(&str, DType)] = &[
     ("Float64", DType::Float64),
 ];
 
-/// Where a grid is.
+/// The geometry of a grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct GridGeometry {
     pub origin: [f64; 3],
@@ -152,7 +152,7 @@ pub(crate) fn read(name: &str, wanted: Option<&str>) -> Result<Array, Error> {
     })
 }
 
-/// What is wrong, and the line.
+/// The problem, and the line.
 type Wrong = (usize, String);
 
 /// The XML of a file, with blanks in place of comments, and what stands behind it.
@@ -166,7 +166,7 @@ struct Xml<'a> {
 struct VtiTag<'a> {
     /// Its attributes.
     inner: &'a str,
-    /// Where it begins, and where its content does.
+    /// The offset of the element, and that of its content.
     from: usize,
     to: usize,
 }
@@ -363,7 +363,7 @@ fn elements_of(xml: &Xml<'_>, tag: &VtiTag<'_>, dtype: DType, wide: bool) -> Res
     }
 }
 
-/// What stands behind its length in bytes.
+/// The bytes behind their length.
 fn after_length(bytes: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     let width = if wide { 8 } else { 4 };
     let mut length = [0; 8];

@@ -171,7 +171,7 @@ fn parts(value: &Value, slots: usize) -> Result<Vec<Value>, Fault> {
     }
 }
 
-/// Where the parts begin and end.
+/// The bounds of the parts.
 fn bounds(length: usize, parts: usize) -> impl Iterator<Item = (usize, usize)> {
     let (each, more) = (length / parts.max(1), length % parts.max(1));
     (0..parts).map(move |i| (i * each + i.min(more), (i + 1) * each + (i + 1).min(more)))

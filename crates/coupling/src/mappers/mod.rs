@@ -59,7 +59,7 @@ pub(crate) fn element_by_element(
     Ok(NumberBuffer { real, frame: frame.clone() })
 }
 
-/// What came on `a` less what came on `b`.
+/// The message on `a` less that on `b`.
 pub(crate) struct Difference;
 
 impl Mapper for Difference {

@@ -89,7 +89,7 @@ impl KdTree {
         (self.points[place].index, squared(&self.points[place].at, point))
     }
 
-    /// Where the nearest stands, found from one that is known already.
+    /// The nearest point, found from one that is known already.
     fn nearest_from(&self, point: &Point, known: usize) -> usize {
         let mut found = known;
         let mut best = squared(&self.points[known].at, point);
@@ -144,7 +144,7 @@ impl KdTree {
         let mut found = vec![0; points.len()];
         let mut last = 0;
         for i in in_order(points) {
-            // What is nearest to a neighbour is near, so little more has to be looked at.
+            // The nearest point of a neighbour is near, so little more has to be looked at.
             last = self.nearest_from(&points[i as usize], last);
             found[i as usize] = self.points[last].index;
         }

@@ -14,7 +14,7 @@ use ligament_instance::{Error, Instance, MapperInputs, Message, Submodel, Value}
 use ligament_wire::times::ShownTime;
 use std::collections::BTreeMap;
 
-/// Where messages are written.
+/// A destination of messages.
 pub(crate) trait Sink {
     /// Takes the next message.
     fn take(&mut self, instance: &mut Instance, message: &Message) -> Result<(), Error>;

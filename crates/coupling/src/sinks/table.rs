@@ -173,7 +173,7 @@ fn cells_of(value: &Value, who: &str) -> Result<Vec<String>, Error> {
     };
     match cells {
         Some(cells) => Ok(cells),
-        // What else it is, others say.
+        // Other errors are reported elsewhere.
         None => match numbers_of(value, who) {
             Err(why) => Err(why),
             Ok(numbers) => Ok(numbers.to_f64().iter().map(|&number| written(number)).collect()),

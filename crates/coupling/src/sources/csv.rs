@@ -6,7 +6,7 @@ use crate::tables::{holds, is_out_of_range, number, words, Decimal, Separator, T
 use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Array, ArrayOrder, Error, Instance, Value};
 
-/// What becomes of a row in which a value is missing.
+/// The treatment of a row in which a value is missing.
 #[derive(Clone, Copy, PartialEq)]
 enum Holes {
     Error,

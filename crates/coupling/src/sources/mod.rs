@@ -28,11 +28,11 @@ impl SourceMessage {
     }
 }
 
-/// What a source is read from.
+/// A source of messages.
 pub(crate) trait Source {
     /// The next message; none if there are no more.
     fn next(&mut self) -> Result<Option<SourceMessage>, Error>;
-    /// Where the message is that was given last, such as file and line.
+    /// The place of the last message, such as file and line.
     fn place(&self) -> String;
     /// The time that the messages must reach.
     fn until(&self) -> Option<f64>;

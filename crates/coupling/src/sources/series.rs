@@ -185,7 +185,7 @@ fn array(values: Vec<f64>) -> Value {
     Array::from_vec(values, &[count], ArrayOrder::RowMajor).map_or(Value::None, Value::Array)
 }
 
-/// Where a time stands in a table: how many of its times are not later, and whether the last of them is this
+/// The position of a time in a table: how many of its times are not later, and whether the last of them is this
 /// time. `step` is from one such time to the next.
 fn place_in(times: &[f64], time: f64, step: Option<f64>) -> (usize, bool) {
     let after = times.partition_point(|&known| known <= time);

@@ -18,7 +18,7 @@ pub(super) struct Machine {
     stack: Vec<ElementBlock>,
 }
 
-/// Where a block lies in its array.
+/// The position of a block in its array.
 struct BlockPosition<'a> {
     first: usize,
     shape: &'a [u64],
@@ -42,7 +42,7 @@ impl Machine {
         Machine { stack: vec![[0.0; BLOCK_LEN]; deepest] }
     }
 
-    /// What the program makes of each of the numbers, in place if they are ours.
+    /// Applies the program to each of the numbers, in place if they are ours.
     pub fn run(
         &mut self,
         program: &[Operation],

@@ -12,7 +12,7 @@ use evaluate::Machine;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::Value;
 
-/// What a machine does next. All of it is over doubles; truth is 1 and falsehood 0.
+/// The next operation of the machine. All of it is over doubles; truth is 1 and falsehood 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Operation {
     /// The element.
@@ -84,7 +84,7 @@ pub(crate) struct Expression {
 
 impl Expression {
     /// # Errors
-    /// What cannot be read, and where.
+    /// The text cannot be read; the error says where.
     pub fn parse(text: &str) -> Result<Expression, Fault> {
         let program = parse::parse(text)?;
         let machine = Machine::for_program(&program);
@@ -138,7 +138,7 @@ fn without_dots(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> String {
 /// The value of an expression over names, such as `t_max / dt` or `scale.total_time / dt`.
 ///
 /// # Errors
-/// What cannot be read and where, or a name that has no value.
+/// The text cannot be read; the error says where. Or a name has no value.
 pub fn calculate(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Fault> {
     let text = &without_dots(text, value_of);
     let tokens = parse::tokens(text)?;

@@ -18,16 +18,16 @@ pub(super) enum Token<'a> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// What is left, with where each begins.
+    /// The remaining tokens, with the offset of each.
     tokens: std::iter::Peekable<std::vec::IntoIter<(usize, Token<'a>)>>,
     program: Vec<Operation>,
     depth: usize,
 }
 
-/// What `text` means.
+/// The operations that `text` means.
 ///
 /// # Errors
-/// What cannot be read, and where.
+/// The text cannot be read; the error says where.
 pub(super) fn parse(text: &str) -> Result<Vec<Operation>, Fault> {
     if text.len() > MAX_EXPRESSION_BYTES {
         return Err(fault!(

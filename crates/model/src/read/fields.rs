@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Collects problems while a document is read.
 #[derive(Debug, Default)]
 pub struct FieldReader {
-    /// What is wrong so far.
+    /// The problems so far.
     pub problems: Vec<Problem>,
     /// The names so far.
     pub(super) names: Names,

@@ -11,7 +11,7 @@ use ligament_catalogue::Code;
 /// Keys that may stand beside every filter.
 const BESIDE: [&str; 2] = ["at", "on_error"];
 
-/// What may run at the sender behind `compress`: filters that do not look at the data.
+/// Filters that may run at the sender behind `compress`: filters that do not look at the data.
 const BLIND: [&str; 7] =
     ["every", "block_until", "block_after", "time_offset", "time_factor", "console", "discard"];
 
@@ -19,7 +19,7 @@ impl Filter {
     /// Reads what `write` has written.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is wrong.
     pub fn read(text: &str) -> Result<Vec<Filter>, Problems> {
         let mut problems = Vec::new();
         let root = yaml::parse(text, None, &mut problems);

@@ -23,14 +23,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was read, complete or not, and what is wrong with it.
+/// The configuration that was read, complete or not, and its problems.
 #[derive(Clone, Debug, Default)]
 pub struct ReadResult {
-    /// What could be read.
+    /// The part that could be read.
     pub configuration: Configuration,
     /// The version of the file.
     pub version: Version,
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
@@ -221,7 +221,7 @@ fn failed(problem: Problem) -> ReadResult {
     ReadResult { problems: vec![problem], ..ReadResult::default() }
 }
 
-/// Where a key of a mapping stands.
+/// The place of a key in a mapping.
 fn key_at(node: &YamlNode, name: &str) -> Option<At> {
     let YamlKind::Map(pairs) = &node.kind else { return None };
     let key = pairs.iter().find(|(key, _)| yaml::key_text(key).as_deref() == Some(name));

@@ -427,7 +427,7 @@ impl FieldReader {
         }
     }
 
-    /// What is said for the conduit, or for the conduits of the port, that a text names.
+    /// Reads an entry for the conduit, or for the conduits of the port, that a text names.
     fn for_conduit<T>(&mut self, name: &str, at: &At, value: T) -> Option<ForConduit<T>> {
         let (port, receiver) = match name.split_once("->") {
             Some((from, to)) => (from.trim(), Some(to.trim())),
