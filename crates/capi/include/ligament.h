@@ -60,14 +60,14 @@ LIG_ENUM(lig_dtype) {
     LIG_COMPLEX128 = 13,
 };
 
-// What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
+// Unusual behaviour of an instance: bits for `flags` in `lig_instance_options`.
 LIG_ENUM(lig_instance_flag) {
     // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
     // applied: for components that serve others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
 };
 
-// What a value is.
+// The kind of a value.
 LIG_ENUM(lig_kind) {
     LIG_KIND_NONE = 0,
     LIG_KIND_BOOL = 1,
@@ -116,7 +116,7 @@ LIG_ENUM(lig_order) {
     LIG_COLUMN_MAJOR = 1,
 };
 
-// What a setting is.
+// The type of a setting.
 LIG_ENUM(lig_setting_type) {
     LIG_SETTING_BOOL = 1,
     LIG_SETTING_INT = 2,
@@ -198,7 +198,7 @@ typedef struct {
     const char *name;
 } lig_port;
 
-// What to ask for when an instance is made. NULL instead of it means: ports as the model has them.
+// Options with which an instance is made. NULL instead of it means: ports as the model has them.
 typedef struct {
     // `sizeof(lig_instance_options)`
     size_t size;
@@ -206,7 +206,7 @@ typedef struct {
     const lig_port *ports;
     // Their number.
     size_t port_count;
-    // What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
+    // Flags of unusual behaviour: members of `lig_instance_flag`, or-ed; 0 for nothing.
     uint64_t flags;
     // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
     // call.
@@ -219,8 +219,8 @@ typedef struct {
     uint32_t threads;
 } lig_instance_options;
 
-// What went wrong, for people: what, where, and what to do. It belongs to the caller, and every function that
-// takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
+// An error, in words for people: what, where, and what to do. It belongs to the caller, and every function
+// that takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
 typedef struct {
     // UTF-8, ended by a NUL; longer texts are cut.
     char message[1024];
@@ -348,7 +348,7 @@ typedef struct {
     size_t size;
 } lig_string;
 
-// What an array is expected to be. What is zero is open, and so is all of it where NULL stands instead:
+// The expected properties of an array. What is zero is open, and so is all of it where NULL stands instead:
 // `lig_expected e = {.size = sizeof e, .dtype = LIG_FLOAT64, .has_ndim = true, .ndim = 2};`
 typedef struct {
     // `sizeof(lig_expected)`
@@ -385,7 +385,7 @@ typedef struct {
     void *user;
 } lig_submodel;
 
-// What all instances of a light program have in common.
+// The common part of all instances of a light program.
 typedef struct {
     // `sizeof(lig_light)`
     size_t size;
@@ -430,7 +430,7 @@ typedef struct {
     uint64_t pace;
 } lig_path_options;
 
-// What has passed over a path.
+// The traffic of a path.
 typedef struct {
     // Messages and their bytes, sent and received, ever.
     uint64_t sent;
@@ -604,7 +604,7 @@ lig_status lig_set_port_length(lig_instance *instance,
 // `LIG_ERR_USAGE` for a port that is not a vector port.
 lig_status lig_get_port_length(lig_instance *instance, const char *port, size_t *length, lig_error *error);
 
-// What a setting is. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
+// The type of a setting. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
 lig_status lig_get_setting_type(lig_instance *instance,
                                 const char *setting,
                                 lig_setting_type *setting_type,
@@ -919,7 +919,7 @@ lig_status lig_message_array(const lig_message *message, lig_array_view *view, l
 // `message` is NULL or valid.
 const lig_value *lig_message_settings(const lig_message *message);
 
-// What a value is; `LIG_KIND_NONE` for NULL.
+// The kind of a value; `LIG_KIND_NONE` for NULL.
 //
 // `value` is NULL or valid.
 lig_kind lig_value_kind(const lig_value *value);
@@ -994,7 +994,7 @@ lig_status lig_expect_array(const lig_message *message,
                             lig_array_view *view,
                             lig_error *error);
 
-// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the
+// The origin of a message, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the
 // message; no text for NULL.
 //
 // `message` is NULL or valid; `origin` is writable, or NULL, which is let be.
@@ -1210,7 +1210,7 @@ lig_status lig_path_barrier(const lig_path *path, double timeout, lig_error *err
 // Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
 lig_status lig_path_set_pace(const lig_path *path, uint64_t pace, lig_error *error);
 
-// What has passed.
+// The traffic.
 lig_status lig_path_get_statistics(const lig_path *path, lig_path_statistics *statistics, lig_error *error);
 
 // Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the

@@ -43,7 +43,7 @@ typedef struct lig_filter_message {
     int32_t dtype;
     // Which index runs fastest in memory: a `lig_order`.
     int32_t order;
-    // How many dimensions, up to 8; 0 for a number by itself.
+    // The number of dimensions, up to 8; 0 for a number by itself.
     uint32_t ndim;
     // The extent of each dimension.
     const uint64_t *shape;
@@ -56,7 +56,7 @@ typedef struct lig_filter lig_filter;
 struct lig_filter {
     // How much of this struct the library has.
     size_t size;
-    // What the model gives it: `with`, or an empty text.
+    // The argument that the model gives it: `with`, or an empty text.
     const char *with;
     // The function's own, NULL at first. A slot of a vector port has a filter of its own.
     void *state;
@@ -68,15 +68,15 @@ struct lig_filter {
     void (*fail)(lig_filter *filter, const char *why);
 };
 
-// What such a function is. It sends on as many messages as it likes: none, one, or many, in order of time. 0 if
-// all is well.
+// Such a function. It sends on as many messages as it likes: none, one, or many, in order of time. 0 if all is
+// well.
 //
 // `message` is NULL where no more comes, at the end of the conduit, of an iteration, or of the settings that
 // were in force: send on what is still held, free `state` and set it to NULL. Messages of a new series may
 // follow.
 typedef int lig_filter_function(lig_filter *filter, const lig_filter_message *message);
 
-// How many elements a message has.
+// The number of elements of a message.
 static inline uint64_t lig_filter_count(const lig_filter_message *message) {
     uint64_t count = 1;
     for (uint32_t i = 0; i < message->ndim; ++i) count *= message->shape[i];

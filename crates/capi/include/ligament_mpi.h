@@ -79,7 +79,7 @@ typedef struct {
     uint32_t unused[8];
 } lig_mpi_word;
 
-// What a rank says of itself, for those who look at the run: how many calls it has come to, the last of them
+// A rank's line about itself, for those who look at the run: how many calls it has come to, the last of them
 // and whether it is in that, its process, and the time of its last coming or going, in ns since 1970. Only the
 // rank itself writes it.
 typedef struct {
@@ -91,9 +91,9 @@ typedef struct {
     char port[LIG_MPI_PORT];
 } lig_mpi_line;
 
-// What all ranks share: a communicator of their own, rank 0's word, and a communicator of rank 0 and those that
-// cannot see its word since they are on other nodes, if there are any. Then the call in which this rank is,
-// whether the instance goes on after the last one, and by what it hears of MPI_Finalize.
+// The data that all ranks share: a communicator of their own, rank 0's word, and a communicator of rank 0 and
+// those that cannot see its word since they are on other nodes, if there are any. Then the call in which this
+// rank is, whether the instance goes on after the last one, and by what it hears of MPI_Finalize.
 typedef struct lig_mpi_instance {
     MPI_Comm comm;
     int rank;
@@ -109,8 +109,8 @@ typedef struct lig_mpi_instance {
     int at_finalize;
 } lig_mpi_instance;
 
-// What rank 0 tells the others of a call, and which call it is. `lig_mpi_share` fills in the latter. `again`:
-// whether the instance goes on, or settings have changed.
+// Rank 0's message to the others about a call, and the call's number. `lig_mpi_share` fills in the latter.
+// `again`: whether the instance goes on, or settings have changed.
 typedef struct {
     int32_t status;
     int32_t again;
@@ -120,7 +120,7 @@ typedef struct {
     char port[LIG_MPI_PORT];
 } lig_mpi_outcome;
 
-// What rank 0 says where it cannot speak for all.
+// Rank 0's text where it cannot speak for all.
 #define LIG_MPI_EACH_RANK                                                                                     \
     "the model says under \"ranks:\" that each rank of this instance speaks for itself; make an instance of " \
     "the ordinary "                                                                                           \
@@ -137,7 +137,7 @@ typedef struct {
 #define LIG_MPI_PAGE 4096
 #define LIG_MPI_VERSION 1
 
-// What this rank says of itself as it comes to a call, and after it.
+// This rank's line about itself as it comes to a call, and after it.
 static inline void lig_mpi_say(const lig_mpi_instance *all, uint32_t is_in) {
     struct timespec now = {0, 0};
     lig_mpi_line *line;
@@ -191,7 +191,7 @@ static inline void lig_mpi_give_up(const lig_mpi_instance *all, const char *why)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-// Whether this rank's call is rank 0's. Otherwise they would take what is for one call for that of another.
+// Compares this rank's call with rank 0's. Otherwise they would take what is for one call for that of another.
 static inline void lig_mpi_compare(const lig_mpi_instance *all, const lig_mpi_outcome *told) {
     char why[512];
     const int named = all->port[0] != 0 && told->port[0] != 0;
@@ -343,7 +343,7 @@ static inline void lig_mpi_release(lig_mpi_instance *all) {
     free(all);
 }
 
-// Where rank 0's word is, and by what others know that it is this one.
+// The address of rank 0's word, and the mark by which others know that it is this one.
 typedef struct {
     int64_t process;
     int64_t descriptor;
@@ -405,7 +405,7 @@ static inline lig_status lig_mpi_ranks_create(MPI_Comm comm, lig_mpi_instance **
     lig_mpi_instance *all = (lig_mpi_instance *)calloc(1, sizeof *all);
     lig_mpi_place place;
     MPI_Comm own;
-    // Whether one has no memory, and whether one is afar.
+    // Flags: this rank has no memory; this rank is on another node.
     int here[2] = {all == NULL, 0}, anywhere[2] = {0, 0}, rank = 0, count = 1;
     *ranks = NULL;
     memset(&place, 0, sizeof place);

@@ -1,4 +1,4 @@
-//! What the library says of itself, and the names and sizes behind the numbers of its enumerations.
+//! Facts about the library itself, and the names and sizes behind the numbers of its enumerations.
 
 use crate::options::{dtype as element_type, lig_dtype_code};
 use crate::status::{lig_status_code, wanted};

@@ -123,7 +123,7 @@ fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder, strides: &
     }
 }
 
-/// What an array's description says, checked.
+/// An array's description, checked.
 pub(crate) struct ArrayDescription<'a> {
     pub dtype: DType,
     pub order: ArrayOrder,

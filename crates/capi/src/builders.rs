@@ -19,7 +19,7 @@ struct Built {
     value: Value,
     /// The number of lists and maps that lie inside each other, at the most: never less than there are.
     height: usize,
-    /// Where the keys of a map stand that has many.
+    /// The places of the keys of a map that has many.
     places: Option<HashMap<String, usize>>,
 }
 
@@ -67,7 +67,7 @@ unsafe fn growing<'a>(value: *mut lig_value, what: &str) -> Result<&'a mut Built
 impl Built {
     /// Makes sure that the item can lie in this, and notes how deep that is.
     fn hold(&mut self, item: &Built) -> Result<(), Error> {
-        // What was replaced in a map may have been what made it deep.
+        // The replaced value of a map may have been the one that made it deep.
         let inside = if item.height < MAX_DEPTH { item.height } else { height(&item.value) };
         if inside >= MAX_DEPTH {
             return Err(Misuse::TooDeep { most: MAX_DEPTH }.into());
@@ -76,7 +76,7 @@ impl Built {
         Ok(())
     }
 
-    /// Where a key stands in the map, or none, after which it must be put at the end.
+    /// The place of a key in the map, or none, after which it must be put at the end.
     fn place(&mut self, key: &str) -> Option<usize> {
         let Value::Map(entries) = &self.value else { return None };
         if entries.len() <= MAX_KEYS_COMPARED {

@@ -7,7 +7,7 @@ use crate::status::{guard, guard_or, lig_error, lig_status, null, out};
 use crate::values::{lig_value, tree};
 use ligament_instance::{Error, Expected, Origin};
 
-/// What an array is expected to be. What is zero is open, and so is all of it where NULL stands instead:
+/// The expected properties of an array. What is zero is open, and so is all of it where NULL stands instead:
 /// `lig_expected e = {.size = sizeof e, .dtype = LIG_FLOAT64, .has_ndim = true, .ndim = 2};`
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -85,7 +85,7 @@ impl lig_expected {
     }
 }
 
-/// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the
+/// The origin of a message, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the
 /// message; no text for NULL.
 ///
 /// # Safety

@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// check, `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
 /// `lig_instance_ranks` can be called at any time.
 pub struct lig_instance {
-    /// Who is in a call. What stands in a cell is touched by that one only; all else does not change.
+    /// The thread that is in a call. What stands in a cell is touched by that one only; all else does not
+    /// change.
     turn: CallGuard,
     /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what
     /// they do through the handle is done through that reference.
@@ -39,7 +40,7 @@ pub struct lig_instance {
     ranks: u32,
 }
 
-/// What the handle has beside the core's instance.
+/// The data of the handle beside the core's instance.
 #[derive(Default)]
 pub(crate) struct Own {
     pub kept: HashMap<String, HandedOut>,
@@ -106,7 +107,7 @@ impl lig_instance {
         unsafe { std::mem::replace(&mut *self.current.get(), instance) }
     }
 
-    /// Who is in a call.
+    /// The thread that is in a call.
     pub(crate) fn turn(&self) -> &CallGuard {
         &self.turn
     }
@@ -150,7 +151,7 @@ pub(crate) unsafe fn used<'a>(instance: *mut lig_instance, call: &'static Call) 
     unsafe { Ok(InUse { core: &mut **handle.current.get(), own: &mut *handle.own.get(), turn }) }
 }
 
-/// What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
+/// Unusual behaviour of an instance: bits for `flags` in `lig_instance_options`.
 #[repr(i32)]
 pub enum lig_instance_flag {
     /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
@@ -158,7 +159,7 @@ pub enum lig_instance_flag {
     LIG_DONT_APPLY_OVERLAY = 1,
 }
 
-/// What to ask for when an instance is made. NULL instead of it means: ports as the model has them.
+/// Options with which an instance is made. NULL instead of it means: ports as the model has them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_instance_options {
@@ -168,7 +169,7 @@ pub struct lig_instance_options {
     pub ports: *const lig_port,
     /// Their number.
     pub port_count: usize,
-    /// What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
+    /// Flags of unusual behaviour: members of `lig_instance_flag`, or-ed; 0 for nothing.
     pub flags: u64,
     /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
     /// call.
@@ -229,7 +230,7 @@ impl lig_instance_options {
     }
 }
 
-/// What the instance asks for.
+/// The requested flags.
 pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
     let overlay = lig_instance_flag::LIG_DONT_APPLY_OVERLAY as u64;
     match given & !overlay {
@@ -287,7 +288,7 @@ pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
             return complain(&Misuse::FreedWithin);
         }
         match handle.turn.enter(&Call("lig_instance_free")) {
-            // Nobody else can begin a call any more.
+            // No other thread can begin a call any more.
             Ok(turn) => std::mem::forget(turn),
             Err(overlap) => return complain(&overlap),
         }

@@ -7,7 +7,7 @@ mod array;
 mod options;
 mod status;
 
-// What follows stands in the order of the header.
+// The modules stand in the order of the header.
 mod about;
 
 mod instance;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// What all instances of a light program have in common.
+/// The common part of all instances of a light program.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_light {

@@ -21,7 +21,7 @@ pub struct lig_message {
     free: AtomicBool,
 }
 
-/// What a message holds.
+/// The content of a message.
 pub(crate) struct Content {
     pub message: Message,
     /// The overlay that came with it, as a map; made only where the instance asked for it.
@@ -35,10 +35,10 @@ impl lig_message {
         NonNull::from(Box::leak(Box::new(message)))
     }
 
-    /// What it holds, to be changed.
+    /// The content, to be changed.
     ///
     /// # Safety
-    /// Nobody else uses the message.
+    /// No other reference to the message is in use.
     #[allow(clippy::mut_from_ref)] // The caller promises that it is the only one.
     #[inline(always)]
     pub(crate) unsafe fn content(&self) -> &mut Content {
@@ -48,7 +48,7 @@ impl lig_message {
 }
 
 impl Content {
-    /// What is received into.
+    /// The message to receive into.
     #[inline]
     pub(crate) fn inner(&mut self) -> &mut Message {
         &mut self.message

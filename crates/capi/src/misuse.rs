@@ -1,4 +1,4 @@
-//! What can be wrong with the arguments of a call of the C ABI.
+//! Errors of the arguments of a call of the C ABI.
 
 use ligament_catalogue::errors;
 use ligament_instance::{Error, ErrorKind};
@@ -10,7 +10,7 @@ errors! {
         Null { what: String } => NULL_ARGUMENT, "{what} is NULL";
         /// A list that is said to have items.
         NoPorts { count: usize } => NULL_ARGUMENT, "ports is NULL, but port_count is {count}";
-        /// What goes into a list or a map.
+        /// The item for a list or a map.
         NoItem => NULL_ARGUMENT,
             "the item is NULL; was it text that is not UTF-8, or too large for the memory?";
         /// A text in another encoding.

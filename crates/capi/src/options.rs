@@ -228,7 +228,7 @@ impl lig_receive_options {
 /// # Safety
 /// All bytes zero must be a value of it, and it must begin with `size: usize`.
 pub(crate) unsafe trait SizePrefixed: Copy {
-    /// What to call it in errors.
+    /// The name in errors.
     const NAME: &'static str;
 }
 
@@ -259,7 +259,7 @@ impl<T> Deref for OptionsRef<'_, T> {
     }
 }
 
-/// What NULL means.
+/// The options that NULL means.
 static ZEROS: [u64; 32] = [0; 32];
 
 /// Reads options: all zero for NULL; members that the caller's older header did not have are zero.
@@ -294,8 +294,8 @@ unsafe fn read_other_size<'a, T: SizePrefixed>(
     if !(size_of::<usize>()..=MAX_OPTIONS_BYTES).contains(&size) {
         return Err(Misuse::OptionsSize { name: T::NAME, size }.into());
     }
-    // What a newer header has that we do not know may stand there only unused: ignoring it would do something
-    // else than was asked for.
+    // Members of a newer header that we do not know must be unused: ignoring it would do something else than
+    // was asked for.
     let unknown = size.saturating_sub(size_of::<T>());
     // SAFETY: the caller has `size` bytes.
     let rest = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(size - unknown), unknown) };

@@ -73,7 +73,7 @@ unsafe impl SizePrefixed for lig_path_options {
     const NAME: &'static str = "lig_path_options";
 }
 
-/// What has passed over a path.
+/// The traffic of a path.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_path_statistics {
@@ -90,7 +90,7 @@ pub struct lig_path_statistics {
     pub connected: lig_bool,
 }
 
-/// What failed, as the core of the C ABI has it.
+/// An error of a path, as the core of the C ABI has it.
 fn failed(error: ligament_link::PathError) -> Error {
     let kind = match error.kind() {
         ligament_link::PathErrorKind::Usage => ErrorKind::Usage,
@@ -560,7 +560,7 @@ pub unsafe extern "C" fn lig_path_set_pace(
     guard(error, || known(path)?.set_pace(Some(pace).filter(|&pace| pace > 0)).map_err(failed))
 }
 
-/// What has passed.
+/// The traffic.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -7,7 +7,7 @@ use crate::status::{guard, lig_error, lig_status, name, out};
 use ligament_instance::{Call, Error, SettingType, SettingValue};
 use std::ffi::{c_char, CString};
 
-/// What a setting is.
+/// The type of a setting.
 #[repr(i32)]
 pub enum lig_setting_type {
     LIG_SETTING_BOOL = 1,
@@ -34,9 +34,9 @@ pub struct lig_float_row {
 /// A setting that was handed out as a pointer: kept until the same name is asked for again.
 pub(crate) struct HandedOut {
     value: SettingValue,
-    /// Where `value` is text: the same with a NUL at its end.
+    /// The text, if `value` is one: the same with a NUL at its end.
     text: CString,
-    /// Where `value` is a list of lists: pointers to its rows.
+    /// The rows, if `value` is a list of lists: pointers to its rows.
     rows: Vec<lig_float_row>,
 }
 
@@ -87,13 +87,13 @@ unsafe fn keep<'a>(
     Ok(&all[&key])
 }
 
-/// What the core never does: give a setting of another type than was asked for.
+/// A case that the core never makes: give a setting of another type than was asked for.
 #[cold]
 fn confused(setting: &str) -> Error {
     Misuse::Confused { wanted: setting.to_owned() }.into()
 }
 
-/// What a setting is. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
+/// The type of a setting. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

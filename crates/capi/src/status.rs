@@ -49,8 +49,8 @@ pub enum lig_status {
     LIG_ERR_SETTING_TYPE = 12,
 }
 
-/// What went wrong, for people: what, where, and what to do. It belongs to the caller, and every function that
-/// takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
+/// An error, in words for people: what, where, and what to do. It belongs to the caller, and every function
+/// that takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
 #[repr(C)]
 pub struct lig_error {
     /// UTF-8, ended by a NUL; longer texts are cut.
@@ -77,7 +77,7 @@ pub(crate) fn status_of(error: &Error) -> lig_status {
 /// Runs the body of an API function: turns its error, or a panic, into a status and a text.
 #[inline]
 pub(crate) fn guard(error: *mut lig_error, body: impl FnOnce() -> Result<(), Error>) -> lig_status {
-    // What a panic leaves half done is in the instance, and the status says not to use that any more.
+    // A panic may leave the instance half done, and the status says not to use it any more.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => lig_status::LIG_OK,
         Ok(Err(fault)) => report(&fault, error),

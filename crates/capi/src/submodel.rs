@@ -80,8 +80,8 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Those of `submodel`, for the instance behind `handle`, with `user`, called by `driver`, whose `turn` it
-    /// is. How one that fails ends is noted in `failed`.
+    /// The functions of `submodel`, for the instance behind `handle`, with `user`, called by `driver`, whose
+    /// `turn` it is. How one that fails ends is noted in `failed`.
     ///
     /// # Safety
     /// `handle` lives longer than the result.
@@ -111,7 +111,7 @@ impl Functions {
         Ok(functions)
     }
 
-    /// What the functions get.
+    /// The argument of the functions.
     pub fn set_user(&mut self, user: *mut c_void) {
         self.user = user;
     }

@@ -17,7 +17,7 @@ pub struct lig_value {
 // A kind that comes from the caller; in the header both have one name.
 pub type lig_kind_code = i32;
 
-/// What a value is.
+/// The kind of a value.
 #[repr(i32)]
 pub enum lig_kind {
     LIG_KIND_NONE = 0,
@@ -71,7 +71,7 @@ fn not(value: &Value, wanted: &str) -> Error {
     Misuse::OtherKind { found, wanted: wanted.to_owned() }.into()
 }
 
-/// What a value is; `LIG_KIND_NONE` for NULL.
+/// The kind of a value; `LIG_KIND_NONE` for NULL.
 ///
 /// # Safety
 /// `value` is NULL or valid.

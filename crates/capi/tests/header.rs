@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-/// What cbindgen makes, tidied for readers: one line for each kind of enumeration, and no word about safety
-/// where it says only what the top of the header says.
+/// The header that cbindgen makes, tidied for readers: one line for each kind of enumeration, and no word about
+/// safety where it says only what the top of the header says.
 fn generated(root: &Path) -> String {
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
     let bindings = cbindgen::generate_with_config(root, config).unwrap();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 
-/// What makes a carrier an endpoint of its domain.
+/// The data that make a carrier an endpoint of its domain.
 #[derive(Debug, Clone)]
 pub struct Attachment {
     /// The agent's socket, as `LIGAMENT_AGENT` has it.

@@ -22,7 +22,7 @@ pub trait Paths: Send {
     fn deadline(&self) -> Option<Nanos>;
     /// Does what can be done without waiting.
     fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos);
-    /// What has happened, oldest first.
+    /// The next event, oldest first.
     fn event(&mut self) -> Option<Event>;
     /// Returns true if nothing is under way to or from the domain.
     fn idle(&self, domain: DomainId) -> bool;

@@ -1,4 +1,4 @@
-//! What a carrier reports to its agent.
+//! Reports of a carrier to its agent.
 
 use ligament_catalogue::Fault;
 use ligament_net::Event;

@@ -44,7 +44,7 @@ pub(crate) enum CarrierTask {
     Detach,
 }
 
-/// What the threads share with each other.
+/// The data that the threads share with each other.
 struct Work {
     paths: Box<dyn Paths>,
     logic: Logic<AgentLine>,
@@ -58,7 +58,7 @@ struct Work {
     stopped: bool,
 }
 
-/// What the threads share with the agent.
+/// The data that the threads share with the agent.
 pub(crate) struct SharedWork {
     work: Mutex<Work>,
     /// Held for moments only, unlike `work`.
@@ -128,7 +128,7 @@ impl SharedWork {
         self.call();
     }
 
-    /// What is under way. Never nothing while a thread is at work.
+    /// The work under way. Never nothing while a thread is at work.
     pub fn quiet(&self) -> Quiet {
         let tasks = !lock(&self.tasks).is_empty();
         match self.work.try_lock() {

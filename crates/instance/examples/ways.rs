@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// What one message is.
+/// A message.
 struct Draft {
     times: MessageTimes,
     count: usize,
@@ -54,7 +54,7 @@ impl Draft {
     }
 }
 
-/// What is written down.
+/// The record.
 struct Trace(BufWriter<File>);
 
 impl Trace {

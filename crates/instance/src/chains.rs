@@ -29,7 +29,7 @@ pub(crate) struct Lists(Vec<Arc<[Filter]>>);
 /// The channels that have filters, by their index.
 pub(crate) type ByChannel = HashMap<usize, FilterAnnouncement>;
 
-/// What is told of the filters of a channel.
+/// The agent's announcement of the filters of a channel.
 pub(crate) struct FilterAnnouncement {
     /// Which list of filters.
     pub list: u32,
@@ -40,7 +40,7 @@ pub(crate) struct FilterAnnouncement {
 }
 
 impl Lists {
-    /// Those that the agent told.
+    /// The announced filters.
     ///
     /// # Errors
     /// It told what cannot be read.
@@ -114,7 +114,7 @@ pub(crate) fn by_channel(channels: &[ChannelInfo]) -> ByChannel {
 pub(crate) struct Chains {
     conduits: HashMap<usize, ConduitChains>,
     sending: bool,
-    /// Those at work, by channel and slot.
+    /// The chains at work, by channel and slot.
     lines: HashMap<(usize, usize), SlotChain>,
 }
 
@@ -151,7 +151,7 @@ impl ConduitChains {
 struct SlotChain {
     /// None if this conduit of the port has none.
     chain: Option<Chain>,
-    /// What came through and was not received yet.
+    /// Messages that came through and were not received yet.
     come: VecDeque<(Arrival, Message)>,
     /// Sending: the header of the message before. Receiving: its overlay.
     header: Option<HeaderWords>,
@@ -191,7 +191,7 @@ impl Chains {
     }
 }
 
-/// What is there to be received.
+/// The availability of a message.
 pub(crate) enum Availability {
     Something,
     Nothing,
@@ -214,7 +214,7 @@ impl Instance {
         done
     }
 
-    /// What came through filters, when what they say has been said.
+    /// The output of filters, when their remarks have been made.
     ///
     /// # Errors
     /// They failed: the run ends, whatever the code makes of the error.
@@ -372,7 +372,7 @@ impl Instance {
         Ok(())
     }
 
-    /// What comes next on a slot, through the filters.
+    /// The next message on a slot, through the filters.
     #[cold]
     pub(crate) fn receive_through_filters(
         &mut self,
@@ -433,7 +433,7 @@ impl Instance {
             };
             let origin = message.origin.clone();
             if !goes_on && std::mem::take(&mut line.fed) {
-                // What is held belongs to the iteration and to the settings before.
+                // Held messages belong to the iteration and to the settings before.
                 let rest = line.chain.as_mut().map_or(Ok(ChainOutput::default()), Chain::finish);
                 instance.take_in(chains, place, &origin, rest)?;
             }

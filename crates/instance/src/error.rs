@@ -1,5 +1,4 @@
-//! What can go wrong in an instance's calls: an enum for each operation, whose messages say what, where, and
-//! what to do.
+//! Errors of an instance's calls: an enum for each operation, whose messages say what, where, and what to do.
 
 use crate::turn::Overlap;
 use ligament_catalogue::{errors, fault, hinted, Code, Coded, Fault};
@@ -16,9 +15,9 @@ pub enum Error {
     Identity(IdentityError),
     /// A port, or one of its slots, is not what the code takes it for.
     Port(PortError),
-    /// What is to be sent cannot be a message.
+    /// The value cannot be a message.
     Send(SendError),
-    /// What came is not what the code asked for.
+    /// The message is not what the code asked for.
     Receive(ReceiveError),
     /// A setting cannot be had.
     Setting(SettingError),
@@ -26,7 +25,7 @@ pub enum Error {
     Agent(AgentError),
     /// A conduit's filter failed.
     Filter(FilterError),
-    /// What came does not fit into the iterations of this instance.
+    /// The message does not fit into the iterations of this instance.
     Timeline(TimelineError),
     /// A mapper has not made all messages that it owes.
     Mapper(MapperError),
@@ -34,9 +33,9 @@ pub enum Error {
     InUse(Overlap),
     /// The transport failed.
     Transport {
-        /// What was being done.
+        /// The activity during which it happened.
         during: String,
-        /// What went wrong.
+        /// The error.
         error: ShmError,
     },
     /// A signal arrived while waiting.
@@ -45,14 +44,14 @@ pub enum Error {
     Own(String),
     /// Something else, such as a wrong argument of another language's call.
     Other {
-        /// What a program may do about it.
+        /// The kind, by which a program can act.
         kind: ErrorKind,
-        /// What went wrong.
+        /// The error, in words.
         fault: Fault,
     },
 }
 
-/// What a program may want to do about an error.
+/// The kind of an error, by which a program can act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -237,7 +236,7 @@ errors! {
 }
 
 errors! {
-    /// What a mapper has left out.
+    /// An omission of a mapper.
     pub enum MapperError {
         /// Nothing was sent on a port.
         Incomplete { port: String, slot: String } => MAPPER_INCOMPLETE,
@@ -247,7 +246,7 @@ errors! {
 }
 
 errors! {
-    /// What an agent told that cannot be.
+    /// An impossible message of the agent.
     pub enum AgentError {
         /// Settings in another form.
         Settings => MALFORMED_DATA, "the agent sent settings that cannot be read";
@@ -326,7 +325,7 @@ impl Error {
         }
     }
 
-    /// What went wrong while an instance was made.
+    /// An error while an instance was made.
     pub(crate) fn while_registering(error: ShmError) -> Error {
         match error {
             ShmError::System { .. } => {
@@ -336,7 +335,7 @@ impl Error {
         }
     }
 
-    /// What a program may want to do about it.
+    /// The kind, by which a program can act.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Identity(IdentityError::Forked { .. } | IdentityError::Over { .. }) => ErrorKind::Usage,
@@ -410,7 +409,7 @@ impl fmt::Display for Error {
         let text = match self {
             // Nothing is allocated for it.
             Error::InUse(overlap) => return overlap.fmt(f),
-            // Nobody has to read about it.
+            // An interruption needs no message.
             Error::Interrupted => return ShmError::Interrupted.fmt(f),
             Error::Own(text) => return f.write_str(text),
             Error::Identity(error) => error.to_string(),

@@ -1,4 +1,4 @@
-//! What a code expects of an array that it takes, and what it is told where something else came.
+//! The expectations of a code about an array, and the error where another one came.
 
 use crate::error::{Error, ReceiveError};
 use crate::message::kind_of;
@@ -6,7 +6,7 @@ use ligament_wire::{Array, DType, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a message came from, in words: `port "in[2]" from micro[2].out`. Nothing for a message that was made
+/// The origin of a message, in words: `port "in[2]" from micro[2].out`. Nothing for a message that was made
 /// here.
 #[derive(Debug, Clone, Default)]
 pub struct Origin(pub(crate) Option<Arc<str>>);
@@ -18,7 +18,7 @@ impl Origin {
     }
 }
 
-/// What an array is expected to be. What is `None` is open.
+/// The expected properties of an array. What is `None` is open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expected<'a> {
     /// The type of the elements.
@@ -51,8 +51,8 @@ impl Expected<'_> {
             && self.shape.is_none_or(|expected| is_shape(shape, expected))
     }
 
-    /// What to say where something else came: `came` are words for it, and `dtype` the type of its elements if
-    /// it is an array.
+    /// The error where another array came: `came` are words for it, and `dtype` the type of its elements if it
+    /// is an array.
     #[cold]
     pub fn unmet(&self, came: &str, dtype: Option<DType>, origin: &Origin) -> Error {
         let expected = self.to_string();

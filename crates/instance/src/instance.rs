@@ -61,7 +61,7 @@ impl LogLevel {
     }
 }
 
-/// What an instance may ask for when it is made.
+/// Options of an instance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Overlays that come with messages are handed over with them (`Message::settings`) instead of being
@@ -105,7 +105,7 @@ pub struct Instance {
     pub(crate) initial: HashMap<(usize, usize), (Message, Overlay)>,
     /// True if `reuse_instance` takes in the `F_INIT` messages.
     pub(crate) looping: bool,
-    /// Where timelines matter: how it stands on them.
+    /// The state of timelines, where they matter: how it stands on them.
     pub(crate) timing: Option<Box<TimelineState>>,
     passes: u64,
     /// True if `reuse_instance` has not said that there is no other pass.
@@ -125,11 +125,11 @@ pub struct Instance {
     pub(crate) heads: u64,
 }
 
-/// What all instances of a process have in common.
+/// The common part of all instances of a process.
 pub(crate) struct Common {
     run: Arc<str>,
     settings: Arc<Settings>,
-    /// Where the agent wants to know of them.
+    /// The requested settings, where the agent wants to know of them.
     pub asked: Option<RequestedSettings>,
     flags: Flags,
 }

@@ -69,7 +69,7 @@ impl Counter {
     /// A milestone came: what is next lies in the iteration after it.
     ///
     /// # Errors
-    /// Where the iteration lies that should be over by now.
+    /// Ends the iteration that should be over by now.
     pub fn milestone(&mut self, over: &Iteration) -> Result<(), Iteration> {
         let depth = over.depth();
         if depth == 0 || depth >= self.next.len() || self.next[..depth] != over.0[..] {

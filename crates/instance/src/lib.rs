@@ -1,4 +1,4 @@
-//! What runs inside a simulation code: an `Instance` with ports, through which it sends and receives, learns
+//! The library inside a simulation code: an `Instance` with ports, through which it sends and receives, learns
 //! its settings and writes to the run's log. All languages are thin faces of this crate.
 //!
 //! ```no_run

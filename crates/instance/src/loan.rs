@@ -45,7 +45,7 @@ impl Loan {
         }
     }
 
-    /// What it holds, as it is sent.
+    /// Its array, as it is sent.
     pub(crate) fn array(&mut self) -> ArrayRef<'_> {
         let LoanState { lent, kind, meta } = &mut *self.0;
         let data: &[u8] = match lent {
@@ -138,7 +138,7 @@ impl Loan {
         }
     }
 
-    /// What a draft holds, if it is one that needs no more than its kind to be described.
+    /// The array of a draft, if its kind is enough to describe it.
     #[inline(always)]
     pub(crate) fn plain_draft(&self) -> Option<&[u8]> {
         match (&self.0.lent, &self.0.meta) {
@@ -148,7 +148,7 @@ impl Loan {
     }
 }
 
-/// What a loan's memory is.
+/// The memory of a loan.
 pub(crate) enum LoanMemory {
     /// A block of shared memory.
     Block(endpoint::Loan),
@@ -224,7 +224,7 @@ fn size_for(len: u64) -> u64 {
     len.max(MIN_DRAFT_BYTES).next_power_of_two()
 }
 
-/// What was sent, for as long as somebody reads it.
+/// The sent array, for as long as it is read.
 struct SentDraft(Arc<OwnMemory>);
 
 impl AsRef<[u8]> for SentDraft {

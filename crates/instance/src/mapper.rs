@@ -14,7 +14,7 @@ use std::collections::HashSet;
 /// A mapper by its function. [`run_mapper`] runs it; as a light component it is a [`MapperSubmodel`].
 pub trait Mapper {
     /// The ports of this code, which must fit the model's: those of F_INIT receive, and those of O_F send.
-    /// Those of the model unless said.
+    /// The ports of the model by default.
     fn ports(&self) -> Option<Ports> {
         None
     }
@@ -23,7 +23,7 @@ pub trait Mapper {
     /// connected. It has the settings overlay of those that came.
     ///
     /// # Errors
-    /// What ends the run.
+    /// An error that ends the run.
     fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error>;
 }
 
@@ -93,8 +93,8 @@ impl MapperInputs {
         self.ports.iter().flat_map(|input| &input.messages)
     }
 
-    /// What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0
-    /// and none if there are none.
+    /// The times of a result: the latest of their timestamps, and the earliest of their next timestamps; 0 and
+    /// none if there are none.
     pub fn times(&self) -> MessageTimes {
         let latest = self.messages().map(|message| message.timestamp).reduce(f64::max);
         let timestamp = latest.unwrap_or(0.0);
@@ -105,7 +105,7 @@ impl MapperInputs {
     }
 }
 
-/// Where messages of one time are sent: the ports of an operator that are connected.
+/// The outputs for messages of one time: the ports of an operator that are connected.
 pub struct Outputs<'a> {
     instance: &'a mut Instance,
     operator: Operator,
@@ -114,7 +114,7 @@ pub struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// Those of an operator that sends.
+    /// The outputs of an operator that sends.
     pub fn of(instance: &'a mut Instance, operator: Operator, times: MessageTimes) -> Outputs<'a> {
         Outputs { instance, operator, times, sent: HashSet::new() }
     }

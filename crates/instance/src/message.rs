@@ -1,4 +1,4 @@
-//! What goes through a port: messages out, messages in, loans, and arrays to receive into.
+//! Messages of a port: messages out, messages in, loans, and arrays to receive into.
 
 use crate::error::{Error, ReceiveError, SendError};
 use crate::expected::{Expected, Origin};
@@ -99,7 +99,7 @@ impl Message {
         expected.array_of(&self.data, &self.origin)
     }
 
-    /// Where it came from.
+    /// The origin of the message.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -120,7 +120,7 @@ impl MessageTimes {
         at.is_finite() && self.next_timestamp.is_none_or(|next| next.is_finite() && next >= at)
     }
 
-    /// What is wrong with them.
+    /// The error of wrong times.
     #[cold]
     pub(crate) fn fault(&self) -> SendError {
         let at = self.timestamp;
@@ -132,7 +132,7 @@ impl MessageTimes {
     }
 }
 
-/// What a value is, in words.
+/// The kind of a value, in words.
 pub(crate) fn kind_of(value: &Value) -> String {
     match value {
         Value::None => "nothing".into(),

@@ -1,13 +1,13 @@
-//! Whether a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times send
-//! on `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once
-//! in the run's log and nothing else happens. A second message on an `O_F` port in one pass is an error
+//! A check that a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times
+//! send on `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported
+//! once in the run's log and nothing else happens. A second message on an `O_F` port in one pass is an error
 //! (`send.rs`): all answers after it would be those to other questions. Without the loop there are no passes,
 //! and a second one is reported.
 
 use ligament_catalogue::said;
 use ligament_model::Operator;
 
-/// Where in its loop an instance is.
+/// The phase of an instance in its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopPhase {
     Init,

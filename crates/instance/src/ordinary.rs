@@ -34,7 +34,7 @@ impl<'a> PlainArray<'a> for &ArrayRef<'a> {
     }
 }
 
-/// What a loan holds, if that is to be copied.
+/// The array of a loan, if that is to be copied.
 impl<'a> PlainArray<'a> for &'a Loan {
     #[inline(always)]
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]> {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Overlays {
     current: Settings,
-    /// What messages came with, where explicit settings were laid over that: those that come under it belong
-    /// here, too.
+    /// The overlay that messages came with, where explicit settings were laid over it: those that come under it
+    /// belong here, too.
     implicit: Option<Settings>,
     number: u32,
     known: Vec<Settings>,

@@ -88,7 +88,7 @@ struct Library {
     whose: String,
 }
 
-/// What a function is given, or has sent on.
+/// The input of a function, or its output.
 pub(crate) struct Elements<'a> {
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,

@@ -46,7 +46,7 @@ pub(crate) fn settings_of(overlay: Overlay) -> Settings {
     overlay.as_deref().and_then(from_value).unwrap_or_default()
 }
 
-/// What comes on a conduit.
+/// An arrival on a conduit.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     /// A message, with its overlay.
@@ -470,7 +470,7 @@ impl Instance {
         }
     }
 
-    /// What comes next.
+    /// The next arrival.
     #[inline(always)]
     pub(crate) fn receive_next(
         &mut self,
@@ -485,7 +485,7 @@ impl Instance {
         }
     }
 
-    /// What comes next, before any filter.
+    /// The next arrival, before any filter.
     #[inline(always)]
     pub(crate) fn receive_unfiltered(
         &mut self,
@@ -523,7 +523,7 @@ impl Instance {
         self.announced(channel, overlay, port, slot).map(|known| Arrival::Message(Some(known)))
     }
 
-    /// What is no message: the end of the conduit, or of an iteration.
+    /// Arrivals that are no message: the end of the conduit, or of an iteration.
     #[cold]
     fn something_else(
         &mut self,

@@ -14,14 +14,14 @@ use std::collections::{HashMap, VecDeque};
 /// More slots than this are a mistake.
 const MAX_SLOTS: usize = 4 << 20;
 
-/// What the slots of a resizable port share.
+/// The shared state of the slots of a resizable port.
 #[derive(Debug, Default)]
 pub(crate) struct Resizable {
     /// The channels, as indices for the endpoint. A receiving port has at most one.
     pub channels: Vec<usize>,
     /// Sending: the slot and length that the receivers were told last. Receiving: those that were heard last.
     marked: Option<(u32, u32)>,
-    /// What has come for each slot and was not asked for yet.
+    /// Messages that came for each slot and were not asked for yet.
     come: HashMap<usize, VecDeque<SlotMessage>>,
     ended: bool,
 }

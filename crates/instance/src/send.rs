@@ -282,9 +282,9 @@ impl Instance {
         self.spare.put(loan);
     }
 
-    /// What every send does before it comes to the value: finds the port, notes its use and the time, and tells
-    /// the receivers what they must know beforehand, which is the settings overlay and the slot. None if the
-    /// port is not connected, so that nothing is to be sent.
+    /// The work of every send before it comes to the value: finds the port, notes its use and the time, and
+    /// tells the receivers what they must know beforehand, which is the settings overlay and the slot. None if
+    /// the port is not connected, so that nothing is to be sent.
     fn prepare(
         &mut self,
         port: impl PortName,

@@ -1,6 +1,6 @@
-//! What the filters of conduits do to messages on their way out of this instance. A port has this only if one
-//! of its conduits has a filter at the sending end; all other ports know nothing of it. `last` keeps a message
-//! here until the iteration is over in which it was the last.
+//! Filters of conduits at the sending end. A port has this only if one of its conduits has a filter at the
+//! sending end; all other ports know nothing of it. `last` keeps a message here until the iteration is over in
+//! which it was the last.
 
 use crate::transport::Transport;
 use ligament_shm::endpoint::Source;

@@ -1,4 +1,4 @@
-//! What starts a pass of the reuse loop, where timelines matter: messages and milestones on the ports that are
+//! The start of a pass of the reuse loop, where timelines matter: messages and milestones on the ports that are
 //! received from at the start. Messages that are stale are passed over; milestones are passed on. Nothing here
 //! sends or receives.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A port and its slot.
 pub(crate) type PortSlot = (usize, usize);
 
-/// What has come at a place.
+/// An item that came at a port's slot.
 #[derive(Debug)]
 pub(crate) enum StartItem<T> {
     /// A message of an iteration.
@@ -28,7 +28,7 @@ impl<T> StartItem<T> {
     }
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PassDecision {
     /// All messages of an iteration are there: a pass can begin.
@@ -39,11 +39,11 @@ pub(crate) enum PassDecision {
     End,
 }
 
-/// What came does not belong together.
+/// The items do not belong together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MismatchedStart(pub Iteration, pub Iteration);
 
-/// What has come so far.
+/// The items so far.
 #[derive(Debug)]
 pub(crate) struct Start<T> {
     came: BTreeMap<PortSlot, StartItem<T>>,
@@ -106,7 +106,7 @@ impl<T> Start<T> {
         self.iteration.as_ref()
     }
 
-    /// What follows, now that something is there for each place.
+    /// The next action, now that there is an item for each slot.
     ///
     /// # Errors
     /// Two iterations that cannot be met by one pass.

@@ -118,7 +118,7 @@ type RawFunction = unsafe extern "C" fn(*mut RawFilter, *const RawMessage) -> c_
 #[derive(Clone, Copy)]
 pub(crate) struct FilterFunction(RawFunction);
 
-/// What a function keeps from call to call. One thread at a time uses it, and `ligament_filter.h` promises no
+/// The state of a function from call to call. One thread at a time uses it, and `ligament_filter.h` promises no
 /// more.
 pub(crate) struct FilterState(*mut c_void);
 
@@ -129,13 +129,13 @@ impl FilterState {
     pub const NONE: FilterState = FilterState(null_mut());
 }
 
-/// What the loader says of what it cannot load.
+/// The loader's error.
 pub(crate) struct LoaderError(pub String);
 
 /// A function of a shared library, which stays loaded.
 ///
 /// # Errors
-/// What the loader says.
+/// The loader's error.
 pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction, LoaderError> {
     // SAFETY: both names end with a NUL; that the function is one of `ligament_filter.h` is what the model
     // says.
@@ -282,7 +282,7 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<FilterOutput, Fault> {
 /// The signals of a crash.
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// What was to happen at these signals before a filter was called.
+/// The earlier handlers of these signals, from before a filter was called.
 struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; CRASHES.len()]>);
 
 // SAFETY: written under the lock, before the handler that reads it is there.
@@ -346,7 +346,7 @@ extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
         let handler = (*before).sa_sigaction;
         if ours || handler == libc::SIG_DFL {
             libc::sigaction(signal, before, null_mut());
-            // What was not a fault does not come again by itself.
+            // A signal that was not a fault does not come again by itself.
             if (*info).si_code <= 0 {
                 libc::raise(signal);
             }

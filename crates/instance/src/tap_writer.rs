@@ -116,7 +116,7 @@ fn show_to(
     }
 }
 
-/// What a value has under keys of maps inside each other.
+/// The part of a value under keys of maps inside each other.
 fn under<'a>(value: &ValueRef<'a>, keys: &[String]) -> Option<ValueRef<'a>> {
     let Some((key, rest)) = keys.split_first() else { return Some(value.clone()) };
     let inner = match value {

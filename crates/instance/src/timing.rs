@@ -68,7 +68,7 @@ impl TimelineState {
                 if steps.last > 0 && port.operator.sends() && port.resizable.is_some() {
                     return Err(TimelineError::LastOfSlots { port: port.name.to_string() }.into());
                 }
-                // What is kept here or repeated goes a way of its own.
+                // Messages that are kept here or repeated go a way of their own.
                 if steps.last > 0 && port.operator.sends() || steps.repeats > 0 && !port.operator.sends() {
                     port.only = None;
                 }

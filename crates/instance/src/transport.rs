@@ -1,4 +1,4 @@
-//! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many
+//! The transport of an instance's messages: an endpoint of its own, or its share of a process that runs many
 //! instances.
 
 use crate::light::Share;

@@ -20,7 +20,7 @@ use std::sync::atomic::{compiler_fence, AtomicI32, AtomicPtr, AtomicUsize, Order
 #[derive(Debug, PartialEq, Eq)]
 pub struct Call(pub &'static str);
 
-/// Nobody has the privilege of plain stores.
+/// No thread has the privilege of plain stores.
 const NOBODY: usize = 0;
 /// It is being taken away: who sees this must see to the barrier itself.
 const REVOKED: usize = 1;
@@ -28,7 +28,7 @@ const REVOKED: usize = 1;
 /// For a thread: it has just begun its call, and not said yet which it is.
 const UNKNOWN: i32 = 0;
 
-/// Who is in a call of an instance.
+/// The guard of an instance's calls.
 #[derive(Debug)]
 pub struct CallGuard {
     /// The thread that may use plain stores, or one of the values above.
@@ -46,7 +46,7 @@ pub struct CallGuard {
 #[derive(Debug)]
 pub struct InCall<'a> {
     place: &'a AtomicPtr<Call>,
-    /// Where its thread stands, of a call in `shared`.
+    /// The thread's number of a call in `shared`.
     thread: Option<&'a AtomicI32>,
 }
 
@@ -133,8 +133,8 @@ impl CallGuard {
         let this = sys::this_thread();
         if self.owner.load(Ordering::Relaxed) == this && self.own.load(Ordering::Relaxed).is_null() {
             self.own.store(place(call), Ordering::Relaxed);
-            // Who takes the privilege away looks at `own` after a barrier on this processor: one of the two
-            // sees the other.
+            // The thread that takes the privilege away looks at `own` after a barrier on this processor: one of
+            // the two sees the other.
             compiler_fence(Ordering::SeqCst);
             if self.owner.load(Ordering::Relaxed) == this {
                 return Ok(InCall { place: &self.own, thread: None });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const MINUTE: Option<Duration> = Some(Duration::from_secs(60));
 
-/// What both ends know of message `number` of an end (0 listens, 1 opens).
+/// The known content of message `number` of an end (0 listens, 1 opens).
 fn content(number: usize, end: usize) -> Vec<u8> {
     let length = (number * 245_489 + end * 1013) % 400_000;
     (0..length).map(|i| (i * 31 + number * 7 + end * 101 + (i >> 10)) as u8).collect()

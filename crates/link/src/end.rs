@@ -18,7 +18,7 @@ const CLOSING: u32 = 2;
 pub(crate) const CONDUITS: u64 = 3;
 /// How often a turn does what has become possible by it, before others may have the lock.
 const ROUNDS: u32 = 8;
-/// What a message costs of the window besides its bytes.
+/// The cost of a message in the window besides its bytes.
 const MESSAGE_OVERHEAD_BYTES: u64 = 64;
 
 /// Bytes of somebody's that are sent, and kept until they have arrived.
@@ -96,7 +96,7 @@ pub(crate) struct ReceivedMessage {
     pub bytes: Vec<u8>,
 }
 
-/// What has passed.
+/// The traffic.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub sent: u64,
@@ -118,7 +118,7 @@ pub(crate) struct EndState {
     over: Option<PathError>,
     /// Both ends have said that nothing more comes.
     ended: bool,
-    /// What is to be sent and waits for room in the window.
+    /// Messages that wait for room in the window.
     queue: VecDeque<(RequestNumber, Bytes)>,
     sends: HashMap<MessageId, RequestNumber>,
     /// Requests for messages, the oldest first; messages that nobody has asked for yet.
@@ -136,7 +136,7 @@ pub(crate) struct EndState {
     came: u64,
     closed_after: Option<u64>,
     pub counts: Counts,
-    /// Who was sent away last, and why.
+    /// The stranger that was sent away last, and the reason.
     refused: Option<String>,
     /// The last turn left something to do.
     more: bool,
@@ -450,7 +450,7 @@ impl EndState {
     }
 }
 
-/// What calls and the thread share.
+/// The data that calls and the thread share.
 pub(crate) struct SharedEnd {
     state: Mutex<EndState>,
     /// Something has happened.

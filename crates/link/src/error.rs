@@ -1,4 +1,4 @@
-//! What can go wrong with a path.
+//! Errors of a path.
 
 use ligament_catalogue::{errors, Code, Coded, Fault};
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct PathError {
     needed: Option<u64>,
 }
 
-/// What a program may want to do about an error.
+/// The kind of an error, by which a program can act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathErrorKind {
@@ -68,7 +68,7 @@ errors! {
 }
 
 impl PathError {
-    /// What a program may do about it.
+    /// The kind, by which a program can act.
     pub fn kind(&self) -> PathErrorKind {
         self.kind
     }

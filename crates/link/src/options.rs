@@ -91,7 +91,7 @@ impl Options {
     }
 }
 
-/// Where to listen: `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any that is free.
+/// Reads an address to listen at: `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any that is free.
 pub(crate) fn listening(text: &str) -> Result<Listen, PathError> {
     let wrong = |why: &str| PathError::from(Misuse::Address { text: text.to_owned(), why: why.to_owned() });
     let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("it has no port"))?;

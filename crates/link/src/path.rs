@@ -27,7 +27,7 @@ fn unbound(error: std::io::Error) -> PathError {
     PathError::system(fault!(CANNOT_LISTEN, "{error}"))
 }
 
-/// Where a path was to listen.
+/// The error of an address at which a path cannot listen.
 fn listens_not(at: &str, error: PathError) -> PathError {
     error.told(|text| format!("a path cannot listen at {at}: {text}"))
 }
@@ -57,7 +57,7 @@ impl Request {
     }
 }
 
-/// What has passed over a path.
+/// The traffic of a path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Messages and their bytes, sent and received, ever.
@@ -166,7 +166,7 @@ impl Path {
         Ok(Path { shared, thread: Mutex::new(Some(thread)), addresses, maker: std::process::id() })
     }
 
-    /// Where the listening end can be reached; empty at the other end.
+    /// The addresses of the listening end; empty at the other end.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -326,7 +326,7 @@ impl Path {
     /// Gives up a request for a message. A message that came for it will be received by the next one.
     ///
     /// # Errors
-    /// What is being sent cannot be given up; or there is no such request.
+    /// A message that is being sent cannot be cancelled; or there is no such request.
     pub fn cancel(&self, request: Request) -> Result<(), PathError> {
         let mut state = self.state()?;
         match state.stage(request.0) {
@@ -447,7 +447,7 @@ impl Path {
         Ok(())
     }
 
-    /// What has passed.
+    /// The traffic.
     pub fn statistics(&self) -> Statistics {
         let Ok(state) = self.state() else { return Statistics::default() };
         let counts = state.counts;
@@ -539,7 +539,7 @@ impl Path {
         }
     }
 
-    /// Where the path stands, for its maker. A child has the same keys, the same numbers and the same sockets:
+    /// The state of the path, for its maker. A child has the same keys, the same numbers and the same sockets:
     /// what it says would be said twice. Nor has it the path's thread, and another one may have had the lock.
     fn state(&self) -> Result<MutexGuard<'_, EndState>, PathError> {
         if self.is_forked() {

@@ -252,7 +252,7 @@ fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
             let mut seen = 0;
             while !is_over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(30));
-                // Where a connection takes longer than that to come up, it would always be cut before.
+                // If a connection takes longer than that to come up, it would always be cut before.
                 if came.load(Ordering::SeqCst) == seen {
                     continue;
                 }

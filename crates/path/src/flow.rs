@@ -47,7 +47,7 @@ const MIN_LOSS_RATIO: f64 = 0.0005;
 const QUEUES: f64 = 1.25;
 const QUEUES_NEAR: f64 = 2.0;
 
-/// What is behind the end of a stream's connection. The kernel knows only how far away that is.
+/// The part of the way behind the end of a stream's connection. The kernel knows only how far away that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelayDistance {
     /// Nothing: it is the other end of the path.
@@ -58,7 +58,7 @@ pub enum RelayDistance {
     Trunk,
 }
 
-/// What the kernel says of one stream. What is counted is counted from the stream's beginning.
+/// The kernel's report about one stream. What is counted is counted from the stream's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gauge {
     /// The round trip now, and the shortest one (ns).
@@ -80,7 +80,7 @@ pub struct Gauge {
     pub again: u8,
 }
 
-/// What limits a link.
+/// The limit of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// There is not enough to send.
@@ -94,7 +94,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// What it is called where programs read it.
+    /// Its name in the output for programs.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Nothing => "nothing",
@@ -138,7 +138,7 @@ pub struct Flow {
     lost: u32,
     /// The shortest round trip with which any stream came (ns).
     nearest: Nanos,
-    /// What was last said of each stream, and since when it has had something under way at each look.
+    /// The last report about each stream, and since when it has had something under way at each look.
     gauges: BTreeMap<StreamId, Gauge>,
     under_way: BTreeMap<StreamId, Nanos>,
     glanced: Nanos,
@@ -273,7 +273,7 @@ impl Flow {
 
     /// The kernel was asked about all streams. Returns those that are stuck.
     pub fn look(&mut self, gauges: BTreeMap<StreamId, Gauge>, now: Nanos) -> Vec<StreamId> {
-        // What was there before the first look tells nothing of how fast it went.
+        // Bytes before the first look tell nothing about the rate.
         let elapsed = if self.glanced == 0 { Nanos::MAX } else { now.saturating_sub(self.glanced).max(1) };
         self.glanced = now;
         let mut all = Gauge::default();
@@ -336,8 +336,8 @@ impl Flow {
         now >= self.glanced + KERNEL_POLL_INTERVAL_NS
     }
 
-    /// Where each loss shrinks what a stream may have under way: if a full queue loses, fewer streams lose
-    /// less; if the way itself does, more of them have more under way together.
+    /// Adapts to a link where each loss shrinks what a stream may have under way: if a full queue loses, fewer
+    /// streams lose less; if the way itself does, more of them have more under way together.
     fn adapt(&mut self, loses: bool, queues: bool) {
         self.lost = if loses && !queues { self.lost + 1 } else { 0 };
         if loses && queues {

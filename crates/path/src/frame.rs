@@ -11,7 +11,7 @@ const MAX_CONTROL: u32 = 64 << 10;
 /// The most bytes of a message in one frame.
 pub(crate) const MAX_PIECE: u32 = 4 << 20;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
     /// A piece of a message.
@@ -46,7 +46,7 @@ pub struct FrameHeader {
     pub total: u64,
 }
 
-/// What is wrong with a frame. Its sender is broken, or not a Ligament of this version.
+/// The problem of a frame. Its sender is broken, or not a Ligament of this version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameError(pub String);
 

@@ -63,7 +63,7 @@ pub enum OutgoingFrame {
     Control { header: FrameHeader, bytes: Vec<u8> },
 }
 
-/// Where the bytes after a header go.
+/// The destination of the bytes after a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// Into a message's memory. `first`: this is the message's first piece, so it has no memory yet. Ask
@@ -78,7 +78,7 @@ pub enum Destination {
     Done,
 }
 
-/// What the owner of a path must do.
+/// An action for the owner of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// The message is whole, and all of its conduit before it were delivered.
@@ -104,10 +104,11 @@ pub struct Path {
     streams: BTreeMap<StreamId, Stream>,
     outbound: Outbound,
     inbound: Inbound,
-    /// What this end's instances have received, by conduit, and for which conduits that must be reported.
+    /// The bytes that this end's instances have received, by conduit, and the conduits of which that must be
+    /// reported.
     credits: HashMap<u32, u64>,
     credits_due: BTreeSet<u32>,
-    /// What the other end's have.
+    /// The bytes that the other end's instances have received.
     credited: HashMap<u32, u64>,
     /// Since when there have been unacknowledged arrivals.
     tell_since: Option<Nanos>,

@@ -1,5 +1,5 @@
-//! What arrives: pieces of messages in any order, some of them twice. Out come whole messages, once each;
-//! messages of one conduit come out in the order in which they were sent.
+//! Reassembly of arriving messages: pieces of messages in any order, some of them twice. Out come whole
+//! messages, once each; messages of one conduit come out in the order in which they were sent.
 
 use crate::frame::{wrong, FrameError, FrameHeader};
 use crate::{MessageId, MessageNumber};
@@ -63,7 +63,7 @@ pub(crate) struct Inbound {
     waiting: usize,
 }
 
-/// What to do with a piece.
+/// The treatment of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Its bytes are needed; whether it is the first of its message.

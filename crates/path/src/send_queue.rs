@@ -1,4 +1,5 @@
-//! What leaves: messages cut into pieces, small ones apart from large ones, and whatever must be sent again.
+//! The queue of leaving messages: messages cut into pieces, small ones apart from large ones, and whatever must
+//! be sent again.
 
 use crate::{MessageId, MessageNumber};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -10,7 +11,7 @@ struct QueuedMessage {
     small: bool,
     /// It is a part of something large, and goes over the streams for long messages.
     part: bool,
-    /// Where the first byte stands that was never sent.
+    /// The offset of the first byte that was never sent.
     next: u64,
     /// An empty message is one piece too.
     started: bool,

@@ -32,7 +32,7 @@ pub(crate) struct Stream {
     pub reading: Option<PendingRead>,
 }
 
-/// What follows on a stream.
+/// The next bytes on a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PendingRead {
     pub id: MessageId,

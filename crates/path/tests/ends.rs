@@ -1,4 +1,4 @@
-//! What one end of a path does with frames, in order and out of it, right and wrong.
+//! One end of a path with frames, in order and out of it, right and wrong.
 
 use ligament_path::{
     Action, Destination, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, PathOptions, HEADER_BYTES,
@@ -58,7 +58,7 @@ fn what_is_a_part_of_something_large_goes_with_the_large_ones_and_in_order() {
     assert_eq!(number(path.next(0, 1)), 2);
     assert_eq!(path.next(0, 1), None);
     assert_eq!([path.next(1, 1), path.next(1, 1)].map(number), [1, 3]);
-    // What was on a stream that breaks goes the same way again.
+    // Frames on a stream that breaks go the same way again.
     path.stream_down(1, 2);
     path.stream_up(1, 2, 2);
     assert_eq!(path.next(0, 2), None);

@@ -175,7 +175,7 @@ fn a_report_says_how_fast_it_goes_what_is_lost_and_what_is_the_limit() {
     }
 }
 
-/// What of a message goes to each stream if all can take a piece, in turns.
+/// The parts of a message for each stream if all can take a piece, in turns.
 fn spread(total: u64, streams: u16) -> Vec<u64> {
     spread_beyond(4 << 20, total, streams)
 }
@@ -208,11 +208,11 @@ fn a_message_is_spread_evenly_over_all_streams_for_large_ones() {
     // No stream takes less than is worth its while.
     let given = spread(64 << 10, 81);
     assert_eq!(given.iter().filter(|&&bytes| bytes > 0).count(), 8);
-    // What is much longer goes in pieces to whichever takes them.
+    // A much longer message goes in pieces to the streams that take them.
     let given = spread(64 << 20, 81);
     assert!(given[1..].iter().all(|&bytes| bytes % (64 << 10) == 0));
     assert_eq!(given[1..].iter().filter(|&&bytes| bytes > 0).count(), 20, "where long ones go over fewer");
-    // Where streams share a pace, short ones go over the same.
+    // If streams share a pace, short messages go over the same.
     let given = spread_beyond(0, 1 << 20, 81);
     assert_eq!(given[1..].iter().filter(|&&bytes| bytes > 0).count(), 20);
     assert!(given[1..21].iter().all(|&bytes| bytes.abs_diff((1 << 20) / 20) < 200), "{given:?}");

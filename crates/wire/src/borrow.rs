@@ -54,7 +54,7 @@ pub struct ArrayRef<'a> {
     pub order: ArrayOrder,
     /// The bytes from the lowest to the highest addressed element.
     pub data: &'a [u8],
-    /// Where element 0 begins in `data`: not 0 if there are negative strides.
+    /// The offset of element 0 in `data`: not 0 if there are negative strides.
     pub offset: usize,
     /// A name for each axis, or none at all.
     pub names: &'a [String],
@@ -83,7 +83,7 @@ impl ArrayRef<'_> {
     /// or none.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The value is wrong.
     pub fn check(&self) -> Result<(), WireError> {
         check_names(self.names, self.shape.len())?;
         array_source(self).map(|_| ())

@@ -1,6 +1,6 @@
-//! What an endpoint and its agent say to each other over their socket: small, rare, and off the way of
-//! messages. Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are
-//! numbered, so that later versions may add some; both ends check `PROTOCOL` first.
+//! The protocol between an endpoint and its agent, over their socket: small, rare, and off the way of messages.
+//! Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are numbered,
+//! so that later versions may add some; both ends check `PROTOCOL` first.
 
 use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
@@ -127,8 +127,8 @@ pub enum Request {
         #[n(2)]
         question: Question,
     },
-    /// What I have asked for and passed on, right before `Finished`, where `Welcome` says that somebody wants
-    /// to know.
+    /// The requested settings that I passed on, right before `Finished`, where `Welcome` says that they are
+    /// wanted.
     #[n(9)]
     Used {
         /// The names of settings; `*` for whoever has looked through all of them.
@@ -141,7 +141,7 @@ pub enum Request {
         #[n(2)]
         received: Vec<(u32, u64)>,
     },
-    /// What I say of a change that I was told of by `Notice::Steer`.
+    /// My answer to a change that `Notice::Steer` told.
     #[n(10)]
     Steers {
         #[n(0)]
@@ -177,7 +177,7 @@ pub struct SteerableSetting {
     pub restart: bool,
 }
 
-/// What a client wants to be done at a model time.
+/// A client's request for a model time.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum ChangeRequest {
     /// Settings, each as `name=value`.
@@ -186,7 +186,7 @@ pub enum ChangeRequest {
     /// All stand still.
     #[n(1)]
     Pause,
-    /// Those that are behind make one step, and stand still again.
+    /// Instances that are behind make one step, and stand still again.
     #[n(2)]
     Step,
     /// Go on, as far as `at`.
@@ -198,7 +198,7 @@ pub enum ChangeRequest {
     /// All stand still, and the run ends.
     #[n(5)]
     Stop,
-    /// What is not made good yet does not happen: this change, or the one that is being agreed on.
+    /// A change that is not committed yet is dropped: this change, or the one that is being agreed on.
     #[n(6)]
     Withdraw(#[n(0)] Option<u64>),
     /// Nothing: what can be steered, and what was.
@@ -206,10 +206,10 @@ pub enum ChangeRequest {
     Nothing,
 }
 
-/// What a client may ask.
+/// A question of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Question {
-    /// Who is where, who waits for whom: answered as JSON.
+    /// The status: where each instance is, and for whom it waits: answered as JSON.
     #[n(0)]
     Status,
     /// End the run.
@@ -224,7 +224,7 @@ pub enum Question {
         #[n(0)]
         instance: String,
     },
-    /// What there is at a path below the directory of an instance's process, in whatever domain, and of a file
+    /// The content of a path below the directory of an instance's process, in whatever domain, and of a file
     /// the bytes from `offset` on, at most `most`. Answered by `Peeked`.
     #[n(4)]
     Peek {
@@ -263,7 +263,7 @@ pub enum Question {
     /// Change settings, halt or go on at a model time. Answered as JSON when it is agreed, or refused.
     #[n(7)]
     Steer {
-        /// Who wants it, for the journal.
+        /// The name of the person who asks, for the journal.
         #[n(0)]
         who: String,
         #[n(1)]
@@ -424,7 +424,7 @@ pub enum Notice {
     },
 }
 
-/// What an endpoint is to show.
+/// The order to an endpoint to show a port.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Tap {
     /// Its number in the domain.
@@ -474,7 +474,7 @@ pub struct ChannelInfo {
     /// The endpoint at the other end.
     #[n(3)]
     pub peer: EndpointId,
-    /// Where the receiver returns credit: its index among the receiver's incoming channels.
+    /// The place where the receiver returns credit: its index among the receiver's incoming channels.
     #[n(4)]
     pub credit: u32,
     /// Bytes that may be under way.
@@ -489,7 +489,7 @@ pub struct ChannelInfo {
     /// Which of the instances that the process runs together: its place among `Light::members`; else 0.
     #[n(8)]
     pub member: u32,
-    /// What happens between its messages and iterations.
+    /// The steps between its messages and iterations.
     #[n(9)]
     pub steps: Option<ChannelSteps>,
     /// Which of `Welcome::filters` its messages pass through.
@@ -500,8 +500,8 @@ pub struct ChannelInfo {
     pub may_fail: Option<bool>,
 }
 
-/// What happens on a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and
-/// milestones. Most channels have none of this.
+/// The steps of a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and milestones.
+/// Most channels have none of this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct ChannelSteps {
     /// The number of numbers that the path of the iteration has in which a message is sent.
@@ -546,7 +546,7 @@ impl ChannelSteps {
     }
 }
 
-/// What a process learns that runs many instances.
+/// The data for a process that runs many instances.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Light {
     #[n(0)]
@@ -592,7 +592,7 @@ pub struct InnerChannel {
     /// The most bytes that a message may have; none means: as many as memory allows.
     #[n(4)]
     pub limit: Option<u64>,
-    /// What happens between its messages and iterations.
+    /// The steps between its messages and iterations.
     #[n(5)]
     pub steps: Option<ChannelSteps>,
     /// Which of `Welcome::filters` its messages pass through.
@@ -614,7 +614,7 @@ pub struct InnerEnd {
     pub slot: Option<u32>,
 }
 
-/// What an endpoint learns when it registers.
+/// The data for an endpoint that registers.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct Welcome {
     /// Its number in the domain: its line on the board.
@@ -654,8 +654,8 @@ pub struct Welcome {
     /// The filters of conduits, as a model file has them, each list once. None if no conduit has any.
     #[n(13)]
     pub filters: Option<Vec<String>>,
-    /// What happens at model times that are known already, and to which of the instances that the process runs,
-    /// by their places. None if there is nothing.
+    /// Changes at model times that are known already, and the instances of the process that they concern, by
+    /// their places. None if there is nothing.
     #[n(14)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<u32>)>>,
 }

@@ -11,8 +11,8 @@ use crate::tree::deeper;
 use crate::value::{Array, ArrayMeta, ArrayOrder, DType, SettingValue, Value, MAX_DIMS};
 use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
-/// What a reader is willing to take. An item of the tree takes one byte or more in the message and about a
-/// hundred as a [`Value`].
+/// The limits of a reader. An item of the tree takes one byte or more in the message and about a hundred as a
+/// [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the head.
@@ -188,7 +188,7 @@ fn order_of(code: u64) -> Option<ArrayOrder> {
     }
 }
 
-/// Where each part lies in the bytes of all parts, until it is taken.
+/// The span of each part in the bytes of all parts, until it is taken.
 type Spans = Vec<Option<(usize, usize)>>;
 
 fn spans(body: &CheckedBody<'_>) -> Spans {
@@ -217,7 +217,7 @@ impl<'b> TreeReader<'b> {
         WireError::tree(self.tree.position(), what)
     }
 
-    /// What the CBOR decoder found wrong, at the byte where the item began.
+    /// The error of the CBOR decoder, at the byte where the item began.
     fn read<T>(
         &mut self,
         wanted: &str,

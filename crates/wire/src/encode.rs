@@ -20,7 +20,7 @@ pub struct Encoder {
     tree: Vec<u8>,
 }
 
-/// What is to be written: the head, and where each part goes.
+/// The plan of a body to be written: the head, and where each part goes.
 #[derive(Debug)]
 pub struct EncodingPlan<'e, 'a> {
     head: &'e [u8],
@@ -205,7 +205,7 @@ impl<'a> EncodingPlan<'_, 'a> {
         self.parts.as_slice().len() as u16
     }
 
-    /// Where part 0 begins in the body, a multiple of 64; the body's length if there are no parts.
+    /// The offset of part 0 in the body, a multiple of 64; the body's length if there are no parts.
     #[inline]
     pub fn first_part_offset(&self) -> u64 {
         self.parts.as_slice().first().map_or(self.body_len, |part| part.offset)

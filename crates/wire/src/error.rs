@@ -1,4 +1,4 @@
-//! What can be wrong with a message: one enum, whose messages say what is wrong and where.
+//! Errors of a message: one enum, whose messages say what is wrong and where.
 
 use ligament_catalogue::errors;
 
@@ -34,19 +34,19 @@ errors! {
                               both sides";
         /// The body's lengths do not fit together.
         Layout {
-            /// What is wrong, with the values.
+            /// The problem, with the values.
             what: String,
         } => MALFORMED_DATA, "message body: {what}";
         /// The tree is wrong.
         Tree {
             /// Byte offset in the tree.
             at: usize,
-            /// What is wrong there.
+            /// The problem.
             what: String,
         } => MALFORMED_DATA, "message tree, byte {at}: {what}";
         /// An array's description does not fit its bytes or the format.
         Array {
-            /// What is wrong, with the values.
+            /// The problem, with the values.
             what: String,
         } => UNFIT_ARRAY, "array: {what}";
         /// Lists, maps and settings are nested too deep.
@@ -69,7 +69,7 @@ errors! {
             "message tree: more than {limit} items; send an array instead of a list, or raise the limit";
         /// The body would be longer than the header can say, or than the reader allows.
         TooLong {
-            /// What is too long.
+            /// The part that is too long.
             what: &'static str,
             /// Its length in bytes.
             found: u64,

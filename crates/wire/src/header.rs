@@ -59,7 +59,7 @@ impl ConduitEnd {
 
 const WITHIN_PASS: f64 = 1.0;
 
-/// What a message is for.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum MessageKind {
     /// A value sent by a simulation.
@@ -127,7 +127,7 @@ impl MessageKind {
 /// Everything that the header of a message says. Absent fields are zero on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Header {
-    /// What the message is for.
+    /// The kind of the message.
     pub kind: MessageKind,
     /// True if the body is compressed.
     pub compressed: bool,
@@ -440,7 +440,7 @@ impl HeaderWords {
         self.0[7] = place & (MAX_BODY - 1);
     }
 
-    /// What `set_as_before` put there, once; `parts` and `body_len` take its place.
+    /// The value that `set_as_before` put there, once; `parts` and `body_len` take its place.
     #[inline]
     pub fn take_as_before(&mut self, parts: u16, body_len: u64) -> u64 {
         self.0[0] &= !(u64::from(flags::AS_BEFORE) << 16);

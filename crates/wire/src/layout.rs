@@ -1,4 +1,4 @@
-//! Where the head and each part lie in a body: the lengths table and the alignment of parts.
+//! The places of the preamble and of each part in a body: the lengths table and the alignment of parts.
 
 use crate::error::WireError;
 

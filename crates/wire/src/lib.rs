@@ -1,6 +1,6 @@
-//! What a message is: header, value tree, array parts, control messages. The same bytes in shared memory, on a
-//! socket and in a file; the format is described in `docs/reference/message.md`. No I/O here, and no `unsafe`
-//! but in `sys`.
+//! The parts of a message: header, value tree, array parts, control messages. The same bytes in shared memory,
+//! on a socket and in a file; the format is described in `docs/reference/message.md`. No I/O here, and no
+//! `unsafe` but in `sys`.
 #![deny(unsafe_code)]
 
 mod borrow;

@@ -158,7 +158,7 @@ impl Ranks {
     }
 }
 
-/// What a rank is called: its instance's name, and `flow:2` where ranks speak each for itself.
+/// The name of a rank: its instance's name, and `flow:2` where ranks speak each for itself.
 pub fn rank_name(instance: &str, place: Option<u32>) -> String {
     match place {
         Some(place) => format!("{instance}:{place}"),

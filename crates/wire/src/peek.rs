@@ -1,8 +1,8 @@
-//! What is to be seen of the files of an instance that runs: in answers to clients, and between domains.
+//! The visible part of the files of an instance that runs: in answers to clients, and between domains.
 
 use minicbor::{Decode, Encode};
 
-/// What there is at a path.
+/// The content of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Sight {
     /// A directory; its entries by name.
@@ -29,7 +29,7 @@ pub enum Sight {
     Nothing(#[n(0)] String),
 }
 
-/// What stands in a directory.
+/// The content of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Entry {
     #[n(0)]

@@ -17,7 +17,7 @@ impl PartialEq for ModelTime {
 
 impl Eq for ModelTime {}
 
-/// What is to happen at a model time.
+/// A change at a model time.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Matter {
     /// Settings change.
@@ -30,12 +30,12 @@ pub enum Matter {
         #[n(1)]
         restart: bool,
     },
-    /// Nobody goes on.
+    /// All instances halt.
     #[n(1)]
     Halt,
 }
 
-/// What the head wants of an endpoint. Changes have numbers, which grow.
+/// An order of the head to an endpoint. Changes have numbers, which grow.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steer {
     /// Will you make this change at `at`? Without a time: when you come to your next step, wait there, and say
@@ -73,7 +73,7 @@ pub enum Steer {
     },
 }
 
-/// What an endpoint says of a change.
+/// An endpoint's answer to a change.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steers {
     /// I have not passed its time, and wait there until I hear more. The last time that I have passed, if I

@@ -7,7 +7,7 @@ use std::ops::{Deref, RangeBounds};
 use std::ptr::NonNull;
 use std::sync::atomic::{fence, AtomicUsize, Ordering};
 
-/// What stands at the beginning of every record that keeps bytes.
+/// The beginning of every record that keeps bytes.
 #[repr(C)]
 pub struct Keeper {
     holders: AtomicUsize,
@@ -24,7 +24,7 @@ impl Keeper {
     /// Begins again with one holder: for keepers that are used more than once.
     ///
     /// # Safety
-    /// Nobody holds its bytes: its `let_go` was called, or they were never given out.
+    /// Its bytes are held nowhere: its `let_go` was called, or they were never given out.
     #[inline]
     pub unsafe fn again(&mut self) {
         *self.holders.get_mut() = 1;
@@ -126,8 +126,8 @@ impl Drop for Bytes {
         let Some(keeper) = self.keeper else { return };
         // SAFETY: `self` holds it.
         let kept = unsafe { keeper.as_ref() };
-        // Who sees itself as the only holder is: another could only come from a clone of this one. That spares
-        // the commonest case a locked instruction.
+        // A holder that sees itself as the only one is right: another could only come from a clone of this one.
+        // That spares the commonest case a locked instruction.
         if kept.holders.load(Ordering::Acquire) != 1 {
             if kept.holders.fetch_sub(1, Ordering::Release) != 1 {
                 return;

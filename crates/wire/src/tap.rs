@@ -1,5 +1,5 @@
-//! What a tap asks of a port's values: all of them or a part, and what the box says of the value in it. A tap
-//! shows the latest value that a port sends, now and then, to somebody who looks on.
+//! The request of a tap for a port's values: all of them or a part, and what the box says of the value in it. A
+//! tap shows the latest value that a port sends, now and then, to somebody who looks on.
 
 use crate::borrow::ArrayRef;
 use crate::encode::Encoder;
@@ -10,8 +10,8 @@ use minicbor::{Decode, Encode};
 /// The most bars of a histogram.
 pub const MAX_HISTOGRAM_BARS: u32 = 4096;
 
-/// What of a value is wanted. From a map the value under the keys is taken, from an array the cuts, of these
-/// every n-th element along each axis, and of that the histogram.
+/// The part of a value that is wanted. From a map the value under the keys is taken, from an array the cuts, of
+/// these every n-th element along each axis, and of that the histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct TapSelection {
     /// Keys of maps inside each other, the outermost first.
@@ -28,7 +28,7 @@ pub struct TapSelection {
     pub bars: u32,
 }
 
-/// What is taken along an axis, counted as NumPy counts: from the end if negative.
+/// The part that is taken along an axis, counted as NumPy counts: from the end if negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum AxisCut {
     /// One index; the axis goes.
@@ -46,8 +46,8 @@ pub enum AxisCut {
     },
 }
 
-/// Where along an axis of `extent` elements a cut begins, how many elements it takes, and how far they are
-/// apart. None: an index that the axis does not have.
+/// The first element of a cut along an axis of `extent` elements, their number, and their distance. None: an
+/// index that the axis does not have.
 fn along(cut: AxisCut, extent: u64) -> Option<(u64, u64, u64)> {
     let place = |index: i64| {
         if index < 0 {
@@ -87,7 +87,8 @@ impl TapSelection {
         self.cuts.is_empty() && self.thin <= 1
     }
 
-    /// What is taken of an array of this shape. None: it has fewer axes, or not the index that is asked for.
+    /// The part that is taken of an array of this shape. None: it has fewer axes, or not the index that is
+    /// asked for.
     pub fn part_of(&self, shape: &[u64], strides: &[i64]) -> Option<ArrayPart> {
         if self.cuts.len() > shape.len() || shape.len() > MAX_DIMS {
             return None;
@@ -113,7 +114,7 @@ impl TapSelection {
     /// Cuts as text, as NumPy has them between brackets: `0, ::2, 5:10`.
     ///
     /// # Errors
-    /// What is not understood.
+    /// The text is not understood.
     pub fn cuts_of(text: &str) -> Result<Vec<AxisCut>, Fault> {
         let text = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
         if text.is_empty() {
@@ -151,13 +152,13 @@ fn cut_of(text: &str) -> Result<AxisCut, Fault> {
     }
 }
 
-/// What is in a box, or why there is nothing.
+/// The content of a box, or the reason why it is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum TapOutcome {
     /// The body of a message with what was wanted.
     Value = 1,
-    /// What was wanted has more bytes than the box has room for.
+    /// The value has more bytes than the box has room for.
     TooLarge = 2,
     /// There is no map, or no such key in it.
     NoKey = 3,
@@ -189,7 +190,7 @@ pub struct Histogram {
     /// The least and the greatest of them; none if there is no finite one.
     pub range: Option<(f64, f64)>,
     pub counts: Vec<u64>,
-    /// How many are not finite.
+    /// The number of elements that are not finite.
     pub others: u64,
 }
 

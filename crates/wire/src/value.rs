@@ -43,7 +43,8 @@ pub enum Value {
     Settings(Vec<(String, SettingValue)>),
 }
 
-/// What a setting can be. An empty list is read as an empty [`SettingValue::IntList`], whatever it was sent as.
+/// The value of a setting. An empty list is read as an empty [`SettingValue::IntList`], whatever it was sent
+/// as.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingValue {
     /// True or false.
@@ -192,7 +193,7 @@ elements! {
     u64 => UInt64, f32 => Float32, f64 => Float64, [f32; 2] => Complex64, [f64; 2] => Complex128,
 }
 
-/// What few arrays have.
+/// Properties that few arrays have.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ArrayMeta {
     /// A name for each axis, or none at all.
@@ -355,7 +356,7 @@ impl Array {
         Array { dtype, ndim, order, shape, data, meta: None }
     }
 
-    /// What kind of array this is; none if it has names, a unit or strides of its own.
+    /// The kind of this array; none if it has names, a unit or strides of its own.
     #[inline]
     pub fn kind(&self) -> Option<ArrayKind> {
         let Array { dtype, ndim, order, shape, .. } = *self;

@@ -1,5 +1,5 @@
-//! What agents and head say of files: read again as it was written, cut short never taken for another, and,
-//! once checked, never leading out of where it belongs.
+//! Messages between agents and head about files: read again as it was written, cut short never taken for
+//! another, and, once checked, never leading out of where it belongs.
 
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;

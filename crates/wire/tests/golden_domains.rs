@@ -1,4 +1,4 @@
-//! What the head and the agents of a run say to each other has the bytes of its version: one example of each
+//! The messages between the head and the agents of a run have the bytes of their version: one example of each
 //! part that they must agree on is compared with a file.
 //!
 //! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.

@@ -24,7 +24,7 @@ const MAX_CONTROL_BYTES: u64 = 1 << 30;
 /// A channel from an instance elsewhere to one here.
 pub(super) struct In {
     pub id: u32,
-    /// Where its sender is.
+    /// The domain of its sender.
     pub domain: DomainId,
     /// Its receiving end, in words.
     to: String,
@@ -58,7 +58,7 @@ enum PendingPublication {
 /// A message of which a part has arrived.
 pub(super) struct PartialMessage(pub AssemblyMemory);
 
-/// Where a message is put: its header, then its body.
+/// The memory of a message: its header, then its body.
 pub(super) enum AssemblyMemory {
     /// In a block of a slab.
     Block(Loan),
@@ -78,7 +78,7 @@ impl AssemblyMemory {
         Some(AssemblyMemory::Own(bytes))
     }
 
-    /// Where the bytes from `offset` on are written.
+    /// The memory for the bytes from `offset` on.
     pub fn at(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
         let from = usize::try_from(offset).ok()?;
         let range = from..from.checked_add(len)?;

@@ -1,4 +1,4 @@
-//! What the carrier does with messages, without threads and sockets: from the rings of the instances here to
+//! The carrier's work with messages, without threads and sockets: from the rings of the instances here to
 //! paths, from paths to the rings; credit in the other direction; overlays; the ends of receivers. `pass` does
 //! all the work that is due.
 
@@ -72,7 +72,7 @@ pub(crate) struct Logic<C> {
     look_at: Option<Nanos>,
     pause: Nanos,
     detaching: bool,
-    /// What a thread sleeps for on the endpoint's doorbell; 0 if none sleeps.
+    /// The event that a thread sleeps for on the endpoint's doorbell; 0 if none sleeps.
     lies_for: u32,
     /// For each conduit to a domain, what was received there.
     credits: HashMap<(DomainId, u32), u64>,
@@ -179,7 +179,8 @@ impl<C: Custodian> Logic<C> {
         self.look_at
     }
 
-    /// Where to sleep until an endpoint here has something for the carrier; none if the carrier is no endpoint.
+    /// The place to sleep until an endpoint here has something for the carrier; none if the carrier is no
+    /// endpoint.
     pub fn bed(&self) -> Option<ParkingPlace> {
         let CarrierStage::During(side) = &self.stage else { return None };
         Some(side.endpoint.bed())

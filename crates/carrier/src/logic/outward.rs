@@ -16,7 +16,7 @@ use std::io::IoSlice;
 /// A channel from an instance here to one elsewhere.
 pub(super) struct Out {
     id: u32,
-    /// Where its receiver is.
+    /// The domain of its receiver.
     domain: DomainId,
     /// Bytes received there, in all. `EVERYTHING` once the receiver has ended; then all messages for it are
     /// dropped.

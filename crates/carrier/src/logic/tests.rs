@@ -517,7 +517,7 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
     assert!(events.iter().any(given_up), "{events:?}");
 }
 
-/// How many mappings of slabs of so many bytes this process has.
+/// The number of mappings of slabs of so many bytes in this process.
 fn mapped(bytes: u64) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let ends = |line: &str| {
@@ -558,7 +558,7 @@ fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memor
         assert_eq!(mapped(MESSAGE_BYTES.next_multiple_of(4 << 20)), before - 1);
         into.deliver(0, one);
         assert!(run.heard[1].is_empty() && run.carriers[1].incoming.is_empty());
-        // Nobody wants messages that arrive from now on.
+        // The messages that arrive from now on have no receiver.
         let next = MessageId { conduit: 0, number: 1 };
         run.carriers[1].begin(0, next, MESSAGE_BYTES).unwrap();
         run.carriers[1].room(0, next, 0, 1 << 16).fill(3);

@@ -12,7 +12,7 @@ use std::io::IoSlice;
 
 use std::sync::{Arc, Mutex};
 
-/// What is under way between two domains: frames in both directions.
+/// The frames under way between two domains: frames in both directions.
 struct Cable {
     queues: [VecDeque<(FrameHeader, Vec<u8>)>; 2],
     /// How often it was cut; what was in it then is lost.

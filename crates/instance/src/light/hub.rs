@@ -1,5 +1,5 @@
-//! What the instances of one process share: the endpoint to all others, the queues between them, and who waits
-//! for what. One thread at a time works here; nothing here waits.
+//! The shared state of the instances of one process: the endpoint to all others, the queues between them, and
+//! who waits for what. One thread at a time works here; nothing here waits.
 
 mod outside;
 
@@ -15,7 +15,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-/// What keeps an instance from its next step. Channels by the indices that instances use.
+/// The message or the room that an instance lacks for its next step. Channels by the indices that instances
+/// use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingItem {
     /// A message on a channel that it receives on.
@@ -41,8 +42,8 @@ struct InstanceStatus {
     overdrawn: Vec<Overdrawn>,
 }
 
-/// What the instances of a process share. Channels to and from other processes have the endpoint's indices;
-/// those between the instances come after them.
+/// The shared state of the instances of a process. Channels to and from other processes have the endpoint's
+/// indices; those between the instances come after them.
 pub(super) struct Hub {
     pub endpoint: Endpoint<AgentLine>,
     outgoing: usize,
@@ -144,11 +145,11 @@ impl Hub {
         let (near, far) = self.split(to);
         self.check_size(to, source.body_len())?;
         let value = if near > 0 { value()? } else { None };
-        // What may fail comes first: after an error nobody has got anything.
+        // The send that may fail comes first: after an error nobody has got anything.
         match (near, far) {
             (0, _) => self.send_outside(to, header, source)?,
             (_, Some(far)) => self.send_outside(&far, header, source)?,
-            // What leaves the process as well is counted there.
+            // Messages that leave the process as well are counted there.
             (_, None) if header.is_data() => {
                 let bytes = source.body_len() * to.len() as u64;
                 self.endpoint.status().count_sent(bytes, header.timestamp());
@@ -269,7 +270,7 @@ impl Hub {
 
     // --- receiving ---
 
-    /// What waits on a channel: whether it is the channel's end; none if nothing does.
+    /// The kind of message that waits on a channel: whether it is the channel's end; none if nothing does.
     pub fn next_is_end(&mut self, channel: usize) -> Result<Option<bool>, ShmError> {
         match channel.checked_sub(self.incoming) {
             Some(inner) => Ok(self.inner[inner].next_is_end(&self.pool)),
@@ -349,7 +350,7 @@ impl Hub {
         Ok(number)
     }
 
-    /// Those of the channels that lead out of the process.
+    /// The channels that lead out of the process.
     pub fn far(&self, to: &[usize]) -> Vec<usize> {
         to.iter().copied().filter(|&channel| channel < self.outgoing).collect()
     }

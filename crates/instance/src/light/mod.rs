@@ -7,10 +7,10 @@
 //!
 //! The process has one endpoint, whose number is that of the first of its instances; so all others need not
 //! know the difference. Its `Welcome` names all of its instances, their ports, and the channels between them.
-//! Those channels have no ring and no credit word: their messages wait in queues of a few words each, over one
-//! pool. A send always goes through, whatever the budget; an instance that has overdrawn a conduit is not
-//! called again before its receiver has taken enough. When no function can be called, the endpoint waits for
-//! all of them at once.
+//! Channels within the process have no ring and no credit word: their messages wait in queues of a few words
+//! each, over one pool. A send always goes through, whatever the budget; an instance that has overdrawn a
+//! conduit is not called again before its receiver has taken enough. When no function can be called, the
+//! endpoint waits for all of them at once.
 //!
 //! Behind the inboxes of its area each instance has a row, a status page of its own. Rows show waits only when
 //! the process goes idle, and all of them confirm together when the agent asks for another look. So the search
@@ -93,12 +93,12 @@ pub fn run_light_with<S: Submodel>(
         let instance = Instance::made_of(transport, table, member.name, member.log_level, &common, timing)?;
         scheduler.add(instance, &mut make)?;
     }
-    // What came of registering is large, and not needed any more.
+    // The answer to registering is large, and not needed any more.
     sys::return_freed_memory();
     scheduler.run()
 }
 
-/// What the instances share, and the ports of each of them.
+/// The shared state of the instances, and the ports of each of them.
 #[allow(clippy::type_complexity)]
 fn shared(
     registered: Registration,

@@ -1,5 +1,5 @@
-//! What has to be there before a function of a light component is called: one message, or the conduit's end,
-//! for each connected port of its operator and each slot.
+//! The messages that must be there before a function of a light component is called: one message, or the
+//! conduit's end, for each connected port of its operator and each slot.
 
 use crate::chains;
 use crate::error::Error;
@@ -16,7 +16,7 @@ pub(super) struct PortCursor {
     slot: usize,
 }
 
-/// What is there for a slot.
+/// The content of a slot.
 enum SlotContent {
     Message,
     End,
@@ -49,7 +49,7 @@ impl Instance {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
             };
-            // What is repeated is there for as long as the pass lasts.
+            // A repeated message is there for as long as the pass lasts.
             if cursor.slot >= slots || self.repeats_at(port, cursor.slot).is_some() {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;

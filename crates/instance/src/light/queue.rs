@@ -6,7 +6,7 @@ use ligament_wire::{Header, HeaderWords, MessageKind, Value};
 
 /// No place in the pool.
 const NONE: u32 = u32::MAX;
-/// What a message costs of its channel's budget beside its body: as much as in a ring.
+/// The cost of a message in its channel's budget beside its body: as much as in a ring.
 const MESSAGE_COST_BYTES: u64 = ligament_shm::ring::ENTRY_BYTES as u64;
 
 /// A message that waits. The parts of a header that mean something here.

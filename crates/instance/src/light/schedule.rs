@@ -19,7 +19,7 @@ const STEPS: u32 = 64;
 /// A look at the world outside after a time, ns, that is long beside what it costs: steps may take long.
 const POLL_INTERVAL_NS: u64 = 100_000;
 
-/// What an instance does next.
+/// The next call of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextCall {
     /// Begins a pass: `F_INIT`.
@@ -42,7 +42,7 @@ struct ScheduledInstance<S> {
 pub(super) struct Scheduler<S> {
     hub: Arc<Mutex<Hub>>,
     asked: Option<RequestedSettings>,
-    /// Those that are not over.
+    /// Instances that are not over.
     members: Vec<Option<Box<ScheduledInstance<S>>>>,
     left: usize,
     /// Whose functions run now.
@@ -62,7 +62,7 @@ impl<S: Submodel> Scheduler<S> {
     /// Takes in the next instance, for which `make` makes the submodel.
     ///
     /// # Errors
-    /// Those of `make`, which end the run.
+    /// Errors of `make`, which end the run.
     pub fn add(
         &mut self,
         mut instance: Instance,
@@ -104,7 +104,8 @@ impl<S: Submodel> Scheduler<S> {
                 continue;
             }
             let mut hub = lock(&self.hub);
-            // What was sent before the agent asked is here by now, and whoever can go on does so first.
+            // Messages that were sent before the agent asked are here by now, and instances that can go on do
+            // so first.
             if let Some(round) = self.round.take() {
                 let came = hub.look_around();
                 self.round = came.map_err(|error| cut_off(&mut hub, error))?;
@@ -181,7 +182,7 @@ fn cut_off(hub: &mut Hub, error: ShmError) -> Error {
 }
 
 impl<S: Submodel> ScheduledInstance<S> {
-    /// What keeps it from its next function.
+    /// The message or the room that it lacks for its next function.
     fn lack(&mut self) -> Result<Option<MissingItem>, Error> {
         // Nothing comes any more for one that its own code has ended: its next call says so.
         if self.instance.is_over() {
@@ -221,8 +222,8 @@ impl<S: Submodel> ScheduledInstance<S> {
 }
 
 impl<S> Drop for Scheduler<S> {
-    /// Those that are not over have not failed, but they do not end their conduits either: nothing of what they
-    /// do is true any more.
+    /// Instances that are not over have not failed, but they do not end their conduits either: nothing of what
+    /// they do is true any more.
     fn drop(&mut self) {
         if std::thread::panicking() {
             if let Some(Some(member)) = self.members.get_mut(self.at_work) {

@@ -80,7 +80,7 @@ impl Share {
         Ok(self.next_is_end(channel)?.is_some())
     }
 
-    /// What waits on a channel: whether it is the channel's end; none if nothing does.
+    /// The kind of message that waits on a channel: whether it is the channel's end; none if nothing does.
     pub fn next_is_end(&self, channel: usize) -> Result<Option<bool>, ShmError> {
         self.hub().next_is_end(channel)
     }

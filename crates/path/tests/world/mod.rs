@@ -35,11 +35,11 @@ fn content(id: MessageId, at: u64) -> u8 {
     (u64::from(id.conduit) * 31 + id.number * 7 + at * 13 + (at >> 8)) as u8
 }
 
-/// What an end is reading on a stream.
+/// The bytes that an end is reading on a stream.
 #[derive(Default)]
 struct Reader {
     header: Vec<u8>,
-    /// What follows, how much of it has come, and control bytes.
+    /// The destination of the next bytes, their count so far, and control bytes.
     place: Option<Destination>,
     got: u64,
     bytes: Vec<u8>,
@@ -239,7 +239,7 @@ impl World {
                     end.path.stream_up(stream, real, self.now);
                     return;
                 }
-                // What is still to be read of it comes before its end.
+                // Bytes that are still to be read of it come before its end.
                 (None, Some(believed)) if self.relays.has_left(which, stream, believed) => {}
                 (None, Some(_)) if !self.connections.contains_key(&stream) => {
                     end.streams.remove(&stream);

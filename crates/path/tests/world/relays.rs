@@ -13,7 +13,7 @@ pub struct Relays {
     /// From when on each passes on again, and lets in again.
     stands_until: Vec<Nanos>,
     away_until: Vec<Nanos>,
-    /// What each end can still read of streams that are over: of which incarnation, and the bytes.
+    /// Bytes that each end can still read of streams that are over: of which incarnation, and the bytes.
     left: [BTreeMap<StreamId, (u32, VecDeque<u8>)>; 2],
 }
 
@@ -30,7 +30,7 @@ impl Relays {
         self.away_until.iter().all(|&until| until <= now)
     }
 
-    /// What an end can still read of an incarnation that is over.
+    /// Bytes that an end can still read of an incarnation that is over.
     pub fn left(&mut self, end: usize, stream: StreamId, incarnation: u32) -> Option<&mut VecDeque<u8>> {
         let (of, bytes) = self.left[end].get_mut(&stream)?;
         (*of == incarnation).then_some(bytes)

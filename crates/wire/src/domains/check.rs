@@ -1,6 +1,6 @@
-//! Whether what a domain says can be meant: that the instances that it speaks of are its own, that channels
-//! exist, that no text and no path is out of bounds. Nothing that has passed can lead the head out of a table
-//! or a directory.
+//! A check that a message of a domain is possible: that the instances that it speaks of are its own, that
+//! channels exist, that no text and no path is out of bounds. Nothing that has passed can lead the head out of
+//! a table or a directory.
 
 use super::files::leads_below;
 use super::{AgentReport, Begin, FromAgent, OutputPart, RunOutcome, RunPlan, Snapshot, MAX_TEXT, VERSION};
@@ -28,7 +28,7 @@ impl Extent {
     /// Returns true if domain `domain` may say this.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The message is impossible.
     pub fn check(&self, domain: DomainId, message: &FromAgent) -> Result<(), Fault> {
         match message {
             FromAgent::Join(join) => {
@@ -201,7 +201,7 @@ impl Begin {
     /// Returns true if an agent, as domain `me`, can do what this says.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The message is impossible.
     pub fn check(&self, me: DomainId) -> Result<(), Fault> {
         if self.version != VERSION {
             return Err(fault!(

@@ -12,7 +12,8 @@ use std::path::{Component, Path};
 /// A file that instances find when they start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Input {
-    /// Where the head has the user's, in full: a program that is called by this path is the staged one.
+    /// The path of the user's file at the head, in full: a program that is called by this path is the staged
+    /// one.
     #[n(0)]
     pub source: String,
     /// Below the directory of the inputs.
@@ -54,7 +55,7 @@ pub struct FilePart {
     pub whole: Option<FileSummary>,
 }
 
-/// What a file is that has come in parts.
+/// The summary of a file that came in parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct FileSummary {
     /// SHA-256 of all its bytes.
@@ -95,7 +96,7 @@ pub struct Look {
     pub most: u32,
 }
 
-/// What was seen.
+/// The content of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PeekReply {
     #[n(0)]
@@ -114,7 +115,7 @@ impl FilePart {
     /// Returns true if it can be meant.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The message is impossible.
     pub(super) fn check(&self) -> Result<(), Fault> {
         if self.bytes.len() > MAX_PIECE || self.offset.checked_add(MAX_PIECE as u64).is_none() {
             return Err(fault!(DOMAIN_SENDS_NONSENSE, "it sends {} bytes of a file at once", self.bytes.len()));

@@ -1,7 +1,8 @@
-//! What the head of a run and the agents of its other domains say to each other: small, in order, beside the messages on
-//! the paths between them. Encoded like `control`. `plan` is what an agent is told of the run, `observation` what it tells of
-//! its instances, `report` what happens to them, `files` what both send of files, `taps` what ports send. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
-//! whatever names an instance or a channel is checked before it is believed (`check`).
+//! The protocol between the head of a run and the agents of its other domains: small, in order, beside the
+//! messages on the paths between them. Encoded like `control`. `plan` is what an agent is told of the run,
+//! `observation` what it tells of its instances, `report` what happens to them, `files` what both send of
+//! files, `taps` what ports send. Who speaks has proved that it holds the run's key; it may still be of another
+//! version, or wrong, so whatever names an instance or a channel is checked before it is believed (`check`).
 
 mod check;
 mod files;
@@ -145,7 +146,7 @@ pub enum FromHead {
     Tap(#[n(0)] TapOrder),
 }
 
-/// Who is there, and what it has.
+/// A domain that joins, and its resources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Join {
     #[n(0)]
@@ -162,23 +163,23 @@ pub struct Join {
     /// Bytes of memory that the machine can spare.
     #[n(4)]
     pub memory: u64,
-    /// Where other domains can dial it, as `address:port`.
+    /// Addresses at which other domains can dial it, as `address:port`.
     #[n(5)]
     pub addresses: Vec<String>,
     #[n(6)]
     pub pid: u32,
-    /// Where its instances have their files if the run directory is not to be seen from there.
+    /// The directory of its instances' files if the run directory is not to be seen from there.
     #[n(7)]
     pub scratch: String,
     /// The number of connections that the links to it are to have; none: as many as they need.
     #[n(8)]
     pub streams: Option<u16>,
-    /// What the batch system calls the machine, if that may be another name.
+    /// The batch system's name of the machine, if that may be another name.
     #[n(9)]
     pub node: Option<String>,
 }
 
-/// What an agent begins with.
+/// The data with which an agent begins.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Begin {
     #[n(0)]
@@ -192,10 +193,10 @@ pub struct Begin {
     /// The run directory, as the head sees it.
     #[n(3)]
     pub directory: String,
-    /// What a file of the run directory holds, by which an agent knows that it sees the same directory.
+    /// The content of a file of the run directory, by which an agent knows that it sees the same directory.
     #[n(4)]
     pub marker: String,
-    /// Where the model was read from.
+    /// The directory of the model.
     #[n(5)]
     pub model_directory: String,
     /// How much is kept of what each instance prints, bytes.
@@ -212,13 +213,13 @@ pub struct Begin {
 /// A domain of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Domain {
-    /// What people call it.
+    /// The name for people.
     #[n(0)]
     pub name: String,
     /// The machine's name.
     #[n(1)]
     pub host: String,
-    /// Where it can be dialled.
+    /// Addresses at which it can be dialled.
     #[n(2)]
     pub addresses: Vec<String>,
     /// The number of connections that the links to it are to have; none: as many as they need.
@@ -226,7 +227,7 @@ pub struct Domain {
     pub streams: Option<u16>,
 }
 
-/// What an agent is to do.
+/// An order to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum AgentOrder {
     /// The budget of a channel becomes so many bytes.

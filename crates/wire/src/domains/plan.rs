@@ -36,7 +36,8 @@ pub struct RunPlan {
     /// The filters of conduits, as a model file has them, each list once.
     #[n(9)]
     pub filters: Option<Vec<String>>,
-    /// What happens at model times that are known already, and to which ranks. None if there is nothing.
+    /// Changes at model times that are known already, and the ranks that they concern. None if there is
+    /// nothing.
     #[n(10)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<RankId>)>>,
 }
@@ -47,7 +48,7 @@ impl RunPlan {
         Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
     }
 
-    /// What the ranks are called.
+    /// The names of the ranks.
     pub fn rank_names(&self) -> Vec<String> {
         let ranks = self.ranks();
         let name = |rank| {
@@ -129,7 +130,7 @@ pub struct PlannedChannel {
     pub budget: u64,
     #[n(3)]
     pub limit: Option<u64>,
-    /// What happens between its messages and iterations.
+    /// The steps between its messages and iterations.
     #[n(4)]
     pub steps: Option<ChannelSteps>,
     /// Which of the filters its messages pass through.
@@ -148,7 +149,7 @@ pub struct PlannedEnd {
     pub slot: Option<u32>,
 }
 
-/// What an instance is started with, in yMMSL's words.
+/// The program of an instance, in yMMSL's words.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Program {
     #[n(0)]

@@ -12,7 +12,7 @@ use minicbor::{Decode, Encode};
 /// Bytes of a tap's values that an agent may have under way to the head.
 pub const VALUES_UNDER_WAY: u64 = 4 * MAX_PIECE as u64;
 
-/// What the head wants of a tap in another domain.
+/// The head's order for a tap in another domain.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TapOrder {
     /// Its number, which the head gives.
@@ -22,7 +22,7 @@ pub struct TapOrder {
     pub wish: TapWish,
 }
 
-/// What is wanted of it.
+/// The request.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum TapWish {
     /// Look at this port. Answered by `Begun` or `Over`.
@@ -34,7 +34,7 @@ pub enum TapWish {
     /// So many bytes of the value that is under way have come.
     #[n(2)]
     Took(#[n(0)] u64),
-    /// Nobody looks any more.
+    /// The last viewer is gone.
     #[n(3)]
     End,
 }
@@ -56,7 +56,7 @@ pub struct TapPort {
     pub room: u64,
 }
 
-/// What an agent shows.
+/// An agent's reply about a tap.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TapReply {
     #[n(0)]
@@ -65,7 +65,7 @@ pub struct TapReply {
     pub shows: Shows,
 }
 
-/// What it says of it.
+/// The reply.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Shows {
     /// The port is looked at.
@@ -87,7 +87,7 @@ pub enum Shows {
     Over(#[n(0)] String),
 }
 
-/// What is said of a value, as `ligament_shm::tap` has it.
+/// The note about a value, as `ligament_shm::tap` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct TapNote {
     /// By its number.
@@ -112,7 +112,7 @@ impl Shows {
     /// Returns true if it can be meant; whether it was asked for, the head sees.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The message is impossible.
     pub(super) fn check(&self) -> Result<(), Fault> {
         match self {
             Shows::Piece { bytes, .. } if bytes.len() > MAX_PIECE => {

@@ -1,5 +1,5 @@
-//! What several tests need: arbitrary values, strided arrays and headers, and the way of a value through a
-//! body.
+//! Common parts of several tests: arbitrary values, strided arrays and headers, and the way of a value through
+//! a body.
 #![allow(dead_code)]
 
 use ligament_wire::Bytes;

@@ -40,7 +40,7 @@ impl Hub {
         self.tapped.store(self.endpoint.is_tapped(), Ordering::Relaxed);
         for channel in came.arrived {
             let member = self.receivers[channel as usize];
-            // What comes for one that is over goes, or its sender would wait for room for ever.
+            // A message for an instance that is over is dropped, or its sender would wait for room for ever.
             if self.members[member as usize].over {
                 self.endpoint.discard(channel as usize);
             } else if self.members[member as usize].lacks == Some(MissingItem::Message(channel as usize)) {
