@@ -1,4 +1,4 @@
-//! What the two ends of a copy talk over: whole messages, once and in order, in both directions at once. A
+//! The channel between the two ends of a copy: whole messages, once and in order, in both directions at once. A
 //! path, or two pipes where no port is open.
 
 use crate::names;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// How much may wait here to be received (bytes).
 const MAX_QUEUED_BYTES: usize = 64 << 20;
-/// What a message takes of that beside its bytes: empty ones are not for nothing.
+/// The cost of a message beside its bytes: empty ones are not for nothing.
 const MESSAGE_OVERHEAD_BYTES: usize = 64;
 
 /// Messages to and from the other end. Several threads may use it at once.
@@ -69,11 +69,11 @@ impl OverPath {
     /// Waits until all has arrived, and ends the path.
     pub fn close(self, within: Duration) {
         let within = if self.gone.load(Ordering::Relaxed) { Duration::ZERO } else { within };
-        // What was to be said has been said, or cannot be any more.
+        // The last words have been sent, or cannot be any more.
         let _ = self.path.close(Some(within));
     }
 
-    /// What goes on after some time, or not.
+    /// Waits for a time, and fails if the other end is gone.
     fn goes_on(&self) -> Result<(), Fault> {
         if self.gone.load(Ordering::Relaxed) {
             Err(cut(&"its process has ended"))
@@ -127,7 +127,7 @@ impl MessageChannel for OverPath {
     }
 }
 
-/// What the thread that reads a pipe and its owner share.
+/// The data that the thread that reads a pipe and its owner share.
 #[derive(Default)]
 struct PipeInbox {
     messages: VecDeque<Vec<u8>>,

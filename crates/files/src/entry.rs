@@ -1,4 +1,4 @@
-//! What there is to say of a file, a directory or a link before its bytes.
+//! The entry of a file, a directory or a link, which comes before its bytes.
 
 use minicbor::{Decode, Encode};
 use rustix::fs::{FileType, Stat, Timespec, Timestamps};
@@ -6,7 +6,7 @@ use rustix::fs::{FileType, Stat, Timespec, Timestamps};
 /// The bits of a mode that are copied: neither set-user-ID nor set-group-ID.
 const MODES: u32 = 0o777;
 
-/// What it is.
+/// The kind of the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub(crate) enum EntryKind {
@@ -21,7 +21,7 @@ pub(crate) enum EntryKind {
     Later,
 }
 
-/// What a file looked like: if it looks so again, it is taken to be the same.
+/// The stamp of a file: if it looks so again, it is taken to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Stamp {
     /// Bytes; 0 of what is no file.
@@ -79,7 +79,7 @@ pub(crate) struct DirectoryEntry {
     pub name: Vec<u8>,
     #[n(3)]
     pub stamp: Stamp,
-    /// Where a link leads; empty of all else.
+    /// The target of a link; empty of all else.
     #[cbor(n(4), with = "minicbor::bytes")]
     pub target: Vec<u8>,
 }

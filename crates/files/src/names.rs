@@ -26,7 +26,7 @@ pub(crate) fn partial(last: &[u8]) -> Vec<u8> {
 /// The same, of one copy alone: with a random number.
 pub(crate) fn partial_of_one(last: &[u8]) -> Vec<u8> {
     let mut number = [0; 8];
-    // Where there are no random numbers, the name is taken at the worst.
+    // Without random numbers, the name may be taken at the worst.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut number);
     let end: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
     partial(&[&last[..last.len().min(200)], b".", end.as_bytes()].concat())
@@ -68,7 +68,7 @@ pub(crate) fn join(directory: &[u8], last: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What holds a name, and its last component.
+/// The parent of a name, and its last component.
 pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     match name.iter().rposition(|&byte| byte == b'/') {
         Some(at) => (&name[..at], &name[at + 1..]),

@@ -127,7 +127,7 @@ impl FileInTransfer {
         Ok(false)
     }
 
-    /// Where bytes begin from here on, and how far they reach. A file system that knows no holes has none.
+    /// The begin of the next data, and their end. A file system that knows no holes has none.
     fn next_data(&mut self) -> Result<u64, Errno> {
         let begins = match fs::seek(&self.file, SeekFrom::Data(self.at)) {
             Ok(begins) => begins.min(self.size),

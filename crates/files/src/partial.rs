@@ -42,7 +42,7 @@ impl From<std::io::Error> for PartialFileError {
 pub(crate) struct Partial {
     file: File,
     name: Vec<u8>,
-    /// Where it is if it has no lock, and so a name that no other copy uses; then nobody takes it up later.
+    /// The descriptor if it has no lock, and so a name that no other copy uses; then nobody takes it up later.
     own: Option<OwnedFd>,
     sum: Context,
     /// How far it is (bytes).
@@ -108,7 +108,7 @@ impl Partial {
         let name = names::partial(last);
         let mut flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         flags.set(OFlags::CREATE, make);
-        // Where numbers of files do not stay the same, this has an end all the same.
+        // If numbers of files do not stay the same, this has an end all the same.
         for _ in 0..16 {
             let fd = match fs::openat(directory, &name[..], flags, Mode::RUSR | Mode::WUSR) {
                 Err(Errno::NOENT) if !make => return Ok(None),

@@ -1,4 +1,4 @@
-//! What sender and receiver say to each other. A message is a word, in CBOR, or a pack of pieces of files.
+//! The protocol between sender and receiver. A message is a word, in CBOR, or a pack of pieces of files.
 //!
 //! The sender begins (`Begin`), lists what there is (`Entries`) and says where the list ends (`Listed`). The
 //! receiver answers each list with what it lacks (`Answer`), gets packs of it, and says when all of a list is
@@ -39,7 +39,7 @@ pub(crate) struct Refusal {
     pub id: u64,
     #[n(1)]
     pub why: String,
-    /// What it is called by whoever says this.
+    /// The name at the end that says this.
     #[cbor(n(2), with = "minicbor::bytes")]
     pub name: Vec<u8>,
 }
@@ -112,7 +112,7 @@ pub(crate) enum Word {
     Made(#[n(0)] Vec<u64>),
 }
 
-/// What a message is: its first byte.
+/// The kind of a message: its first byte.
 const TAG_MESSAGE: u8 = 0;
 const TAG_PIECES: u8 = 1;
 
@@ -156,7 +156,7 @@ pub(crate) enum FilePiece<'a> {
     Bytes(&'a [u8]),
     /// As many zeros, which take no room where the file system can leave them out.
     Hole(u64),
-    /// What was there is not the beginning of this file, or it has changed: it begins anew.
+    /// The part that was there is not the beginning of this file, or the file has changed: it begins anew.
     Anew,
     /// It is whole: its checksum, and what it looks like.
     Whole([u8; CHECKSUM_BYTES], Stamp),
@@ -164,7 +164,7 @@ pub(crate) enum FilePiece<'a> {
 
 /// The bytes before each piece: the file's number, the kind of piece, its length.
 const PIECE_HEADER_BYTES: usize = 8 + 1 + 4;
-/// What stands after a checksum.
+/// The bytes behind a checksum.
 const STAMP: usize = 8 + 8 + 4 + 4;
 
 /// A pack while it is filled.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What may be sent at once after a pause (s of the rate).
+/// The amount that may be sent at once after a pause (s of the rate).
 const BURST: f64 = 0.1;
 
 pub(crate) struct Limit {

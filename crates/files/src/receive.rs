@@ -21,12 +21,12 @@ const MAX_PARTIAL_FILES: usize = 16;
 /// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads
 /// none of them.
 const MAX_REMOVED_NAME_BYTES: usize = 4 << 20;
-/// What it takes to tell why one was not (bytes, about).
+/// The size of a refusal (bytes, about).
 const REFUSAL_BYTES: usize = 100;
 /// Of more, how many are told at a time.
 const MAX_NAMES_IN_A_MESSAGE: u64 = 1000;
 
-/// What is to be received, and how.
+/// The options of a receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReceiveOptions {
     /// The directory that it goes into, or the name that one thing gets.
@@ -35,7 +35,7 @@ pub struct ReceiveOptions {
     pub directory: bool,
     /// Nothing is written: it is only found out what would be.
     pub dry: bool,
-    /// What the sender does not have is removed.
+    /// Files that the sender does not have are removed.
     pub delete: bool,
     /// It goes on after the first list, until the sender is gone.
     pub live: bool,
@@ -103,7 +103,7 @@ fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &C
                     let (id, piece) = piece?;
                     receiver.piece(id, piece)
                 });
-                // Those before one that ends the copy, too.
+                // Files before one that ends the copy are reported, too.
                 receiver.tell_made()?;
                 done?;
             }
@@ -117,7 +117,7 @@ fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &C
     }
 }
 
-/// Where all goes: the directory, which is made, and the name that the only thing gets. None: a trial, and
+/// The destination: the directory, which is made, and the name that the only thing gets. None: a trial, and
 /// there is nothing.
 fn place(
     options: &ReceiveOptions,
@@ -175,9 +175,9 @@ struct Receiver<'a> {
     options: &'a ReceiveOptions,
     tally: &'a CopyTally,
     tree: Option<Tree>,
-    /// What is not to be removed, whatever the sender has.
+    /// Directories that are never removed.
     kept: KeptDirectories,
-    /// What would have been removed before something else came in its place, in a trial.
+    /// Files that would have been removed before something else came in their place, in a dry run.
     cleared: HashSet<Vec<u8>>,
     /// Bytes of names that the other end was told to be removed, in this list.
     told: usize,
@@ -201,7 +201,7 @@ fn is_below(names: &HashSet<Vec<u8>>, name: &[u8]) -> bool {
     !names.is_empty() && ends.chain([name.len()]).any(|end| names.contains(&name[..end]))
 }
 
-/// What stands where something else is to be.
+/// The error of a file that stands where something else is to be.
 fn in_the_way(what: FileType) -> Errno {
     if what.is_dir() {
         Errno::ISDIR
@@ -226,7 +226,7 @@ impl Receiver<'_> {
             Word::Gone(gone) => {
                 if self.options.delete {
                     for name in gone {
-                        // What of it is still on its way does not come to its name later.
+                        // The part of it that is still on its way does not come to its name later.
                         let below = [&name[..], b"/"].concat();
                         let is_it =
                             |wanted: &ExpectedFile| wanted.name == *name || wanted.name.starts_with(&below);
@@ -242,7 +242,7 @@ impl Receiver<'_> {
             }
             Word::Dropped(Refusal { id, why, name }) => {
                 let why = heard(&why, Code::FILE_NOT_COPIED);
-                // What has only changed is sent again later, while the other end watches.
+                // A file that has only changed is sent again later, while the other end watches.
                 if !(self.options.live && why.code() == Code::FILE_CHANGED) {
                     let wanted = self.let_go(id).map(|wanted| wanted.name);
                     self.tally.fails(&wanted.unwrap_or(name), why);
@@ -361,7 +361,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// What is lacking of a file, of which some may be there from a copy that was cut.
+    /// The part that is lacking of a file, of which some may be there from a copy that was cut.
     fn want(&mut self, entry: &DirectoryEntry, name: &[u8]) -> Result<Want, PartialFileError> {
         let mut want = Want { id: entry.id, from: 0, sum: Vec::new() };
         let partial = match &mut self.tree {
@@ -526,7 +526,7 @@ impl Receiver<'_> {
         Ok(false)
     }
 
-    /// What is told about a file that cannot be written. If nothing can be written, it ends here.
+    /// The report about a file that cannot be written. If nothing can be written, it ends here.
     fn refusal(&mut self, id: u64, name: &[u8], trouble: PartialFileError) -> Result<Refusal, Fault> {
         let shown = names::shown(name);
         let is_busy = matches!(trouble, PartialFileError::Busy);
@@ -567,7 +567,7 @@ impl Receiver<'_> {
 
     // ---- at the end of a list --------------------------------------------------------------------------------
     fn finish_list(&mut self) -> Result<(), Fault> {
-        // What is in a directory comes after it, so the deepest is done first.
+        // The content of a directory comes after it, so the deepest is done first.
         for (name, stamp) in std::mem::take(&mut self.directories).into_iter().rev() {
             let Some(tree) = &mut self.tree else { break };
             let Ok((directory, last)) = tree.parent(&name) else { continue };
@@ -692,7 +692,7 @@ impl Receiver<'_> {
     }
 }
 
-/// What the other end is told of what is removed, some at a time.
+/// The report to the other end about removed files, some at a time.
 struct ReceiverReport<'a> {
     channel: &'a dyn MessageChannel,
     names: Vec<minicbor::bytes::ByteVec>,

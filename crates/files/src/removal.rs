@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Removal<'a> {
     /// It is only told what would be.
     pub dry: bool,
-    /// What else is gone in a trial.
+    /// Other files that are gone in a dry run.
     pub cleared: &'a HashSet<Vec<u8>>,
     pub kept: &'a KeptDirectories,
     /// Called with each name, and with what cannot be removed.
@@ -25,7 +25,7 @@ pub(crate) struct Removal<'a> {
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
-/// What a directory is, by whatever name.
+/// The identity of a directory, by whatever name.
 type Identity = (u64, u64);
 
 fn identity(stat: &Stat) -> Identity {
@@ -39,8 +39,8 @@ pub(crate) struct KeptDirectories {
 }
 
 impl KeptDirectories {
-    /// Those of this user: the home directory, by `HOME` and by the list of users, the directory in which the
-    /// command was given, and the root.
+    /// The directories of this user: the home directory, by `HOME` and by the list of users, the directory in
+    /// which the command was given, and the root.
     pub fn of_user() -> KeptDirectories {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

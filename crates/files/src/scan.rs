@@ -1,4 +1,5 @@
-//! What there is to send: the sources' trees, directories before what is in them. Links are told as links.
+//! The scan of the files to be sent: the sources' trees, directories before what is in them. Links are told as
+//! links.
 
 use crate::channel::MessageChannel;
 use crate::entry::{DirectoryEntry, EntryKind, Stamp};
@@ -17,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// The number of files that may be listed and neither be there nor sent.
 const OPEN: usize = 1 << 16;
-/// How many the other end has open at most, unless one of the two lies: some that are settled here are on their
-/// way.
+/// The maximum number of files that the other end has open, unless one of the two lies: some that are settled
+/// here are on their way.
 pub(crate) const MAX_OPEN_FILES: usize = 4 * OPEN;
 /// When what was found is told: so many, so many bytes of names, or after so long.
 pub(crate) const MAX_BATCH_ENTRIES: usize = 1000;
@@ -29,17 +30,17 @@ const BATCH_TIME: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub path: PathBuf,
-    /// What it is called at the other end; the contents of a directory are copied without its name.
+    /// The name at the other end; the contents of a directory are copied without its name.
     pub name: Vec<u8>,
 }
 
-/// What is to be copied, as the user has named it: `contents` if it is all that is in one directory.
+/// The sources of a copy, as the user has named them: `contents` if it is all that is in one directory.
 pub(crate) fn roots(sources: &[PathBuf], contents: bool) -> Result<(Vec<Root>, bool), Fault> {
     let mut roots: Vec<Root> = Vec::new();
     let mut without_name = contents;
     for source in sources {
         let named = |error: &dyn std::fmt::Display| fault!(FILE_NOT_COPIED, "{}: {error}", source.display());
-        // What the user names is followed, if it is a link.
+        // A link that the user names is followed.
         let path = source.canonicalize().map_err(|error| named(&error))?;
         let text = source.as_os_str().as_bytes();
         let here = contents || text == b"." || text.ends_with(b"/.") || source.file_name().is_none();

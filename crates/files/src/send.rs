@@ -20,7 +20,7 @@ const MAX_SEND_ATTEMPTS: u32 = 3;
 /// The smallest pack of a file's bytes, where the rate is limited (bytes).
 const MIN_PACK_BYTES: u64 = 4096;
 
-/// What is to be sent, and how.
+/// The options of a sender.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SendOptions {
     /// Files and directories. What the user names is followed if it is a link; all below is copied as it is.
@@ -191,7 +191,7 @@ impl Sender<'_> {
         Ok(false)
     }
 
-    /// Where the other end has stopped, it has said why before, and what it has done until then.
+    /// If the other end has stopped, it has said why before, and what it has done until then.
     fn hear_last_words(&mut self, outcome: &mut Result<(), Fault>) {
         if outcome.is_err() {
             while let Ok(Some(message)) = self.channel.receive(Some(Duration::ZERO)) {

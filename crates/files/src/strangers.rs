@@ -1,4 +1,4 @@
-//! What the receiver does with a sender that lies.
+//! A receiver with a sender that lies.
 
 use crate::channel::MessageChannel;
 use crate::entry::{DirectoryEntry, EntryKind, Stamp};

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 /// The SHA-256 of all that can be read, in hexadecimal digits.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn checksum(from: &mut impl Read) -> io::Result<String> {
     let (mut sum, mut buffer) = (Context::new(&SHA256), vec![0; 1 << 16]);
     loop {

@@ -1,4 +1,4 @@
-//! What a copy has done so far, as whoever shows it may read at any time.
+//! The progress of a copy, which a display may read at any time.
 
 use crate::names::{is_partial, shown, split};
 use ligament_catalogue::Fault;
@@ -111,7 +111,7 @@ impl CopyTally {
         }
     }
 
-    /// What is not copied, so far.
+    /// The files that are not copied, so far.
     pub fn failed(&self) -> Vec<FailedFile> {
         self.lists().failed.clone()
     }
@@ -180,7 +180,7 @@ impl CopyTally {
         self.through.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What was counted of a file that begins anew does not count.
+    /// The bytes of a file that begins anew do not count.
     pub(crate) fn came_back(&self, bytes: u64) {
         less(&self.through, bytes);
     }

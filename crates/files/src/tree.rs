@@ -11,7 +11,7 @@ const WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW
 
 pub(crate) struct Tree {
     root: OwnedFd,
-    /// What the first component of all names is called here, if it is called otherwise.
+    /// The local name of the first component of all names, if it differs.
     first: Option<Vec<u8>>,
     /// The way to the directory that was used last.
     way: Vec<(Vec<u8>, OwnedFd)>,
@@ -30,7 +30,7 @@ impl Tree {
         self.root.as_fd()
     }
 
-    /// What a name of the sender is called here.
+    /// The local name of a sender's name.
     pub fn called(&self, name: &[u8]) -> Vec<u8> {
         match &self.first {
             None => name.to_vec(),
@@ -66,7 +66,7 @@ impl Tree {
         self.way.clear();
     }
 
-    /// What stands under a name; none if nothing does.
+    /// The file under a name; none if nothing does.
     pub fn look(&mut self, name: &[u8]) -> Result<Option<Stat>, Errno> {
         let (directory, last) = match self.parent(name) {
             Err(Errno::NOENT) => return Ok(None),

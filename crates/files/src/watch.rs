@@ -1,5 +1,5 @@
-//! What changes in a directory, as it changes: told by the kernel (inotify), and found by looking again where
-//! the kernel does not know, because another machine writes.
+//! Changes in a directory: told by the kernel (inotify), and found by looking again where the kernel does not
+//! know, because another machine writes.
 //!
 //! A file that the kernel tells about is listed when whoever writes it closes it. One that is only found is
 //! listed when it has looked the same for a while.
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often to look again, where the kernel tells what changes and where it may not.
 const RESCAN_INTERVAL: Duration = Duration::from_secs(30);
 const FAST_RESCAN_INTERVAL: Duration = Duration::from_secs(2);
-/// What follows an event within this time is looked at together with it.
+/// Changes that follow an event within this time are looked at together with it.
 const EVENT_BATCH_TIME: Duration = Duration::from_millis(20);
 /// A file that was changed and neither changed nor closed for so long is no longer taken for one that is being
 /// written.
@@ -76,16 +76,17 @@ struct Watcher<'a, 'l> {
     shared: bool,
     kernel: Option<OwnedFd>,
     places: HashMap<i32, Vec<u8>>,
-    /// What was listed, and how it looked.
+    /// The listed files, and their stamps.
     known: HashMap<Vec<u8>, Stamp>,
     resting: HashMap<Vec<u8>, RestingFile>,
     /// Files that somebody has written here and not closed.
     open: HashMap<Vec<u8>, Instant>,
     /// True if something was listed since the last end of a list.
     some: bool,
-    /// What was told to fail, once: names, and troubles of all, whose words begin with "/" as no name does.
+    /// The files that were reported as failed, once: names, and troubles of all, whose words begin with "/" as
+    /// no name does.
     failed: HashSet<Vec<u8>>,
-    /// What the directory is, by its numbers.
+    /// The identity of the directory, by its numbers.
     place: Option<Option<(u64, u64)>>,
 }
 
@@ -399,7 +400,7 @@ impl Watcher<'_, '_> {
                 self.looks_at(&name, closed.contains(&name))?;
             }
         }
-        // What came back under its name is not gone.
+        // A file that came back under its name is not gone.
         gone.retain(|name| fs::lstat(self.path(name)).is_err());
         self.are_gone(gone)?;
         Ok(overflowed)
@@ -427,7 +428,7 @@ impl Watcher<'_, '_> {
         let Ok(stat) = fs::lstat(self.path(name)) else { return Ok(()) };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind.is_dir() {
-            // What is in it may have been there before the kernel was asked to tell.
+            // The content may have been there before the kernel was asked to tell.
             if !self.known.contains_key(name) {
                 self.considers(name, &stat, true)?;
                 let below = Root { path: self.path(name), name: name.to_vec() };

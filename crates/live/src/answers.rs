@@ -41,7 +41,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A picture that is older is not shown before the run had time to be heard: nobody has looked for a while.
 const PICTURE_AGE_MAX: Duration = Duration::from_secs(1);
 const HEARING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Nobody has more to say than a secret, bytes.
+/// A request has no more bytes than a secret.
 const MAX_QUESTION_BYTES: usize = 4096;
 /// The most columns and rows of the timeline.
 const MAX_COLUMNS: usize = 1000;
@@ -64,7 +64,7 @@ type ReadOnce<T> = Mutex<Option<(Instant, Duration, (u64, i64, i64), T)>>;
 /// A timeline as it was read, and what was made of it.
 type MadeOnce<T> = Mutex<Option<(Arc<Result<RunTimeline, Fault>>, T)>>;
 
-/// What all requests share.
+/// The data that all requests share.
 pub struct Server {
     pub run: RunDirectory,
     door: Arc<Door>,
@@ -156,7 +156,7 @@ pub fn router(server: Arc<Server>) -> Router {
     Router::new().fallback_service(router).layer(from_fn_with_state(server, behind_the_proxy))
 }
 
-/// What a proxy passes on with the path that browsers show is at the same address as without.
+/// A proxy passes requests on with the path that browsers show, and the page has the same address there.
 async fn behind_the_proxy(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     let Some(public) = server.door.public() else { return next.run(request).await };
     let path = request.uri().path();
@@ -242,7 +242,7 @@ struct Since {
     since: u64,
 }
 
-/// What is new since a picture, as soon as there is something.
+/// The news since a picture, as soon as there is some.
 async fn news(
     State(server): State<Arc<Server>>,
     Extension(guest): Extension<Visitor>,
@@ -284,7 +284,7 @@ struct TapQuery {
     every: u64,
 }
 
-/// What a port sends: the next frame, as soon as there is one.
+/// The values of a port: the next frame, as soon as there is one.
 async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -> Response {
     let TapQuery { port, slice, thin, bars, key, has, every } = asked;
     let feed = TapSelection::cuts_of(&slice).and_then(|cuts| {
@@ -334,7 +334,7 @@ async fn drawn(State(server): State<Arc<Server>>) -> Result<Response, Response> 
     .await
 }
 
-/// What was steered.
+/// The changes of the run.
 async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || {
         let mut history = server.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -349,7 +349,7 @@ struct TimelineQuery {
     rows: Option<usize>,
 }
 
-/// What each instance did when.
+/// The activities of each instance.
 async fn timeline(
     State(server): State<Arc<Server>>,
     Query(asked): Query<TimelineQuery>,
@@ -408,7 +408,7 @@ async fn trace(State(server): State<Arc<Server>>) -> Result<Response, Response> 
 
 #[derive(Deserialize)]
 struct From {
-    /// Where to read on; without it, the last piece.
+    /// The offset to read on; without it, the last piece.
     from: Option<u64>,
     /// Of which file: its number, as it was told; as a text, since browsers keep 53 bits of a number.
     file: Option<u64>,
@@ -484,7 +484,7 @@ fn unreadable(error: &std::io::Error) -> Response {
     }
 }
 
-/// What an instance has printed.
+/// The output of an instance.
 async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
     beside(move || {
         let name = asked.instance.clone().unwrap_or_default();

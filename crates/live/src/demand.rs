@@ -1,4 +1,4 @@
-//! Whether somebody looks: the run is asked nothing while nobody does.
+//! The demand of viewers: the run is asked nothing while nobody does.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! Who is let in. A link has a secret in its fragment, which no server log and no referrer sees. The page gives
-//! it back once, and gets a cookie for it that scripts cannot read and that other sites cannot send. Every
-//! request names this server as its host, so that no foreign name leads here (DNS rebinding), and comes from no
-//! other page. Behind a proxy, the address that browsers show is let in too, if whoever serves the page has
-//! said it.
+//! Admission to the page. A link has a secret in its fragment, which no server log and no referrer sees. The
+//! page gives it back once, and gets a cookie for it that scripts cannot read and that other sites cannot send.
+//! Every request names this server as its host, so that no foreign name leads here (DNS rebinding), and comes
+//! from no other page. Behind a proxy, the address that browsers show is let in too, if whoever serves the page
+//! has said it.
 
 use crate::public::PublicUrl;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -22,7 +22,7 @@ const MAX_SESSIONS: usize = 256;
 /// session it has the session's second word, which no other port of this machine gets to see, as cookies are.
 pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
 
-/// What somebody may do.
+/// The role of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// See everything, change nothing.
@@ -40,13 +40,13 @@ impl Role {
         }
     }
 
-    /// What a word stands for.
+    /// The role that a word names.
     pub fn of(word: &str) -> Option<Role> {
         [Role::Look, Role::Steer].into_iter().find(|role| role.word() == word)
     }
 }
 
-/// What a link is for, and for whom, if that was said.
+/// The role of a link, and its person, if that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purpose {
     pub role: Role,
@@ -64,7 +64,7 @@ impl Purpose {
         Purpose { role, name: (!name.is_empty()).then(|| name.into()) }
     }
 
-    /// What `words` stands for.
+    /// The purpose that `words` name.
     pub fn of(text: &str) -> Option<Purpose> {
         let (word, name) = text.split_once(' ').unwrap_or((text, ""));
         Some(Purpose::new(Role::of(word)?, Some(name)))
@@ -123,7 +123,7 @@ struct KnownSecrets {
 pub struct Door {
     /// Of this server alone: cookies of a host do not know its ports.
     cookie: String,
-    /// Where the page is reached through a proxy.
+    /// The address of the page behind a proxy.
     public: Option<PublicUrl>,
     known: Mutex<KnownSecrets>,
 }
@@ -147,7 +147,7 @@ fn find(kept: &SecretTable, word: &str) -> Option<(String, Visitor, Instant)> {
     found
 }
 
-/// What a session is known by. Neither half has a dot.
+/// The cookie of a session. Neither half has a dot.
 fn both(session: &str, word: &str) -> String {
     format!("{session}.{word}")
 }
@@ -183,7 +183,7 @@ impl Door {
         find(&self.known().secrets, secret).is_some()
     }
 
-    /// Where the page is reached through a proxy.
+    /// The address of the page behind a proxy.
     pub fn public(&self) -> Option<&PublicUrl> {
         self.public.as_ref()
     }
@@ -222,7 +222,7 @@ impl Door {
         Ok(Some((format!("{}={session}; HttpOnly; SameSite=Strict; {where_to}", self.cookie), word, guest)))
     }
 
-    /// Who it is that sends these headers.
+    /// The visitor that sends these headers.
     pub fn guest(&self, headers: &HeaderMap) -> Option<Visitor> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
         let mut pairs =
@@ -304,7 +304,7 @@ pub fn check(
     Ok(())
 }
 
-/// What every answer says of itself.
+/// The headers of every answer.
 pub const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -386,7 +386,7 @@ mod tests {
         let own = ("origin", "http://127.0.0.1:81");
         assert_eq!(check(&headers(&[host, own]), false, None), Ok(()));
         assert!(check(&headers(&[host, ("sec-fetch-site", "cross-site")]), false, None).is_err());
-        // What changes something says where it comes from, and that it is no form.
+        // A request that changes something names its origin, and is no form.
         assert!(check(&headers(&[host, ("x-ligament", "1")]), true, None).is_err());
         assert!(check(&headers(&[host, own]), true, None).is_err());
         assert_eq!(check(&headers(&[host, own, ("x-ligament", "1")]), true, None), Ok(()));
@@ -410,7 +410,7 @@ mod tests {
             };
             assert_eq!(guest(&format!("other=1; {pair}"), &word), Some(role));
             assert_eq!(guest(&format!("{pair}0"), &word), None);
-            // What another port of this machine gets of a browser: the cookie alone.
+            // The cookies that another port of this machine gets of a browser: the cookie alone.
             assert_eq!(door.guest(&headers(&[("cookie", pair)])), None);
             assert_eq!(guest(pair, "1"), None);
             assert_eq!(guest(pair, ""), None);

@@ -50,7 +50,7 @@ pub fn serve_over_pipes(
         let PageLink { at, fragment, role, number } = first;
         let hello = json!({ "at": at, "fragment": fragment, "role": role.word(), "number": number });
         let mut output = tokio::io::stdout();
-        // What a shell printed before may lack its end.
+        // The line that a shell printed before may lack its end.
         let line = format!("\n{MARK}{hello}\n");
         output.write_all(line.as_bytes()).await.map_err(no_system)?;
         output.flush().await.map_err(no_system)?;
@@ -146,7 +146,7 @@ async fn carry(
         _ = end.recv() => return Ok(()),
     };
     let carried = PipedConnections::begin(input);
-    // Where browsers reach it is known here.
+    // The address for browsers is known here.
     let at = public.map_or(at, PublicUrl::address);
     opened(&PageLink { at, ..first });
     let accepts = async {

@@ -1,4 +1,4 @@
-//! What was steered in a run, from its journal: read on from where it was read last.
+//! The changes of a run, from its journal: read on from where it was read last.
 
 use ligament_manager::{Journal, JournalEntry, JournalEvent, RunDirectory};
 use serde_json::{json, Value};
@@ -28,7 +28,7 @@ impl History {
         let path = run.journal();
         let earlier = Journal::earlier(&path);
         let inode = |path: &Path| std::fs::metadata(path).map(|found| found.ino());
-        // What was read may have been put aside since, with more at its end.
+        // The file that was read may have been put aside since, with more at its end.
         if inode(&path).is_ok_and(|now| now != self.file) && inode(&earlier).is_ok() {
             self.read_on(&earlier);
         }

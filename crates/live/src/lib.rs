@@ -48,9 +48,9 @@ use std::time::{Duration, Instant};
 pub struct Options {
     pub run: RunDirectory,
     pub place: ListenAddress,
-    /// What the first link is for, and for whom.
+    /// The role of the first link, and its person.
     pub purpose: Purpose,
-    /// Where browsers reach it through a proxy.
+    /// The address for browsers behind a proxy.
     pub public: Option<PublicUrl>,
     /// The file with the token for `/metrics`; made if it is not there. Without it there are no metrics.
     pub metrics_token: Option<PathBuf>,
@@ -62,7 +62,7 @@ pub struct Options {
 /// A link to the page.
 #[derive(Debug, Clone)]
 pub struct PageLink {
-    /// Where it is served: an address, or the path of a socket.
+    /// The address of the page: an address, or the path of a socket.
     pub at: String,
     /// The part of the link after the address: opens the page once.
     pub fragment: String,
@@ -122,7 +122,7 @@ async fn served(
     }
 }
 
-/// Where a page can be reached.
+/// The address at which a page can be reached.
 fn at(place: &ListenAddress, doorstep: &Doorstep) -> String {
     match place {
         ListenAddress::Port(wanted) => format!("http://127.0.0.1:{}/", doorstep.port().unwrap_or(*wanted)),
@@ -130,9 +130,9 @@ fn at(place: &ListenAddress, doorstep: &Doorstep) -> String {
     }
 }
 
-/// Where a page is served, and for whom beside browsers.
+/// The address of a page, and its readers beside browsers.
 struct ServedPage {
-    /// Where it can be reached on this machine.
+    /// The address on this machine.
     at: String,
     public: Option<PublicUrl>,
     metrics: Option<String>,

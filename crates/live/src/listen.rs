@@ -1,5 +1,5 @@
-//! Where the server listens: a port of the loopback interface, or a Unix socket that only its user may open. A
-//! limited number of connections is served at a time. One more takes the place of the oldest on which nothing
+//! The listener of the server: a port of the loopback interface, or a Unix socket that only its user may open.
+//! A limited number of connections is served at a time. One more takes the place of the oldest on which nothing
 //! was asked with a session, so that a crowd of strangers keeps nobody out; if there is none, it is told so,
 //! and closed.
 
@@ -36,7 +36,7 @@ const STRANGE: Duration = Duration::from_secs(20);
 /// Longer than the page waits for an answer, since a browser may send what was not answered again.
 const IDLE: Duration = Duration::from_secs(330);
 
-/// Where to listen.
+/// An address to listen at.
 #[derive(Debug, Clone)]
 pub enum ListenAddress {
     /// A port of 127.0.0.1; 0 for any that is free.
@@ -261,7 +261,7 @@ impl Listener for Doorstep {
                 }
             };
             match stream {
-                // Where sessions are looked at elsewhere, strangers are trusted too: then any place is taken.
+                // If sessions are looked at elsewhere, strangers are trusted too: then any place is taken.
                 Ok(stream) => match self.seats.take(self.carried) {
                     Some(seat) => {
                         let (idle, trusted) =
@@ -303,7 +303,7 @@ impl Doorstep {
                  Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
                 body.len()
             );
-            // What it says is read, since it would not hear the answer if that were thrown away.
+            // Its words are read, since it would not hear the answer if they were thrown away.
             let hears = async {
                 stream.write_all(told.as_bytes()).await?;
                 stream.shutdown().await?;
@@ -327,7 +327,7 @@ fn log_refusal(why: &str) {
 }
 
 impl BrowserConnection {
-    /// What has come; half a question, letter by letter, is none.
+    /// Takes in bytes; half a question, letter by letter, is none.
     fn hears(&mut self, said: &[u8]) {
         for byte in said {
             self.ends = match (self.ends, byte) {

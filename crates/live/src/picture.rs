@@ -126,7 +126,7 @@ impl SharedPicture {
         self.heard.send_replace(Some(Instant::now()));
     }
 
-    /// What is new since a picture; none if nothing is.
+    /// The news since a picture; none if nothing is.
     pub fn since(&self, since: u64) -> Option<Value> {
         let parts = self.parts();
         let since = if since > parts.number { 0 } else { since };
@@ -183,7 +183,7 @@ mod tests {
         let news = picture.since(seen).unwrap();
         assert_eq!((&news["instances"], &news["run"]), (&json!({ "1": { "name": "c" } }), &Value::Null));
         assert_eq!(news["at"], 5_000, "a picture has the time at which the run stood like this");
-        // Who saw another server's pictures gets all.
+        // A browser that saw another server's pictures gets all.
         assert_eq!(picture.since(99).unwrap()["instances"].as_object().unwrap().len(), 2);
     }
 

@@ -127,7 +127,7 @@ impl PipedConnections {
     /// Reads frames from a pipe until it ends; connections that begin at the other end go to `arriving`.
     ///
     /// # Errors
-    /// What came makes no sense, or the pipe cannot be read.
+    /// The data make no sense, or the pipe cannot be read.
     pub async fn read(
         &self,
         mut pipe: impl AsyncRead + Unpin,
@@ -315,7 +315,7 @@ mod tests {
                 assert!(came == sent, "connection {number}");
             }
             assert!(!stalls.is_finished());
-            // Those that are over are known no more.
+            // Connections that are over are known no more.
             while one.lines().len() > 1 {
                 tokio::task::yield_now().await;
             }

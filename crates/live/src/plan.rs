@@ -1,4 +1,4 @@
-//! Where the boxes of the model stand on the page, and the arrows between them: from the model in the run
+//! The positions of the model's boxes on the page, and of the arrows between them: from the model in the run
 //! directory, laid out as `ligament graph` does it.
 
 use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, Topology, TopologyLink};
@@ -14,7 +14,7 @@ const BETWEEN_COLUMNS: f64 = 190.0;
 const TILE: f64 = 16.0;
 const SMALL_TILE: f64 = 8.0;
 const MAX_LARGE_BOXES: usize = 96;
-/// What a conduit's arrow needs at a box's side, with two lines of words.
+/// The space that a conduit's arrow needs at a box's side, with two lines of words.
 const PIN: f64 = 42.0;
 /// More boxes than these are not drawn: the list of instances has all.
 const MAX_BOXES: usize = 1000;
@@ -51,7 +51,7 @@ pub fn plan(run: &RunDirectory) -> Value {
     placed(&topology)
 }
 
-/// Nobody sees less than a hundredth of a pixel, and a browser reads fewer digits sooner.
+/// A hundredth of a pixel is invisible, and a browser reads fewer digits sooner.
 fn shorter(y: f64) -> f64 {
     (y * 100.0).round() / 100.0
 }

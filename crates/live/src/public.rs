@@ -1,5 +1,5 @@
-//! Where browsers reach the page through a proxy, such as that of a JupyterHub: the address that they show.
-//! Without one, only names of this machine are let in.
+//! The address of the page for browsers behind a proxy, such as that of a JupyterHub: the address that they
+//! show. Without one, only names of this machine are let in.
 
 use ligament_catalogue::{fault, Fault};
 

@@ -111,7 +111,7 @@ pub async fn steered(
     }
 }
 
-/// What cannot be read, with the reason in the form of all answers.
+/// The answer to a request that cannot be read.
 pub fn unread(why: &JsonRejection) -> Response {
     match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => refusal(

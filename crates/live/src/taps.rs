@@ -25,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const MAX_ELEMENTS: u64 = 1 << 18;
 const MAX_TEXT_CHARS: usize = 20_000;
 
-/// What is shown: a number that grows, and what browsers get.
+/// The shown value: a number that grows, and what browsers get.
 #[derive(Debug, Clone, Default)]
 pub struct ValueFrame {
     pub number: u64,
@@ -99,7 +99,7 @@ impl PortFeed {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        // Who asks waits in one request for longer than that, and then asks again.
+        // A browser waits in one request for longer than that, and then asks again.
         (demand.looked.elapsed() < super::answers::NEWS_TIMEOUT + IDLE).then_some(demand.every)
     }
 
@@ -156,7 +156,7 @@ impl TapTable {
         TapTable { run, feeds: Mutex::default() }
     }
 
-    /// What a port sends, of which somebody has frame `has`; begins to look, if nobody does yet.
+    /// The values of a port, of which the browser has frame `has`; begins to look, if nobody does yet.
     ///
     /// # Errors
     /// It is no port, or others look at too many.

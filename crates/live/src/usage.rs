@@ -47,7 +47,7 @@ fn sum(root: u32, all: &HashMap<u32, Process>, children: &HashMap<u32, Vec<u32>>
     Some(found)
 }
 
-/// What was seen last.
+/// The last observation.
 #[derive(Default)]
 pub struct Usage {
     looked: Option<Instant>,

@@ -1,5 +1,5 @@
-//! Where compression pays. It is tried for each conduit while the link limits the speed of messages, is
-//! switched off where it did not help, and is tried again ever more rarely.
+//! The choice of conduits that are compressed. It is tried for each conduit while the link limits the speed of
+//! messages, is switched off where it did not help, and is tried again ever more rarely.
 
 use crate::codec::PackingMethod;
 use ligament_path::Nanos;
@@ -13,7 +13,7 @@ const GOOD_FOR: u32 = 256;
 /// This many pieces in a row that did not get smaller are a failure.
 const DISAPPOINTMENTS: u32 = 4;
 
-/// What to do with a piece.
+/// The treatment of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     AsItIs,
@@ -33,14 +33,14 @@ struct ConduitTrial {
 
 const NEW: ConduitTrial = ConduitTrial { method: None, left: 0, rest: FIRST_REST, disappointments: 0 };
 
-/// What is known of each conduit.
+/// The experience with each conduit.
 #[derive(Debug, Default)]
 pub(crate) struct CompressionChoice {
     conduits: HashMap<u32, ConduitTrial>,
 }
 
 impl CompressionChoice {
-    /// What to do with the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`,
+    /// The treatment of the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`,
     /// `was` is due.
     pub fn ask(&mut self, conduit: u32, link: Option<f64>) -> Verdict {
         if link.is_none() && !self.conduits.contains_key(&conduit) {

@@ -60,7 +60,7 @@ impl Connection {
         &self.wire.socket
     }
 
-    /// What the kernel says has become possible.
+    /// Takes in the kernel's report of readiness.
     pub fn ready(&mut self, readable: bool, writable: bool, closed: bool) {
         self.wire.readable |= readable || closed;
         self.wire.writable |= writable;

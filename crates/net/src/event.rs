@@ -1,4 +1,4 @@
-//! What `Net` reports about its paths.
+//! Events of `Net` about its paths.
 
 use ligament_catalogue::Fault;
 use ligament_path::StreamId;

@@ -30,9 +30,9 @@ const OPTIONS: [&str; 7] = [
     "LogLevel=ERROR",
 ];
 
-/// What ssh says where it does not lead on: because the machine's sshd forbids that (`AllowTcpForwarding no`),
-/// or because nobody answers there. Which of them, it says only together with the banners of all machines on
-/// the way.
+/// The beginning of ssh's message when it does not lead on: because the machine's sshd forbids that
+/// (`AllowTcpForwarding no`), or because nobody answers there. Which of them, it says only together with the
+/// banners of all machines on the way.
 const FAILED: &str = "stdio forwarding failed";
 
 /// A machine that ssh leads to.
@@ -40,7 +40,7 @@ const FAILED: &str = "stdio forwarding failed";
 pub struct Gate {
     target: String,
     options: Vec<String>,
-    /// What its shell is told where ssh does not lead on itself; an address and a port follow.
+    /// The command for its shell where ssh does not lead on itself; an address and a port follow.
     lead_on: String,
     /// True if that is tried next. Where one of the two ways fails, the other one is tried.
     by_command: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ impl Gate {
         Ok(Arc::new(Gate { target, options, lead_on, by_command: Arc::default() }))
     }
 
-    /// What ssh calls it.
+    /// The name for ssh.
     pub fn target(&self) -> &str {
         &self.target
     }

@@ -32,7 +32,7 @@ pub struct Hello {
     pub last_word: bool,
     /// True if the end that listens has made this connection, for the other one to dial over it.
     pub offer: bool,
-    /// Who dials, and whom they want.
+    /// The dialling domain, and the domain that it wants.
     pub from: u32,
     pub to: u32,
     pub boot: Boot,
@@ -43,7 +43,8 @@ pub struct Hello {
     pub nonce: [u8; 32],
 }
 
-/// What a greeting is for: whose, and a stream, a last word or an offer. Each is said in growing incarnations.
+/// The subject of a greeting: whose, and a stream, a last word or an offer. Each is said in growing
+/// incarnations.
 pub(crate) type Lineage = (u32, Boot, StreamId, bool, bool);
 
 impl Hello {

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 /// When a guest is given up that may take as long as it wants.
 pub(crate) const NO_DEADLINE_NS: Nanos = Nanos::MAX;
 
-/// What all greetings of a domain share.
+/// The common part of all greetings of a domain.
 pub(crate) struct HandshakeContext {
     pub keys: RunKeys,
     pub prover: Prover,
@@ -61,7 +61,7 @@ pub(crate) enum Errand {
     Offered(u32),
 }
 
-/// What has been said to a connection that waits for somebody of the run.
+/// The progress of a connection that waits for somebody of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GreetingProgress {
     Nothing,
@@ -218,7 +218,7 @@ impl Handshake {
         self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
     }
 
-    /// What has been said to one that waited at a relay, or was offered.
+    /// The progress of a connection that waited at a relay, or was offered.
     pub fn heard(&self) -> GreetingProgress {
         match (self.errand, &self.step) {
             (Errand::Waits | Errand::Offers { .. }, DialStep::Hello(coming)) if coming.has_begun() => {
@@ -232,7 +232,7 @@ impl Handshake {
         }
     }
 
-    /// What is awaited, for the message that says that it did not come.
+    /// The awaited answer, for the message that says that it did not come.
     pub fn awaited(&self) -> Fault {
         match self.step {
             DialStep::Dialling(_) | DialStep::Offered => {
@@ -315,7 +315,7 @@ impl Handshake {
         }
     }
 
-    /// What was dialled has been reached.
+    /// The dialled address has been reached.
     fn is_there(&mut self, house: &HandshakeContext) -> Result<(), Fault> {
         match self.errand {
             Errand::Dials(line) => self.say_hello(line, house),

@@ -20,9 +20,9 @@ const VERSION: u32 = 1;
 pub struct Invitation {
     /// Of this format: 1.
     pub version: u32,
-    /// What the run is called.
+    /// The name of the run.
     pub run: String,
-    /// Where the head of the run can be reached.
+    /// Addresses of the head of the run.
     pub head: Vec<SocketAddr>,
     /// True if messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
@@ -57,8 +57,8 @@ impl Invitation {
         Invitation { version: VERSION, run: run.into(), head, encrypt, keys, relays: Vec::new() }
     }
 
-    /// Where a domain with this way over relays finds the head: directly first, unless the domain lives behind
-    /// another relay than the head.
+    /// Addresses at which a domain with this way over relays finds the head: directly first, unless the domain
+    /// lives behind another relay than the head.
     pub fn places_of_head(&self, way: Option<&Arc<Route>>) -> Vec<DialAddress> {
         let direct: Vec<DialAddress> = self.head.iter().map(|&address| DialAddress::At(address)).collect();
         let Some(way) = way else { return direct };

@@ -1,4 +1,4 @@
-//! What all domains of a run share: one secret, and the keys derived from it.
+//! The common secret of all domains of a run: one secret, and the keys derived from it.
 
 use crate::private::{self, Unread};
 use ligament_catalogue::{fault, Fault};
@@ -111,7 +111,7 @@ impl RunKeys {
         self.derived("ligament 1: identity")
     }
 
-    /// What proofs are made with.
+    /// The prover, which makes proofs.
     pub(crate) fn prover(&self) -> Prover {
         Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")[..]) }
     }

@@ -1,4 +1,4 @@
-//! Where a domain can be reached: one port, on all interfaces or on one.
+//! The listener of a domain: one port, on all interfaces or on one.
 
 use crate::socket;
 use if_addrs::{get_if_addrs, Interface};
@@ -28,7 +28,7 @@ impl Family {
     }
 }
 
-/// Where to listen. By default on all interfaces, both families, any port.
+/// The addresses to listen at. By default on all interfaces, both families, any port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listen {
     /// Only on this interface, such as `ib0`.

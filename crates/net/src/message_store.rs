@@ -1,4 +1,4 @@
-//! What `Net` needs from the owner of the messages: their bytes, and memory for those that arrive.
+//! The demands of `Net` on the owner of the messages: their bytes, and memory for those that arrive.
 
 use ligament_catalogue::Fault;
 use ligament_path::MessageId;

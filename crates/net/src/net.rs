@@ -35,7 +35,7 @@ const SCRATCH_BYTES: usize = 64 << 10;
 /// The maximum number of sockets reported at once.
 const READY: usize = 256;
 
-/// What a token of epoll stands for.
+/// The owner of a token of epoll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Listener,
@@ -54,12 +54,12 @@ pub struct Net {
     /// No guests are accepted before this time, because there are no descriptors.
     crowded: Option<Nanos>,
     guests: BTreeMap<u64, Handshake>,
-    /// Those guests of a relay that wait there for others.
+    /// Connections that wait at a relay for others.
     waiting: Option<RelayWait>,
     peers: BTreeMap<u32, Peer>,
     /// The number of paths with those whom nobody expects.
     admits: usize,
-    /// Those of them that were forgotten, and in which life: what they would go on with is not known any more.
+    /// Paths that were forgotten, and their lives: what they would go on with is not known any more.
     forgotten: VecDeque<(u32, Boot)>,
     /// The last accepted incarnation of each stream of each life of a domain, and of its last word.
     seen: HashMap<Lineage, u32>,
@@ -236,7 +236,7 @@ impl Net {
         self.again |= !self.ready.is_empty();
     }
 
-    /// What has happened, oldest first.
+    /// The next event, oldest first.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

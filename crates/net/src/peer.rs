@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(due(&mut peer, 400 + tuning.first_pause), [(1, false)], "soon again");
         peer.was_dialled(1, &tuning, 500);
         assert_eq!(due(&mut peer, 500), [(2, false), (3, false)]);
-        // Those that go on by themselves are let be.
+        // Streams that go on by themselves are let be.
         peer.not_dialled(2, &tuning, 600);
         peer.stick(vec![], 600);
         assert_eq!(due(&mut peer, Nanos::MAX), []);

@@ -84,7 +84,7 @@ impl Protection {
     }
 }
 
-/// What a record was.
+/// The content of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RecordContent {
     /// Bytes from here to there.

@@ -72,7 +72,7 @@ impl Security {
 
     /// The side that dials.
     pub fn dialler(&self) -> io::Result<Tls> {
-        // Nobody has a name; the key identifies the end.
+        // An end has no name; the key identifies the end.
         let name = ServerName::try_from("ligament").expect("a name");
         let connection = UnbufferedClientConnection::new(Arc::clone(&self.client), name);
         Tls::dialler(connection.map_err(io::Error::other)?)

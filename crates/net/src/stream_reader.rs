@@ -25,7 +25,7 @@ pub(crate) enum StreamFailure {
     Hopeless(Fault),
 }
 
-/// Where the next bytes belong.
+/// The destination of the next bytes.
 enum ReadState {
     Header {
         got: usize,
@@ -60,7 +60,7 @@ pub(crate) struct StreamReader {
     bytes: Vec<u8>,
 }
 
-/// What a reader needs from its surroundings.
+/// The surroundings of a reader.
 pub(crate) struct Reach<'a> {
     pub domain: u32,
     pub stream: StreamId,

@@ -60,7 +60,7 @@ impl Pass {
     }
 }
 
-/// Where the bytes after a header lie.
+/// The place of the bytes after a header.
 enum FrameBody {
     /// Here.
     Bytes(Vec<u8>),

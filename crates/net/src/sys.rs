@@ -1,4 +1,5 @@
-//! What only the C library offers: what the kernel knows of a TCP connection, and how it may be told to send.
+//! Features that only the C library offers: what the kernel knows of a TCP connection, and how it may be told
+//! to send.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// 0.
 const INFO: usize = 232;
 
-/// What the kernel knows of a connection (`TCP_INFO`).
+/// The kernel's data about a connection (`TCP_INFO`).
 pub(crate) struct TcpInfo([u8; INFO]);
 
 impl TcpInfo {
@@ -98,7 +99,7 @@ pub(crate) fn limit_pace(socket: &OwnedFd, bytes: u64) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes)
 }
 
-/// What `limit_pace` has set.
+/// The pace that `limit_pace` has set.
 #[cfg(test)]
 pub(crate) fn pace_of(socket: &OwnedFd) -> io::Result<u64> {
     let (mut pace, mut length) = (0_u64, size_of::<u64>() as libc::socklen_t);

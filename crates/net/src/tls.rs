@@ -102,7 +102,7 @@ impl Tls {
         }
     }
 
-    /// Where the next bytes of the socket go.
+    /// The buffer for the next bytes of the socket.
     pub fn room(&mut self) -> &mut [u8] {
         if self.coming.is_empty() {
             self.coming = vec![0; RECEIVE_BUFFER_BYTES];

@@ -30,11 +30,12 @@ pub enum Compression {
     Always,
 }
 
-/// What decides how much a stream may have under way, over a way that is long or loses segments. Over others it
-/// is the system's choice.
+/// The algorithm that decides how much a stream may have under way, over a way that is long or loses segments.
+/// Over others it is the system's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
-    /// What carries most: BBR where the kernel has it and allows it to this user, else the system's choice.
+    /// The algorithm that carries most: BBR where the kernel has it and allows it to this user, else the
+    /// system's choice.
     Best,
     /// The system's choice.
     System,

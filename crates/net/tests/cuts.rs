@@ -16,7 +16,7 @@ fn impatient() -> NetOptions {
     tuning
 }
 
-/// What is done to the streams, moment by moment.
+/// The disturbance of the streams, moment by moment.
 struct Trouble {
     dice: Dice,
     cuts: u64,
@@ -201,7 +201,7 @@ fn of_several_addresses_those_that_do_not_answer_are_passed_over() {
     let (listener, address) = common::listener();
     zero.net.listen(listener);
     zero.net.expect(1);
-    // Nobody listens at the first address; whoever is at the second closes the connection.
+    // The first address has no listener; whoever is at the second closes the connection.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addresses = vec![nobody, other.local_addr().unwrap(), address];

@@ -1,4 +1,4 @@
-//! What carries a run's keys: written for its owner alone, read only where nobody else can read it.
+//! Files with a run's keys: written for its owner alone, read only where nobody else can read it.
 
 use ligament_net::{Invitation, RunKeys};
 use std::fs;

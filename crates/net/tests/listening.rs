@@ -1,4 +1,4 @@
-//! Where a domain listens: interfaces, addresses, families, ports.
+//! The addresses at which a domain listens: interfaces, addresses, families, ports.
 
 mod common;
 

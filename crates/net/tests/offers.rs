@@ -7,7 +7,7 @@ use ligament_net::{Event, NetOptions, RunKeys};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 
-/// Nobody listens there.
+/// An address without a listener.
 const WALL: &str = "127.0.0.1:1";
 
 /// Domain 0 cannot be dialled, and makes connections to domain 1, through a proxy.

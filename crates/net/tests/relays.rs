@@ -208,7 +208,7 @@ fn a_way_has_each_relay_once_and_a_relay_does_not_lead_to_itself() {
     assert!(why.text().contains("leads on to itself"), "{why}");
 }
 
-/// What somebody hears who says this; they must be sent away: within five seconds, and a minute where others
+/// The answer to somebody who says this; they must be sent away: within five seconds, and a minute where others
 /// compute.
 fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).unwrap();

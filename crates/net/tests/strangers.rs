@@ -1,4 +1,4 @@
-//! Who has no business here learns nothing, however they try, and the run goes on.
+//! A stranger learns nothing, however they try, and the run goes on.
 
 mod common;
 
@@ -59,7 +59,7 @@ struct Run {
     zero: End,
     one: End,
     proxy: Option<Proxy>,
-    /// Where domain 0 listens.
+    /// The address of domain 0.
     address: SocketAddr,
     keys: RunKeys,
 }
@@ -338,7 +338,7 @@ fn nothing_that_is_said_and_no_key_can_be_read_on_the_way() {
         one.send_bytes(0, 3, text.repeat(5000));
         play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends.iter().all(|end| end.desk.count == 1));
         let record = proxy.unwrap().record.unwrap();
-        // Where it is not encrypted it is found, so the search is right.
+        // Without encryption the word is found, so the search is right.
         assert_eq!(contains(&record, b"temperature"), !encrypt);
         assert_eq!(contains(&record, b"shall know"), !encrypt);
     }

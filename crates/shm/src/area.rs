@@ -54,7 +54,7 @@ impl ChannelEnd {
     /// Endpoint: one message has passed; `time` is its timestamp, s.
     #[inline(always)]
     pub fn count(&self, bytes: u64, time: f64) {
-        // What this costs, benchmarks/pingpong measures by a library without.
+        // The cost of this is measured by benchmarks/pingpong with a library without it.
         if cfg!(ligament_unwatched) {
             return;
         }
@@ -104,19 +104,19 @@ impl Layout {
         at as usize + len
     }
 
-    /// Where the rows begin and how long they are together.
+    /// The offset of the rows, and their length together.
     pub fn rows(self) -> (u64, usize) {
         let at = self.inboxes_at() + self.inboxes as usize * INBOX_BYTES;
         (at as u64, (self.rows as usize * ROW_BYTES).next_multiple_of(PAGE))
     }
 
-    /// Where the ends of channels beside the incoming ones begin and how long they are together.
+    /// The offset of the ends of channels beside the incoming ones, and their length together.
     pub fn ends(self) -> (u64, usize) {
         let (at, len) = self.rows();
         (at + len as u64, (self.ends as usize * END_BYTES).next_multiple_of(PAGE))
     }
 
-    /// Where inbox `index` begins and how long it is.
+    /// The offset of inbox `index`, and its length.
     pub fn inbox(self, index: u32) -> (u64, usize) {
         ((self.inboxes_at() + index as usize * INBOX_BYTES) as u64, INBOX_BYTES)
     }

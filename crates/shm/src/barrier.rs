@@ -16,7 +16,7 @@ const ASYMMETRIC: u8 = 1;
 #[cfg(not(loom))]
 const SYMMETRIC: u8 = 2;
 
-/// What `light` is, in this process.
+/// The kind of fence that `light` is, in this process.
 #[cfg(not(loom))]
 static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// True if this process is registered: then `heavy` is for those whose `light` is a compiler fence.
@@ -41,7 +41,7 @@ pub fn register() -> bool {
     let ok = membarrier(REGISTER_GLOBAL_EXPEDITED);
     if ok {
         REGISTERED.store(true, Ordering::SeqCst);
-        // Where a domain with full fences was joined before, full fences do for both.
+        // If a domain with full fences was joined before, full fences do for both.
         let _ = MODE.compare_exchange(UNKNOWN, ASYMMETRIC, Ordering::SeqCst, Ordering::SeqCst);
     } else {
         MODE.store(SYMMETRIC, Ordering::SeqCst);

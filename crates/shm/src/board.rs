@@ -24,7 +24,7 @@ pub const FOR_CREDIT: u32 = 2;
 pub struct Doorbell {
     /// The futex: changes with every ring.
     bell: AtomicU32,
-    /// What the owner waits for while it is parked; 0 otherwise.
+    /// The event that the owner waits for while it is parked; 0 otherwise.
     parked: AtomicU32,
     /// Counts what the agent has put into the owner's socket.
     control: AtomicU32,
@@ -39,7 +39,7 @@ pub struct Doorbell {
     /// True if the owner has begun to steer.
     steers: AtomicU32,
     spare: [AtomicU32; 8],
-    /// Who sleeps on the futex, in loom's world.
+    /// The threads that sleep on the futex, in loom's world.
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
 }
@@ -102,7 +102,8 @@ impl Doorbell {
         wake(self);
     }
 
-    /// What the bell is now: until it changes one can sleep here, though nobody rings before `lie_down`.
+    /// The present value of the bell: until it changes one can sleep here, though nobody rings before
+    /// `lie_down`.
     pub fn seen(&self) -> u32 {
         self.bell.load(Ordering::SeqCst)
     }

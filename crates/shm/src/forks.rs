@@ -1,5 +1,5 @@
-//! Whether this process is a fork of the one that mapped the memory. A child shares what is mapped, so what it
-//! drops must not be given back: the memory belongs to its parent.
+//! A check for forks of the process that mapped the memory. A child shares what is mapped, so what it drops
+//! must not be given back: the memory belongs to its parent.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;

@@ -1,8 +1,8 @@
 //! Memory that processes of one domain share: the board with its doorbells, each endpoint's area and outbox,
 //! rings of slots, slabs of blocks, and the Unix socket over which the agent hands them out.
 //!
-//! Who may write what is fixed by the mapping, not by manners: an outbox and a slab are written by their
-//! sender, an area by its owner, the board by all. Everything else is mapped read-only.
+//! The writers of each piece are fixed by the mapping, not by manners: an outbox and a slab are written by
+//! their sender, an area by its owner, the board by all. Everything else is mapped read-only.
 
 pub mod barrier;
 pub mod board;

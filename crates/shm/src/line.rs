@@ -12,7 +12,7 @@ use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
-/// Where an endpoint's agent is, and who the endpoint is.
+/// The address of an endpoint's agent, and the identity of the endpoint.
 pub struct Identity {
     /// The agent's socket: `@name` is an abstract one, anything else a path.
     pub agent: String,
@@ -21,7 +21,7 @@ pub struct Identity {
     pub token: String,
 }
 
-/// What comes of registering: the connection, what the agent told, and the memory that it gave.
+/// The result of registering: the connection, what the agent told, and the memory that it gave.
 pub struct Registration {
     pub line: AgentLine,
     pub welcome: Welcome,
@@ -226,7 +226,7 @@ impl<F: Frames> Custodian for AgentLine<F> {
                     AgentFrame::Answer(answer, _) => return Err(unexpected(&answer)),
                 },
                 Ok(None) | Err(ShmError::Interrupted) => break,
-                // What it said before it went is worth hearing.
+                // Notices from before it went are worth reading.
                 Err(_) if !self.kept.is_empty() => break,
                 Err(error) => return Err(error),
             }

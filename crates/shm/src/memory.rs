@@ -13,7 +13,7 @@ pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Size of a page.
 pub const PAGE: usize = 4096;
 
-/// What can go wrong with shared memory.
+/// Errors of shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShmError {
     /// The memory for `bytes` is not to be had; `reason` says whose limit was reached.

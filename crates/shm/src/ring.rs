@@ -247,7 +247,7 @@ impl RingReader {
         true
     }
 
-    /// What is announced for the next slot, and how many bytes of it are copied, if any are.
+    /// The announcement for the next entry, and the bytes of it that are copied, if any are.
     #[inline]
     pub fn announced(&self) -> Option<(Announcement, u64)> {
         let words = &self.slot().words[ANNOUNCED..];
@@ -317,8 +317,7 @@ mod model {
         (NonNull::from(&memory.slots[0]), memory.slots.len(), NonNull::from(&memory.taken))
     }
 
-    /// What is seen of an announcement is whole, and of the message that comes next, also when a slot comes
-    /// round again.
+    /// An announcement is seen whole, and of the message that comes next, also when an entry comes round again.
     #[test]
     fn what_is_announced_is_the_next_message() {
         loom::model(|| {

@@ -26,7 +26,7 @@ pub struct SocketFrame {
     pub fds: Vec<OwnedFd>,
 }
 
-/// Where an agent listens, as `LIGAMENT_AGENT` has it: `@name` is an abstract Unix socket, anything else a
+/// The address of an agent, as `LIGAMENT_AGENT` has it: `@name` is an abstract Unix socket, anything else a
 /// path.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub fn address_of(agent: &str) -> Result<SocketAddrUnix, Errno> {
 /// Why there is no connection to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectFailure {
-    /// Nobody answers there.
+    /// The address has no listener.
     Nobody(Errno),
     /// The socket is another user's, or who answers there is; nothing was said to them.
     Stranger { user: Option<u32> },
@@ -115,7 +115,7 @@ impl Socket {
     /// Connects to an agent, and looks who answers: the name of an agent that is gone may be anybody's.
     ///
     /// # Errors
-    /// Nobody answers there, or somebody who is another user.
+    /// The address has no listener, or one of another user.
     pub fn connect(agent: &str) -> Result<Socket, ConnectFailure> {
         let address = address_of(agent).map_err(ConnectFailure::Nobody)?;
         let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);

@@ -13,7 +13,7 @@ use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 pub struct StatusPage {
     state: AtomicU64,
     epoch: AtomicU64,
-    /// What is waited for: one of the constants below.
+    /// The kind of wait: one of the constants below.
     waits: AtomicU64,
     /// When the wait began, ns of CLOCK_MONOTONIC.
     since: AtomicU64,
@@ -35,9 +35,9 @@ pub struct StatusPage {
     waits_detail: AtomicU64,
     /// The budget with which the send could go on, bytes.
     waits_needs: AtomicU64,
-    /// Whether the wait ends by itself.
+    /// 1 if the wait ends by itself.
     waits_timed: AtomicU64,
-    /// Whether the code may hold views of others' memory while it waits: 1 until it is known.
+    /// 1 if the code may hold views of others' memory while it waits: 1 until it is known.
     waits_holding: AtomicU64,
     /// Waits that have ended.
     wait_count: AtomicU64,
@@ -60,7 +60,7 @@ const FOR_STEERING: u64 = 5;
 // SAFETY: only atomics.
 unsafe impl crate::memory::Shared for StatusPage {}
 
-/// What a wait that begins is for. Channels by their numbers in the run.
+/// The target of a wait that begins. Channels by their numbers in the run.
 pub enum Awaits<'a> {
     /// A message on any of these channels.
     Message(&'a mut dyn Iterator<Item = u32>),
@@ -179,7 +179,7 @@ impl StatusPage {
         self.no_timeline.store(1, Ordering::Relaxed);
     }
 
-    /// Where `no_timeline` lies in the page.
+    /// The offset of `no_timeline` in the page.
     pub(crate) const NO_TIMELINE_AT: usize = std::mem::offset_of!(StatusPage, no_timeline);
 
     /// Endpoint: whether it shall keep a timeline.

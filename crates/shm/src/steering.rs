@@ -11,7 +11,7 @@ use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers}
 use ligament_wire::times::{begin_of, is_before};
 use std::sync::Arc;
 
-/// Where an instance asks whether something has changed.
+/// The gate at which an instance asks whether something has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
     /// In each step.
@@ -20,7 +20,7 @@ pub enum Gate {
     Pass = 1,
 }
 
-/// What an endpoint has to tell of a change.
+/// The notice of an endpoint about a change.
 pub type SteeringNotice = (u64, Steers);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ fn has_come(time: f64, step: f64, at: f64) -> bool {
     time >= at || time >= begin_of(at) && at - time <= 0.25 * step
 }
 
-/// Who is at which gate, at what time, and with what step it came there.
+/// An instance at a gate, its time, and the step with which it came there.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
     member: u32,
@@ -93,7 +93,7 @@ struct Stand {
     step: f64,
 }
 
-/// What an endpoint knows of steering.
+/// The steering state of an endpoint.
 #[derive(Debug)]
 pub struct SteeringState {
     members: Vec<SteppedInstance>,
@@ -136,7 +136,7 @@ impl Change {
 }
 
 impl SteeringState {
-    /// What is known from the beginning on: changes that are made good, and whom each concerns.
+    /// The changes that are known from the beginning on: changes that are made good, and whom each concerns.
     pub fn begin(&mut self, schedule: &[(ScheduledChange, Vec<u32>)]) {
         for (ScheduledChange { change, at, matter }, members) in schedule {
             self.add(*change, Some(at.0), matter.clone(), members, ChangeStage::Good);
@@ -207,14 +207,15 @@ impl SteeringState {
                 }
             }
         }
-        // Who waits here may be at a halt now that was only asked for, or that has moved and is here still.
+        // An instance that waits here may be at a halt now that was only asked for, or that has moved and is
+        // here still.
         told.extend(self.halts());
         self.changes.retain(|known| known.stage != ChangeStage::Asked || !known.members.is_empty());
         self.reckon();
         told
     }
 
-    /// What to answer to a change that was asked for; none as long as that cannot be told.
+    /// The answer to a change that was asked for; none as long as that cannot be told.
     fn answer(&mut self, index: usize) -> Option<Steers> {
         let change = &self.changes[index];
         let mut last = f64::NEG_INFINITY;
@@ -346,7 +347,7 @@ impl SteeringState {
                 && known.settings.is_some()
                 && known.members.iter().all(|&(one, made)| made || is_over(one));
             if made {
-                // What nobody made, since all ended before its time, is not in force.
+                // A change that was made by no instance, since all ended before its time, is not in force.
                 let by_anybody = known.members.iter().any(|&(_, made)| made);
                 told.push((known.number, if by_anybody { Steers::Made } else { Steers::Over }));
             }

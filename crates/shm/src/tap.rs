@@ -18,7 +18,7 @@ const NOTE_AT: usize = 128;
 const NOTE_WORDS: usize = 8;
 const BODY_AT: usize = 192;
 
-/// What stands beside the value in a box.
+/// The note beside the value in a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Note {
     pub outcome: TapOutcome,
@@ -103,7 +103,7 @@ impl TapBox {
         self.map.at::<AtomicU64>(PASSED_AT).store(passed, Ordering::Relaxed);
     }
 
-    /// Who looks on: how many messages have been sent since the tap began.
+    /// For the viewer: how many messages have been sent since the tap began.
     pub fn passed(&self) -> u64 {
         self.map.at::<AtomicU64>(PASSED_AT).load(Ordering::Relaxed)
     }
@@ -158,17 +158,16 @@ impl TapBox {
         self.turn().answer();
     }
 
-    /// Who looks on, if there is nothing asked for, or what was asked for has been taken: the next value is
-    /// wanted.
+    /// For the viewer, if there is nothing asked for, or the value has been taken: the next value is wanted.
     pub fn ask(&self) {
         self.turn().ask();
     }
 
-    /// Who looks on: a copy of what was put in since it was asked for, if something was: the note, and the body
-    /// of a value.
+    /// For the viewer: a copy of what was put in since it was asked for, if something was: the note, and the
+    /// body of a value.
     ///
     /// # Errors
-    /// What is in the box is not what a sender puts there.
+    /// The content of the box is not what a sender puts there.
     pub fn take(&self) -> Result<Option<(Note, OwnMemory)>, ShmError> {
         let Some(note) = self.look()? else { return Ok(None) };
         if note.outcome != TapOutcome::Value {
@@ -180,11 +179,11 @@ impl TapBox {
         Ok(Some((note, body)))
     }
 
-    /// Who looks on: what was put in since it was asked for, if something was. A value's bytes are `copy`'s to
-    /// give.
+    /// For the viewer: what was put in since it was asked for, if something was. A value's bytes are `copy`'s
+    /// to give.
     ///
     /// # Errors
-    /// What is in the box is not what a sender puts there.
+    /// The content of the box is not what a sender puts there.
     pub fn look(&self) -> Result<Option<Note>, ShmError> {
         if !self.turn().is_full() {
             return Ok(None);
@@ -199,7 +198,7 @@ impl TapBox {
         }
     }
 
-    /// Who looks on, and has found a value: its bytes from `offset` on; nothing of what is not in the box.
+    /// For the viewer who has found a value: its bytes from `offset` on; nothing of what is not in the box.
     pub fn copy(&self, offset: u64, to: &mut [u8]) {
         let left = self.room().saturating_sub(offset);
         let len = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -58,7 +58,7 @@ impl Net {
     fn not_dialled(&mut self, line: DialledStream, place: &DialAddress, why: Fault, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(line.domain);
-        // What ssh complains about says more than that nobody answers directly.
+        // A complaint of ssh says more than that nobody answers directly.
         if !(place.is_direct() && peer.told_by_ssh) {
             peer.trouble = why.told(|why| format!("{place}: {why}"));
             peer.told_by_ssh = place.gate().is_some();

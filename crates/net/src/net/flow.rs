@@ -7,7 +7,7 @@ use ligament_path::{Gauge, RelayDistance};
 use rustix::net::sockopt;
 use std::time::Duration;
 
-/// What has come within this time shows that a way is free (ns): some looks at the streams.
+/// Bytes that came within this time show that a way is free (ns): some looks at the streams.
 const RECENT_ARRIVAL_NS: Nanos = 400_000_000;
 
 /// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al.
@@ -57,7 +57,7 @@ impl Net {
         let peer = self.peer(domain);
         for (&number, state) in peer.streams.iter_mut().filter(|(_, state)| !state.tuned) {
             let socket = state.connection.socket();
-            // What a kernel does not do is done without.
+            // A feature that the kernel lacks is done without.
             if let Some(unsent) = peer.flow.unsent() {
                 let _ = limit_unsent(socket, unsent);
             }
@@ -105,7 +105,7 @@ impl Net {
             let used = peer.streams.len().min(usize::from(peer.flow.bulk().0) + 1);
             let share = (pace / used as u64).max(1);
             for state in peer.streams.values() {
-                // What a kernel does not do is done without.
+                // A feature that the kernel lacks is done without.
                 let _ = limit_pace(state.connection.socket(), share);
             }
         }
@@ -186,7 +186,7 @@ mod tests {
     use std::io::IoSlice;
     use std::net::{IpAddr, Ipv4Addr};
 
-    /// Nobody sends anything.
+    /// A store without messages.
     struct EmptyStore;
 
     impl MessageStore for EmptyStore {

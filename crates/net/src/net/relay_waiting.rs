@@ -7,14 +7,15 @@ use crate::{DialAddress, Nanos, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
 use std::sync::Arc;
 
-/// How many wait at a time. Whoever comes when all are taken waits at the relay until the next one is there.
+/// The number of connections that wait at a time. Whoever comes when all are taken waits at the relay until the
+/// next one is there.
 const MAX_WAITING_CONNECTIONS: usize = 6;
 
 /// Waiting at a relay.
 pub(super) struct RelayWait {
     places: Vec<DialAddress>,
     next: usize,
-    /// How many wait, or are on their way there.
+    /// The number of connections that wait, or are on their way there.
     there: usize,
     pause: Nanos,
     /// When more go there.

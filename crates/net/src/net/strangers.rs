@@ -62,7 +62,7 @@ impl Net {
         self.forgotten.contains(&(hello.from, hello.boot))
     }
 
-    /// Where the other end of a path is, as its streams are seen from here.
+    /// The address of the other end of a path, as its streams are seen from here.
     pub(crate) fn address(&self, domain: u32) -> Option<SocketAddr> {
         let stream = self.peers.get(&domain)?.streams.values().next()?;
         let address = getpeername(stream.connection.socket()).ok()??;

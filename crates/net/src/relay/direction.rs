@@ -5,10 +5,10 @@ use crate::connection::{Connection, Got};
 use rustix::net::{shutdown, Shutdown};
 use std::io::{self, IoSlice, IoSliceMut};
 
-/// How many reads before other connections have their turn.
+/// The number of reads before other connections have their turn.
 const READS: usize = 16;
 
-/// What has been read on the way to one connection and not been written, and how far its end has come.
+/// Bytes that were read on the way to one connection and not written yet, and the state of its end.
 #[derive(Default)]
 pub(super) struct Direction {
     left: Vec<u8>,

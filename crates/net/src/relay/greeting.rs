@@ -1,4 +1,4 @@
-//! What is said to a relay before it passes anything on: the caller's request, the relay's challenge, the
+//! The greeting of a relay, before it passes anything on: the caller's request, the relay's challenge, the
 //! caller's proof. No I/O.
 
 use crate::keys::{random, Prover};
@@ -10,7 +10,7 @@ pub(crate) const ASK_BYTES: usize = 120;
 pub(crate) const CHALLENGE_BYTES: usize = 64;
 pub(crate) const PROOF_BYTES: usize = 32;
 
-/// What somebody wants from a relay.
+/// The request to a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
     /// To be joined with a connection of a domain that waits.

@@ -141,7 +141,7 @@ impl fmt::Debug for Route {
 /// Before the name of a relay in the address of a domain.
 const RELAY: &str = "relay:";
 
-/// Where a domain can be reached.
+/// An address of a domain.
 #[derive(Debug, Clone)]
 pub enum DialAddress {
     At(SocketAddr),
@@ -152,8 +152,8 @@ pub enum DialAddress {
 }
 
 impl DialAddress {
-    /// Where a domain can be reached that gave these addresses, from one that has this way to a relay: directly
-    /// first, unless it lives behind another relay than this domain.
+    /// Addresses of a domain that gave these words, from one that has this way to a relay: directly first,
+    /// unless it lives behind another relay than this domain.
     ///
     /// # Errors
     /// An address that cannot be understood.
@@ -185,7 +185,7 @@ impl DialAddress {
         Ok(first)
     }
 
-    /// Where a connection to it begins, from here or from the gate.
+    /// The first address of a connection to it, from here or from the gate.
     pub(crate) fn address(&self) -> SocketAddr {
         match self {
             DialAddress::At(address) | DialAddress::Over(_, address, _) => *address,
@@ -207,7 +207,7 @@ impl DialAddress {
         self.way().map_or(0, |way| way.length())
     }
 
-    /// What is behind the nearest relay.
+    /// The part of the way behind the nearest relay.
     pub(crate) fn behind(&self) -> RelayDistance {
         match self {
             DialAddress::At(_) => RelayDistance::Nothing,

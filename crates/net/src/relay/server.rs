@@ -38,8 +38,7 @@ const ACCEPT_PAUSE_NS: Nanos = 200_000_000;
 const MAX_CONNECTIONS: usize = 8192;
 const MAX_WAITING_OF_A_DOMAIN: usize = 64;
 const MAX_REQUESTS_FOR_A_DOMAIN: usize = 1024;
-/// What all pairs together may keep of what was not taken at once, and the least and the most of one
-/// direction (bytes).
+/// The maximum of untaken bytes of all pairs, and the minimum and the maximum of one direction (bytes).
 const MAX_PAIRS_BYTES: usize = 32 << 20;
 const MIN_DIRECTION_BYTES: usize = 4 << 10;
 const MAX_DIRECTION_BYTES: usize = 64 << 10;
@@ -50,7 +49,7 @@ const REMEMBERED: usize = 1 << 15;
 const MAX_EVENTS_AT_ONCE: usize = 64;
 const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
-/// What a relay tells whoever runs it.
+/// A notice of a relay for the person who runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayNotice {
     /// Somebody was sent away, after this many others. They were told nothing, unless they hold the key.
@@ -91,10 +90,10 @@ pub struct Relay {
     ends: HashMap<u64, RelayConnection>,
     last_token: u64,
     meetings: HashMap<MeetingPoint, Meet>,
-    /// Who is to be looked at by time.
+    /// Connections by the time of their next check.
     due: BTreeSet<(Nanos, u64)>,
     heard: [HashSet<[u8; 32]>; 2],
-    /// Those that may go on without a new report of the kernel.
+    /// Connections that may go on without a new report of the kernel.
     again: BTreeSet<u64>,
     told: VecDeque<RelayNotice>,
     buffer: Vec<u8>,
@@ -134,7 +133,7 @@ enum RelayConnectionState {
     },
 }
 
-/// Who waits as a domain, all of them in one life of it, and who wants it.
+/// The connections that wait as a domain, all of them in one life of it, and those that want it.
 #[derive(Default)]
 struct Meet {
     life: [u8; LIFE_PREFIX_BYTES],
@@ -193,7 +192,7 @@ impl Relay {
         self.epoll.as_fd()
     }
 
-    /// What has happened, oldest first.
+    /// The next notice, oldest first.
     pub fn told(&mut self) -> Option<RelayNotice> {
         self.told.pop_front()
     }
@@ -387,7 +386,7 @@ impl Relay {
 
     fn tell(&mut self, told: RelayNotice) {
         self.told.push_back(told);
-        // Nobody reads them: then nobody misses the oldest.
+        // The notices are not read: then nobody misses the oldest.
         if self.told.len() > MAX_EVENTS_AT_ONCE {
             self.told.pop_front();
         }

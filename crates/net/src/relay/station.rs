@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// Where a relay is, and the key that it wants to see. The key opens the relay and nothing else.
+/// The address of a relay, and the key that it wants to see. The key opens the relay and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Station {
     /// Addresses with ports, by numbers or by name.
@@ -133,7 +133,7 @@ impl Station {
         self.keys.relay().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Where it is, by numbers. Names are looked up, which may take a while.
+    /// The addresses, by numbers. Names are looked up, which may take a while.
     ///
     /// # Errors
     /// None of its addresses is known here.

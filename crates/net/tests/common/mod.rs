@@ -221,7 +221,7 @@ pub struct Proxy {
     target: SocketAddr,
     listener: TcpListener,
     pub links: Vec<Link>,
-    /// How many were let through.
+    /// The number of connections that were let through.
     pub came: u32,
     /// Refuses every connection.
     pub closed: bool,
@@ -325,7 +325,7 @@ impl Proxy {
     }
 }
 
-/// What may wait in a proxy.
+/// The maximum that may wait in a proxy.
 const MAX_PROXY_BYTES: usize = 1 << 20;
 /// The bytes of a listener's welcome.
 const WELCOME_BYTES: u64 = 80;

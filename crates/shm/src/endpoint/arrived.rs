@@ -11,7 +11,7 @@ pub(crate) const PLACE_WORDS: usize = 3;
 /// The longest head that stands beside its place in the slot.
 pub(crate) const INLINE_HEAD: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
-/// Where the body of a message is.
+/// The place of the body of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyPlace {
     /// No body: the value is none.
@@ -37,12 +37,12 @@ pub(crate) struct KnownPreamble {
     len: usize,
     parts: u16,
     body_len: u64,
-    /// What the head says, once a value has been made of it, if that is a plain array.
+    /// The array that the preamble describes, once a value has been made of it, if that is a plain array.
     kind: Option<ArrayKind>,
 }
 
 impl KnownPreamble {
-    /// What the head says, if it is a plain array.
+    /// The array that the preamble describes, if it is a plain array.
     #[inline]
     pub fn kind(&self) -> Option<&ArrayKind> {
         self.kind.as_ref()

@@ -19,7 +19,7 @@ pub(super) const MIN_FOLLOWED_BYTES: u64 = 128 << 10;
 pub(super) struct FollowingReceive {
     /// The channel.
     index: usize,
-    /// Where the elements go, and how many bytes they are.
+    /// The destination of the elements, and their bytes.
     to: NonNull<u8>,
     len: usize,
     /// The number of them that are there.
@@ -130,7 +130,7 @@ impl<C: Custodian> Endpoint<C> {
             return false;
         }
         let (_, slab, offset) = unpacked(what.place);
-        // What is not copied yet is not looked at.
+        // Bytes that are not copied yet are not looked at.
         let Some(from) = ring.lent.look_at_known(slab, offset, ready as u64) else { return false };
         let new = &from[following.done..];
         // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us (see `FollowGuard`).

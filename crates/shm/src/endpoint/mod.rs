@@ -49,7 +49,7 @@ pub const OUTBOX_BYTES: usize = 256 << 20;
 /// Copies up to this size are not timed: two looks at the clock would take a tenth as long as they do.
 const MAX_UNTIMED_COPY_BYTES: u64 = 64 << 10;
 
-/// What an endpoint needs from outside: its agent, and the system to wait with.
+/// The surroundings of an endpoint: its agent, and the system to wait with.
 pub trait Custodian {
     /// Memory for messages.
     ///
@@ -62,7 +62,7 @@ pub trait Custodian {
     fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<OpenedRing, ShmError>;
     /// Another endpoint's slab and its size.
     fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
-    /// What the agent has said of its own accord, without waiting.
+    /// The notices of the agent that are there, without waiting.
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
     /// Tells the agent something of a change.
     fn steers(&mut self, change: u64, answer: Steers) -> Result<(), ShmError>;
@@ -97,7 +97,7 @@ pub struct OpenedRing {
     pub inbox: u32,
 }
 
-/// What the agent says of its own accord.
+/// A notice of the agent.
 pub enum AgentNotice {
     RingOpened {
         from: EndpointId,
@@ -151,7 +151,8 @@ struct OutChannel {
     budget: u64,
     /// The most bytes that a message may have.
     limit: u64,
-    /// What may be under way without a second look: the budget, or less where messages are limited to less.
+    /// The maximum that may be under way without a second look: the budget, or less where messages are limited
+    /// to less.
     at_once: u64,
     /// Bytes sent, and how many of them were credited when last looked.
     sent: u64,
@@ -165,7 +166,7 @@ struct OutChannel {
 /// A channel that this endpoint receives on.
 struct InChannel {
     id: u32,
-    /// Where it begins, for people.
+    /// The component at its begin, for people.
     from: String,
     /// Index in `inn`.
     peer: usize,
@@ -183,7 +184,7 @@ pub struct Endpoint<C> {
     index: EndpointId,
     board: Arc<Board>,
     front: Front,
-    /// What has gone on outgoing channels; none if nobody counts that.
+    /// The traffic of outgoing channels; none if nobody counts that.
     ends: Option<Ends>,
     area: OwnedFd,
     layout: Layout,
@@ -235,7 +236,7 @@ pub struct Endpoint<C> {
     run_ends: Option<String>,
     /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
     refused: Option<ShmError>,
-    /// What an endpoint needs that serves many instances.
+    /// The notes of an endpoint that serves many instances.
     served: Option<Box<notes::ServedNotes>>,
 }
 

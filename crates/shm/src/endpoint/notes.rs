@@ -9,7 +9,7 @@ use crate::area::RowTable;
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 
-/// What is noted for whoever runs the instances.
+/// Notes for the process that runs the instances.
 #[derive(Default)]
 pub(super) struct ServedNotes {
     /// Channels on which something has come, by their indices, each time that something came.
@@ -43,7 +43,7 @@ pub struct Overdrawn {
     pub until: u64,
 }
 
-/// What a channel without credit lacks.
+/// The lack of a channel without credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The channel's number in the run.
@@ -67,7 +67,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// What the endpoint does from now on is shown on the row of this instance, or on none.
+    /// From now on the endpoint's activity is shown on the row of this instance, or on none.
     pub fn show_on(&mut self, row: Option<u32>) {
         self.front.show_on(row);
     }
@@ -77,7 +77,7 @@ impl<C: Custodian> Endpoint<C> {
         self.front.rows()
     }
 
-    /// What has come meanwhile, without waiting.
+    /// Takes in news, without waiting.
     ///
     /// # Errors
     /// As `receive`.
@@ -147,7 +147,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// What is waiting to be received on a channel: whether it is the channel's end; none if nothing is.
+    /// The kind of message that waits on a channel: whether it is the channel's end; none if nothing is.
     pub fn next_is_end(&self, channel: usize) -> Option<bool> {
         self.receives[channel].queue.front().map(|message| message.header.is_end())
     }

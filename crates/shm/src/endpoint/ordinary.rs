@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 /// comes by then is taken without a look at anything else.
 const EAGER: u32 = 500;
 
-// What lies at hand is copied without a look at the clock.
+// Small blocks are copied without a look at the clock.
 const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
@@ -105,7 +105,7 @@ impl<C: Custodian> Endpoint<C> {
         let Endpoint { receives, inn, pool, custodian, front, .. } = self;
         let channel = &mut receives[index];
         let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
-        // What can be done before the message is there.
+        // Work that can be done before the message is there.
         let end = front.end(index as u32);
         let frame = channel.known.kind().and_then(|kind| to.frame(kind));
         if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) {
@@ -209,7 +209,7 @@ fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&Channe
     ring.lent.link().wake_sender();
 }
 
-/// What a message holds that refers to the one before: the array's kind, and the bytes of its whole body.
+/// The parts of a message that refers to the one before: the array's kind, and the bytes of its whole body.
 #[inline(always)]
 fn alike<'a>(header: &HeaderWords, known: &'a KnownPreamble) -> Option<(&'a ArrayKind, u64)> {
     let kind = known.kind().filter(|_| header.flags() & flags::AS_BEFORE != 0)?;

@@ -50,7 +50,7 @@ impl Outbox {
         self.free.push((offset, slots));
     }
 
-    /// Where a segment begins.
+    /// The first entry of a segment.
     pub fn slots(&self, offset: u64, slots: u32) -> NonNull<RingEntry> {
         NonNull::from(&self.map.slice_at::<RingEntry>(offset as usize, slots as usize)[0])
     }

@@ -33,7 +33,7 @@ pub(crate) struct Assembly {
     header: HeaderWords,
 }
 
-/// What one message costs of its channel's budget: its slot, and what it takes of a slab.
+/// The cost of one message in its channel's budget: its slot, and what it takes of a slab.
 #[inline]
 pub(crate) fn cost(in_slab: u64) -> u64 {
     ENTRY_BYTES as u64 + in_slab
@@ -255,8 +255,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// What can wait for a moment in which there is nothing to receive: telling senders what was released, and
-    /// looking for what others have released.
+    /// Work that can wait for a moment in which there is nothing to receive: telling senders what was released,
+    /// and looking for what others have released.
     #[inline]
     pub(crate) fn tidy(&mut self) {
         self.take_back();

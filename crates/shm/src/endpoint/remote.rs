@@ -24,7 +24,7 @@ pub enum RemoteBody<'a> {
     Placed(Loan, u64),
 }
 
-/// Where the endpoint's owner can sleep without holding the endpoint.
+/// A place to sleep for the endpoint's owner, without holding the endpoint.
 pub struct ParkingPlace {
     board: Arc<Board>,
     index: EndpointId,
@@ -41,7 +41,7 @@ impl ParkingPlace {
 }
 
 impl ArrivedMessage {
-    /// What the message costs of its channel's budget.
+    /// The cost of the message in its channel's budget.
     pub fn cost(&self) -> u64 {
         cost(if self.in_slab() { self.header.body_len() } else { 0 })
     }
@@ -271,7 +271,7 @@ impl<C: Custodian> Endpoint<C> {
         self.count_out(&[channel], header);
     }
 
-    /// What has been sent on a channel, in all, and how much of it was received; bytes.
+    /// The bytes that were sent on a channel, in all, and the bytes of them that were received; bytes.
     pub fn progress(&self, channel: usize) -> (u64, u64) {
         let out = &self.sends[channel];
         let ring = self.out[out.peer].ring.as_ref();
@@ -279,7 +279,7 @@ impl<C: Custodian> Endpoint<C> {
         (out.sent, word.map_or(0, |word| word.load(Ordering::Acquire)))
     }
 
-    /// What may be under way on a channel that is sent on, bytes.
+    /// The maximum that may be under way on a channel that is sent on, bytes.
     pub fn budget(&self, channel: usize) -> u64 {
         self.sends[channel].budget
     }
@@ -310,8 +310,8 @@ impl<C: Custodian> Endpoint<C> {
         ParkingPlace { board: self.board.clone(), index: self.index, seen }
     }
 
-    /// Where to sleep while somebody else is awake for this endpoint, who lies down before they sleep
-    /// themselves.
+    /// A place to sleep while another thread is awake for this endpoint, which lies down before it sleeps
+    /// itself.
     pub fn bed(&self) -> ParkingPlace {
         ParkingPlace { board: self.board.clone(), index: self.index, seen: self.bell().seen() }
     }
@@ -321,7 +321,7 @@ impl<C: Custodian> Endpoint<C> {
         self.bell().rouse();
     }
 
-    /// Nobody sleeps any more.
+    /// The sleep is over.
     pub fn get_up(&mut self) {
         self.bell().get_up();
         self.board.wake_up(self.bell());

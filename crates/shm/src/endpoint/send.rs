@@ -502,7 +502,7 @@ impl<C: Custodian> Endpoint<C> {
         let size = slab_size(len);
         let granted = match self.custodian.new_slab(size) {
             Err(ShmError::OutOfMemory { .. }) => {
-                // What lies idle in other size classes goes back first.
+                // Idle slabs in other size classes go back first.
                 for slab in self.pool.trim(size, done_with(&self.out)) {
                     self.custodian.drop_slab(slab)?;
                 }
@@ -539,8 +539,8 @@ pub(super) fn foreign_loan() -> ShmError {
     ShmError::Malformed("a loan of another instance".into())
 }
 
-/// What may be under way on a channel without a second look. A message that is too large has a second look
-/// then, so that the limit costs nothing to all others.
+/// The maximum that may be under way on a channel without a second look. A message that is too large has a
+/// second look then, so that the limit costs nothing to all others.
 pub(super) fn at_once(budget: u64, limit: u64) -> u64 {
     budget.min(cost(0).saturating_add(limit))
 }

@@ -1,4 +1,4 @@
-//! What a message is made of on its way out: the bodies that can be sent, and the body of a slot.
+//! Bodies of messages on their way out: the bodies that can be sent, and the body of a slot.
 
 use super::arrived::{INLINE_HEAD, PLACE_WORDS};
 use crate::ring::BODY_WORDS;
@@ -6,7 +6,7 @@ use crate::slab::{BlockId, BlockPlace};
 use ligament_wire::{align_part, EncodingPlan};
 use std::ops::Range;
 
-/// What a body is made of, while it still is the caller's memory.
+/// The source of a body, while it still is the caller's memory.
 pub trait Source {
     /// The lengths table and the tree.
     fn head(&self) -> &[u8];
@@ -21,7 +21,7 @@ pub trait Source {
     fn body_len(&self) -> u64;
     /// Bytes from the first part to the end.
     fn parts_len(&self) -> u64;
-    /// Those, if they are one array's elements, which lie together.
+    /// The bytes, if they are one array's elements, which lie together.
     fn elements(&self) -> Option<&[u8]> {
         None
     }

@@ -9,7 +9,7 @@ use crate::steering::{Gate, SteeringNotice, SteeringState};
 use std::sync::Arc;
 
 impl<C: Custodian> Endpoint<C> {
-    /// What happens at model times that are known already, and to which of its instances.
+    /// Changes at model times that are known already, and the instances that they concern.
     pub fn steering(&mut self) -> &mut SteeringState {
         &mut self.steering
     }

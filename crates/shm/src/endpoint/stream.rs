@@ -100,7 +100,7 @@ impl<C: Custodian> Endpoint<C> {
         let mut got = None;
         let mut ask_at = self.custodian.now() + MEMORY_RETRY_NS;
         let waited = self.wait_until(WaitTarget::Memory, FOR_CREDIT, None, |me| {
-            // Who was about to sleep is asked again after it said yes.
+            // A viewer that was about to sleep is asked again after it said yes.
             if got.is_some() {
                 return Ok(true);
             }

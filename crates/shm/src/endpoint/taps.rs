@@ -12,7 +12,7 @@ const TAPPED: u64 = u64::MAX;
 /// A tap of a port.
 pub struct PortTap {
     pub tap: Tap,
-    /// Where values go.
+    /// The box for values.
     pub bin: TapBox,
     /// Messages that the port has sent since the tap began.
     pub passed: u64,
@@ -56,7 +56,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Listens to the agent if it has called, and gives the taps. What else it said has its effect at the next
     /// wait.
     pub fn taps(&mut self) -> &mut [PortTap] {
-        // What could not be heeded is gone from the line: the next wait must fail by it.
+        // A notice that could not be heeded is gone from the line: the next wait must fail by it.
         if let Err(error) = self.hear_agent() {
             if self.run_ends.is_none() {
                 self.refused.get_or_insert(error);

@@ -12,7 +12,7 @@ const TRY_AFTER: u32 = 16;
 /// How much lingering that paid is remembered.
 const MAX_LINGER_CREDIT: u32 = 8;
 
-/// What one who waits has learnt of its core.
+/// The experience of a waiting endpoint with its core.
 #[derive(Debug, Default)]
 pub struct Turns {
     /// Waits that are not to yield any more.

@@ -1,5 +1,5 @@
-//! What a peer has lent: views of its slabs, and telling it when they are over. A view may be dropped by any
-//! thread, also after its endpoint is gone.
+//! Memory that a peer has lent: views of its slabs, and telling it when they are over. A view may be dropped by
+//! any thread, also after its endpoint is gone.
 
 use crate::area::Inbox;
 use crate::board::{Board, FOR_CREDIT};
@@ -20,7 +20,7 @@ const MAX_BATCHED_VIEW_BYTES: u64 = 64 << 10;
 /// So many blocks that were read at once are told of together, if no quiet moment comes before.
 const MAX_BATCHED_RELEASES: usize = 4;
 
-/// What it takes to give a block back, from any thread.
+/// The parts that give a block back, from any thread.
 pub(crate) struct BlockReturn {
     inbox: Inbox,
     board: Arc<Board>,
@@ -293,7 +293,7 @@ impl Lent {
             }
             self.bytes_out -= here.len;
             if here.len <= MAX_BATCHED_VIEW_BYTES {
-                // Nobody else counts at the same time: small views are told here only, and a block holds a
+                // No other thread counts at the same time: small views are told here only, and a block holds a
                 // small and a large one at once only as the end of a stream, whose views never leave the
                 // endpoint.
                 self.link().inbox.release_alone(here.block);

@@ -30,7 +30,7 @@ const PARK: Duration = Duration::from_secs(1);
 /// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
 pub type Deadline = Option<u64>;
 
-/// What a wait is for, in the endpoint's own numbers.
+/// The target of a wait, in the endpoint's own numbers.
 pub(crate) enum WaitTarget<'a> {
     /// A message on any of these incoming channels.
     Message(&'a [usize]),
@@ -70,7 +70,7 @@ impl<C: Custodian> Endpoint<C> {
         let mut began = None;
         let far = self.is_for_afar(&awaiting);
         if std::mem::take(&mut self.rang) && !far {
-            // Who was woken may stand on this core's queue, and takes a while in any case.
+            // An endpoint that was woken may stand on this core's queue, and takes a while in any case.
             began = self.step_aside();
         }
         for i in 0..BRIEF_POLLS {
@@ -155,8 +155,8 @@ impl<C: Custodian> Endpoint<C> {
         Some(began)
     }
 
-    /// Where more are awake than there are cores: a few yields before anything is shown or asked, which is all
-    /// that it takes where processes hand on to each other. Whether the wait is over.
+    /// If more endpoints are awake than there are cores: a few yields before anything is shown or asked, which
+    /// is all that it takes where processes hand on to each other. Whether the wait is over.
     fn yield_shortly(
         &mut self,
         wait: &mut WaitProgress,
@@ -224,7 +224,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// What a wait can do for the next message to be sent.
+    /// The work of a wait for the next message to be sent.
     fn prepare(&mut self) {
         self.reclaim();
         self.pool.claim(|| self.custodian.now());
@@ -253,7 +253,7 @@ impl<C: Custodian> Endpoint<C> {
         self.status().begin_wait(what, timed, self.front.waits(), began);
     }
 
-    /// What a wait that is over was for. Of several channels that on which something has come.
+    /// The cause of a wait that is over. Of several channels that on which something has come.
     fn cause(&self, awaiting: &WaitTarget<'_>) -> Cause {
         let (activity, id) = match *awaiting {
             WaitTarget::Message(channels) => {

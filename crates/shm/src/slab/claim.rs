@@ -49,7 +49,7 @@ impl BlockPool {
         len > MAX_QUICK_BLOCK_BYTES && len <= MAX_CLAIMED_BYTES as u64 && (self.lends || self.slow_steps > 0)
     }
 
-    /// Where in a class's free list the best block stands that is claimed as far as it is needed.
+    /// The index in a class's free list of the best block that is claimed as far as it is needed.
     pub(super) fn claimed_for(&self, class: usize, len: u64) -> Option<usize> {
         if !self.claims_large(len) {
             return None;

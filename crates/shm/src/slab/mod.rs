@@ -377,7 +377,7 @@ impl BlockPool {
         (self.recent, self.recent_len, self.lends) = (index, len, false);
     }
 
-    /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
+    /// The place of a block: the slab's number, the offset in it, its first byte here, its size.
     #[inline(always)]
     pub fn place(&self, id: BlockId) -> BlockPlace {
         let block = self.block(id);
@@ -464,7 +464,7 @@ impl BlockPool {
     }
 }
 
-/// Where a block lies.
+/// The place of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockPlace {
     pub slab: u32,
@@ -497,7 +497,7 @@ pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
     fits.then(|| u64::from(block) | steps | u64::from(slab) << (BLOCK_BITS + OFFSET_BITS))
 }
 
-/// What `packed` packed: block, slab, offset.
+/// The place that `packed` packed: block, slab, offset.
 #[inline]
 pub fn unpacked(packed: u64) -> (BlockId, u32, u64) {
     let block = packed as u32 & ((1 << BLOCK_BITS) - 1);

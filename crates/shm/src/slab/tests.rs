@@ -1,4 +1,4 @@
-//! What a pool promises its endpoint.
+//! The promises of a pool to its endpoint.
 
 use super::*;
 use crate::memory::create;

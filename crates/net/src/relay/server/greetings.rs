@@ -39,7 +39,7 @@ impl Relay {
                 }
             }
             RelayConnectionState::Waits(_) | RelayConnectionState::Wants(_) => {
-                // What it says is for whom it will meet. If it is gone, it is forgotten.
+                // The request names the domain that it will meet. If it is gone, it is forgotten.
                 if end.connection.is_closed() {
                     self.part_with(token, None);
                 }

@@ -49,8 +49,8 @@ impl Scene {
         Some(socket)
     }
 
-    /// What the relay answers to a request; none if it closes the connection. It goes on meanwhile: it may not
-    /// have heard the request yet.
+    /// The relay's answer to a request; none if it closes the connection. It goes on meanwhile: it may not have
+    /// heard the request yet.
     fn challenge(&mut self, mut socket: &TcpStream) -> Option<[u8; CHALLENGE_BYTES]> {
         let (mut answer, mut came, began) = ([0; CHALLENGE_BYTES], 0, Instant::now());
         while came < answer.len() {
@@ -67,7 +67,7 @@ impl Scene {
         Some(answer)
     }
 
-    /// What is read next, in the end; none if the connection is closed.
+    /// The next bytes, in the end; none if the connection is closed.
     fn hears(&mut self, mut socket: &TcpStream) -> Option<Vec<u8>> {
         let mut bytes = [0; 64];
         let began = Instant::now();

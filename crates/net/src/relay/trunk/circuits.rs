@@ -13,14 +13,14 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// The most circuits of a trunk.
 pub(super) const MAX_CIRCUITS: u32 = 4096;
-/// What all circuits of a trunk may have under way in one direction; what each may have in any case; what one
-/// may have at first; and by how much that grows with what was taken, while half of it is under way: it is the
-/// trunk's streams that find out what the way carries, and this lets them (bytes).
+/// The maximum that all circuits of a trunk may have under way in one direction; what each may have in any
+/// case; what one may have at first; and by how much that grows with what was taken, while half of it is under
+/// way: it is the trunk's streams that find out what the way carries, and this lets them (bytes).
 const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
 const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
 const GROWTH: u64 = 3;
-/// What a message costs beside its bytes, so that empty ones are not for nothing.
+/// The cost of a message beside its bytes, so that empty ones are not for nothing.
 const MESSAGE_OVERHEAD_BYTES: u64 = 256;
 /// Credit is told when so much was taken, and less than this is not sent: it is half of what each may have, so
 /// a circuit of which some credit is untold may still send.
@@ -37,7 +37,7 @@ pub(super) fn cost(total: u64) -> u64 {
     total + MESSAGE_OVERHEAD_BYTES
 }
 
-/// What has come for a circuit.
+/// An event of a circuit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CircuitEvent {
     /// It was opened from there.
@@ -121,7 +121,7 @@ impl Circuits {
         self.live
     }
 
-    /// What came and was not taken (bytes).
+    /// Bytes that came and were not taken.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -171,7 +171,7 @@ impl Circuits {
         vec![END]
     }
 
-    /// Nobody is there any more: what is to be said, if something is.
+    /// The local end is gone: what is to be said, if something is.
     pub fn break_off(&mut self, number: u32) -> Option<Vec<u8>> {
         let slot = self.slots.get_mut(&number).filter(|slot| slot.lives)?;
         self.kept -= slot.go_deaf();
@@ -268,7 +268,7 @@ impl Circuits {
         }
     }
 
-    /// What is to be passed on next.
+    /// The bytes to be passed on next.
     pub fn front(&self, number: u32) -> Option<&[u8]> {
         let slot = self.slots.get(&number)?;
         slot.waiting.front().map(|message| &message[1 + slot.at..])
@@ -286,7 +286,7 @@ impl Circuits {
         }
     }
 
-    /// What is to be told of what was passed on, if it is enough; of one that is over, all.
+    /// The credit to be reported for bytes that were passed on, if it is enough; of one that is over, all.
     pub fn credit_due(&mut self, number: u32) -> Option<u64> {
         let slot = self.slots.get_mut(&number)?;
         let least = if slot.lives { MIN_CREDIT_NOTICE_BYTES } else { 1 };

@@ -1,4 +1,4 @@
-//! What the other relay of a trunk may say of circuits, whatever it is.
+//! Arbitrary messages of the other relay of a trunk about circuits.
 
 use super::circuits::{Circuits, MAX_MESSAGE_BYTES};
 

@@ -1,4 +1,4 @@
-//! What a trunk's paths ask for: the bytes of messages of circuits, and room for them. And which circuits may
+//! The store of a trunk's paths: the bytes of messages of circuits, and room for them. And which circuits may
 //! go on.
 
 use super::circuits::{cost, CircuitEvent, Circuits};
@@ -124,7 +124,7 @@ impl Hold {
         self.fars.iter_mut().flat_map(due).collect()
     }
 
-    /// What has come, in order.
+    /// The events that came, in order.
     pub fn take_came(&mut self) -> Vec<(u32, u32, CircuitEvent)> {
         let came = |(&number, far): (&u32, &mut TrunkPeer)| {
             std::mem::take(&mut far.came).into_iter().map(move |(circuit, came)| (number, circuit, came))

@@ -34,7 +34,7 @@ const PATHS: u64 = u64::MAX;
 const READY: usize = 256;
 /// The number of messages of a circuit that are sent before others have their turn.
 const MAX_MESSAGES_IN_A_TURN: usize = 4;
-/// What the kernel keeps of a circuit between its halves (bytes).
+/// The kernel's buffer of a circuit between its halves (bytes).
 const KERNEL_BUFFER_BYTES: usize = 64 << 10;
 
 /// How a trunk is used: its domains have taken their streams for dead before it gives up.
@@ -48,7 +48,7 @@ pub(super) fn tuning() -> NetOptions {
         patience: 10 * second,
         ..ligament_path::PathOptions::default()
     };
-    // What goes through is encrypted, so it cannot be compressed.
+    // The traffic is encrypted, so it cannot be compressed.
     NetOptions { path, connect: 2 * second, compression: Compression::Never, ..NetOptions::default() }
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Trunk {
     epoll: OwnedFd,
     net: Net,
     hold: Hold,
-    /// Where the other relays are.
+    /// The addresses of the other relays.
     addresses: HashMap<u32, SocketAddr>,
     arrived: VecDeque<(OwnedFd, SocketAddr)>,
     parted: VecDeque<(SocketAddr, Fault)>,
@@ -106,7 +106,7 @@ impl Trunk {
         Trunk::new(net, Some(to))
     }
 
-    /// Those that other relays dial here. None if the kernel has no descriptors.
+    /// The trunks that other relays dial here. None if the kernel has no descriptors.
     pub fn here(keys: &RunKeys, tuning: NetOptions) -> Option<Trunk> {
         let mut net = Net::new(keys.clone(), DIALLED, true, tuning).ok()?;
         net.admit(MAX_DIALLED_TRUNKS);
@@ -259,7 +259,7 @@ impl Trunk {
         }
     }
 
-    /// Nobody is there any more for a circuit.
+    /// The local end of a circuit is gone.
     fn break_off(&mut self, far: u32, circuit: u32) {
         let end = self.hold.far(far);
         end.halves.remove(&circuit);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What one relay has said to the other, and the other has not heard yet.
+/// A message of one relay that the other has not received yet.
 enum RelayWord {
     Message(u32, Vec<u8>),
     Credit(u32, u64),
