@@ -57,15 +57,15 @@ struct GuardProcess {
 /// ended.
 pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
     match GuardProcess::prepare(line, parent) {
-        Ok((mut keeper, ends, run)) => {
-            let over = keeper.serve(&ends, run.as_ref());
-            let how = match (over, &run) {
+        Ok((mut process, events)) => {
+            let over = process.serve(&events);
+            let how = match (over, &events.run) {
                 (EndReason::RunLost, Some(run)) => how_ended(run.as_fd(), parent),
                 _ => None,
             };
-            let noted = keeper.noted.take();
+            let noted = process.noted.take();
             let pid = parent.as_raw_nonzero().get() as u32;
-            keeper.end(over, |left| lost(&ProcessLoss { pid, ended: how, left, noted }))
+            process.end(over, |left| lost(&ProcessLoss { pid, ended: how, left, noted }))
         }
         // The run notices that the connection is closed.
         Err(error) => {
@@ -75,19 +75,27 @@ pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
     }
 }
 
+/// Descriptors of the events that the guard waits for, in addition to the run's orders.
+struct EventSources {
+    /// Readable when a child has ended.
+    child_ends: OwnedFd,
+    /// Readable when the run's process has ended; `None` if it had ended before it could be watched.
+    run: Option<OwnedFd>,
+}
+
 impl GuardProcess {
-    fn prepare(line: OwnedFd, parent: Pid) -> io::Result<(GuardProcess, OwnedFd, Option<OwnedFd>)> {
+    fn prepare(line: OwnedFd, parent: Pid) -> io::Result<(GuardProcess, EventSources)> {
         let blocked = sys::block_all()?;
         rustix::process::setpgid(None, None)?;
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let _ = rustix::thread::set_name(c"ligament-guard");
         rustix::process::chdir("/")?;
         let line = UnixStream::from(sys::keep_only(line)?);
-        let ends = sys::child_signals()?;
+        let child_ends = sys::child_signals()?;
         // The run may have ended before it could be watched. Then the closed connection shows it.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
-        let keeper = GuardProcess {
+        let process = GuardProcess {
             line,
             blocked,
             started: HashSet::new(),
@@ -98,12 +106,13 @@ impl GuardProcess {
             noted: None,
             orders: VecDeque::new(),
         };
-        Ok((keeper, ends, run))
+        Ok((process, EventSources { child_ends, run }))
     }
 
     /// Carries out the run's orders until the run is over. All pending orders are read before any is carried
     /// out: an order to end must not wait until the processes that it will end have all been started.
-    fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> EndReason {
+    fn serve(&mut self, events: &EventSources) -> EndReason {
+        let (ends, run) = (&events.child_ends, events.run.as_ref());
         loop {
             let patience = self.poll_timeout();
             let mut fds = vec![PollFd::new(&self.line, PollFlags::IN), PollFd::new(ends, PollFlags::IN)];

@@ -47,10 +47,19 @@ pub struct Deadlock {
     pub knot: Knot,
     /// Instances outside of knots that wait, directly or not, only for instances in a knot.
     pub behind: Vec<RankWait>,
-    /// Full conduits in the knot: the channel, its budget, and the budget that the sender needs; bytes.
-    pub full: Vec<(u32, u64, u64)>,
+    /// Full channels in the knot.
+    pub full: Vec<FullChannel>,
     /// If an instance waits for memory: the ranks that hold views of messages, and their size in bytes.
     pub held: Vec<(RankId, u64)>,
+}
+
+/// A channel on which a sender waits for room. Sizes in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullChannel {
+    pub channel: u32,
+    pub budget: u64,
+    /// The budget that the sender needs.
+    pub needs: u64,
 }
 
 /// The state of a domain's carrier, as its agent reports it.
@@ -249,7 +258,9 @@ impl DeadlockDetector {
         let inside: HashSet<RankId> = all.iter().flat_map(|knot| &knot.waits).map(|wait| wait.rank).collect();
         let behind = stuck.iter().filter(|wait| !inside.contains(&wait.rank)).cloned().collect();
         let full = knot.waits.iter().filter_map(RankWait::full);
-        let full = full.map(|(channel, needs)| (channel, self.budgets[channel as usize], needs)).collect();
+        let full = full
+            .map(|(channel, needs)| FullChannel { channel, budget: self.budgets[channel as usize], needs })
+            .collect();
         let mut held = Vec::new();
         if stuck.iter().any(|wait| wait.resource == AwaitedResource::Memory) {
             let holding = RankId::first(seen.len())

@@ -1,7 +1,7 @@
 //! The description of a deadlock: which instance waits for which port of which other instance, since when, and
 //! advice.
 
-use crate::deadlock::Deadlock;
+use crate::deadlock::{Deadlock, FullChannel};
 use crate::names::Names;
 use crate::record::{list_some, WaitRecord};
 use crate::summary::{format_bytes, format_seconds};
@@ -168,7 +168,7 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
             format_bytes(memory.limit as f64)
         );
     }
-    if let Some(&(channel, budget, needs)) = deadlock.full.iter().min_by_key(|&&(_, _, needs)| needs) {
+    if let Some(&FullChannel { channel, budget, needs }) = deadlock.full.iter().min_by_key(|one| one.needs) {
         let port = names.ends(channel).map(|(from, _)| from.1).unwrap_or_default();
         return format!(
             "what is sent at {port} would need a budget of {}, which has {} and cannot be given more: the \

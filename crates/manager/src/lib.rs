@@ -25,7 +25,7 @@ mod waits;
 pub use clock::UtcTime;
 pub use conduits::Conduits;
 pub use core::{Manager, ManagerAction, RunContext};
-pub use deadlock::{CarrierState, Deadlock, DeadlockDetector, DetectorAction};
+pub use deadlock::{CarrierState, Deadlock, DeadlockDetector, DetectorAction, FullChannel};
 pub use directory::{
     find_run, instances_of, no_such_instance, output_in, output_of_rank, runs_in, workdir_in, write_whole,
     RunDirectory, JOB_FILE,
