@@ -29,7 +29,7 @@ export function App({ state }: { state: State }) {
   const [, again] = useReducer((n: number) => n + 1, 0);
   const [search, setSearch] = useState("");
   const [chosen, choose] = useState("");
-  // What can be seen first is drawn first.
+  // The visible part is drawn first.
   const [first, setFirst] = useState(true);
   useEffect(() => {
     let timer = 0;

@@ -271,7 +271,7 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
   const [pointed, setPointed] = useState("");
   const arrows = useMemo(() => plan.links.map(arrowOf), [plan]);
   const [lines, boxes] = useMemo(() => [new Kept(), new Kept()], [plan]);
-  // Where the instances and conduits are among all does not change.
+  // The indices of instances and conduits do not change.
   const places = useMemo(
     () => new Map(state.conduits.map((one, at) => [`${one.from} ${one.to}`, at])),
     [state.conduits.length],

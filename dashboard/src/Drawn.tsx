@@ -1,5 +1,5 @@
 // Drawings of values, on canvases: a line over numbers, bars of a histogram, an array of two axes in colours.
-// What the cursor points at is said in words, for eyes and for screen readers; arrow keys move it too.
+// The point under the cursor is told in words, for eyes and for screen readers; arrow keys move it too.
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
@@ -69,7 +69,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
   const place = useRef<HTMLCanvasElement>(null);
   const [pointed, point] = useState<number | null>(null);
   const looks = useLooks(place);
-  // What comes may have fewer places than what was pointed at.
+  // The new value may have fewer places than the one that was pointed at.
   const cursor = pointed === null ? null : Math.min(Math.max(pointed, 0), places - 1);
   useEffect(() => {
     const canvas = place.current!;
@@ -101,7 +101,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
       onPointerDown={pointAt}
       onPointerMove={pointAt}
       onPointerLeave={(event) => {
-        // What a finger pointed at stays to be read.
+        // The text of a place that a finger pointed at stays to be read.
         if (event.pointerType === "touch") return;
         point(null);
         say("");

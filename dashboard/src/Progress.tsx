@@ -171,7 +171,7 @@ export function Progress({ state, search }: Shared) {
       return moments.map((at) => values.get(at) ?? null);
     });
     plot.current.setData([moments, ...columns]);
-    // Where somebody points, here or in another panel.
+    // The cursor's place, here or in another panel.
     const left = moment === null ? NaN : plot.current.valToPos(moment, "x");
     plot.current.setCursor(left >= 0 ? { left, top: 0 } : { left: -10, top: -10 }, false);
   });

@@ -1,4 +1,4 @@
-// What is out of sight is not drawn again: of a large run, news would otherwise cost the time of all panels at
+// Parts out of sight are not drawn again: of a large run, news would otherwise cost the time of all panels at
 // once.
 
 import { Component, type ComponentChildren, createContext, createRef } from "preact";

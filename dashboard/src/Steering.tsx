@@ -218,7 +218,7 @@ function Settings({
     const done = await wants(order);
     setBusy(false);
     if (done) {
-      // What was written meanwhile stays.
+      // Texts that were written meanwhile stay.
       setTexts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== texts[name])));
       setAt("");
     }

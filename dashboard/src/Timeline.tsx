@@ -1,4 +1,4 @@
-// What each instance did when, from the run's timeline, with a cursor that tells the shares at one moment.
+// The activities of each instance, from the run's timeline, with a cursor that tells the shares at one moment.
 
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";

@@ -136,7 +136,7 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
     return () => stop.abort();
   }, [wanted]);
   const head = shown?.head;
-  // What was under the cursor is gone with the drawing.
+  // The place under the cursor is gone with the drawing.
   useEffect(() => setPoint(""), [head?.kind, head?.shape?.length]);
   const elements = shown?.elements ?? NONE;
   const indices = useMemo(() => Float64Array.from(elements, (_, i) => i), [elements.length]);

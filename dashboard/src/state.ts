@@ -1,4 +1,4 @@
-// What is known of the run: pictures come from the server, each with what has changed since the one before.
+// The known state of the run: pictures come from the server, each with what has changed since the one before.
 // Asking again only after each answer, the page is never told of what is past.
 
 import { countIn } from "./words";

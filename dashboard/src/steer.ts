@@ -1,5 +1,5 @@
-// What somebody wants of the run, and what is wrong with a value before the server is asked. The server checks
-// all of it again.
+// Requests to steer the run, and errors of a value before the server is asked. The server checks all of it
+// again.
 
 import { ask, type Change, type Instance, type Steerable } from "./state";
 import { inTime, some, withoutIndices } from "./words";

@@ -1,4 +1,4 @@
-// What a port sends, as the server pushes it: a line of JSON, and after it the elements of an array.
+// Values of a port, as the server pushes them: a line of JSON, and after it the elements of an array.
 
 import { fetched } from "./state";
 
@@ -53,8 +53,7 @@ export async function next(wanted: Wanted, has: number, stop: AbortSignal): Prom
   const all = new Uint8Array(bytes);
   const line = all.indexOf(10) < 0 ? all.length : all.indexOf(10);
   const head = JSON.parse(new TextDecoder().decode(all.subarray(0, line))) as Frame;
-  // What was asked for makes no sense, and will not; anything else, such as a session that is over, can be
-  // mended.
+  // The request makes no sense, and will not; anything else, such as a session that is over, can be mended.
   if (!answer.ok)
     return {
       head: { ...head, kind: "none", frame: has, over: answer.status === 400 },

@@ -1,4 +1,4 @@
-// Who waits for whom, since when, and why: what somebody wants to know first of a run that stands still.
+// The waits of the run: what somebody wants to know first of a run that stands still.
 
 import type { Instance, Run } from "./state";
 

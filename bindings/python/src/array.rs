@@ -141,7 +141,7 @@ impl Array {
     }
 }
 
-/// What an object is for NumPy.
+/// The kind of an object for NumPy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ArrayKind {
     /// `numpy.ndarray` itself.
@@ -180,7 +180,8 @@ pub fn over_others<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
     Ok(None)
 }
 
-/// What of an object would be lost if it were taken for an array, and what to give in its place.
+/// The properties of an object that would be lost if it were taken for an array, and the value to give in its
+/// place.
 pub fn what_is_lost(object: &Bound<'_, PyAny>) -> PyResult<Option<(String, &'static str)>> {
     if kind(object) == ArrayKind::Derived && object.hasattr(intern!(object.py(), "mask"))? {
         let instead = "{\"data\": data.data, \"mask\": data.mask}, or data.filled(value)";
@@ -196,7 +197,7 @@ pub fn what_is_lost(object: &Bound<'_, PyAny>) -> PyResult<Option<(String, &'sta
     Ok(None)
 }
 
-/// Where an array's elements lie, copied out of the array object, which is kept as well.
+/// The layout of an array's elements, copied out of the array object, which is kept as well.
 pub struct ArrayLayout {
     _owner: Py<PyAny>,
     pub dtype: DType,

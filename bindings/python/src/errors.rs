@@ -42,8 +42,8 @@ pub fn model(py: Python<'_>, fault: impl Into<Fault>) -> PyErr {
     raise(py, "ModelError", fault)
 }
 
-/// What an instance's call ran into. For `Interrupted`, the exception that the signal's handler raised is known
-/// to the instance, which asks for it first.
+/// The exception for an error of an instance's call. For `Interrupted`, the exception that the signal's handler
+/// raised is known to the instance, which asks for it first.
 pub fn instance(py: Python<'_>, error: Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Registration => "RegistrationError",

@@ -18,7 +18,7 @@ pub fn run_here() {
 
 struct PythonFilter;
 
-/// What Python raised, as the run is told it.
+/// The fault for an exception of Python.
 fn raised(py: Python<'_>, error: &PyErr) -> Fault {
     let described = PyModule::import(py, "ligament._logging").and_then(|module| {
         module.getattr("describe")?.call1((error.clone_ref(py).into_value(py),))?.extract::<String>()
@@ -77,7 +77,7 @@ impl Interpreter for PythonFilter {
 /// A function or object at work on one slot.
 struct Function {
     call: Py<PyAny>,
-    /// What gives the messages that it still holds.
+    /// The function that gives the messages that it still holds.
     finish: Option<Py<PyAny>>,
     with: Option<String>,
 }
@@ -110,7 +110,7 @@ impl FilterStep for Function {
     }
 }
 
-/// What a function gives: nothing, a message, or several.
+/// Reads the result of a function: nothing, a message, or several.
 fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<StepOutput<'static>, Fault> {
     if given.is_none() {
         return Ok(StepOutput::None);

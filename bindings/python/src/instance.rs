@@ -76,7 +76,7 @@ impl Instance {
         }
     }
 
-    /// What to raise for the core's error.
+    /// The exception for the core's error.
     fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         if error == Error::Interrupted {
             if let Some(raised) = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -667,7 +667,7 @@ impl Instance {
         let text = &*text;
         let Ok(mut core) = self.core(py, &Call("log")) else { return Ok(false) };
         match core.log(LogLevel::from_number(level), text) {
-            // Nobody listens any more to an instance that has ended.
+            // An instance that has ended has no listener any more.
             Err(_) if core.is_over() => Ok(true),
             written => written.map(|()| true).map_err(|error| self.error(py, error)),
         }
@@ -694,7 +694,7 @@ fn borrowed(ports: &[(String, Option<u32>)]) -> Vec<(&str, Option<u32>)> {
 fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let class = given.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
     let text = given.repr().map_or_else(|_| "data".into(), |text| text.to_string());
-    // What is long, or stands on several lines, is not repeated.
+    // A text that is long, or stands on several lines, is not repeated.
     let text = if text.len() <= 40 && !text.contains('\n') { text.as_str() } else { "data" };
     let fault = fault!(
         NO_MESSAGE,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Loans that nobody can reach any more, waiting for their instance to take them back.
 pub type ReturnedLoans = Arc<Mutex<Vec<CoreLoan>>>;
 
-/// What keeps the pages of a loan mapped.
+/// The handle that keeps the pages of a loan mapped.
 pub type Pages = Arc<dyn std::any::Any + Send + Sync>;
 
 /// The memory of a loan. It is the base of the array, and so of every view of it, and goes when the last one

@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// What is wrong with a model; and, if it can be run, its instances, and how many channels they have.
+/// The problems of a model; and, if it can be run, its instances, and how many channels they have.
 type CheckedModel = (Vec<Problem>, Option<(Vec<String>, usize)>);
 
 /// Something that is wrong with a model: where, what, and what to do. Its text is
@@ -30,9 +30,9 @@ pub struct Problem {
     line: u32,
     /// From 1; 0 if not known.
     column: u32,
-    /// What is wrong.
+    /// The problem.
     message: String,
-    /// What to do.
+    /// The remedy.
     advice: String,
     #[pyo3(name = "_text")]
     text: String,
@@ -97,7 +97,7 @@ fn built<T>(py: Python<'_>, result: Result<T, BuildError>) -> PyResult<()> {
     result.map(|_| ()).map_err(|error| errors::model(py, error))
 }
 
-/// What is to be left out, by name.
+/// The features to be ignored, by name.
 pub fn ignorable(py: Python<'_>, names: &[String]) -> PyResult<HashSet<Ignorable>> {
     let one = |name: &String| {
         Ignorable::from_name(name).ok_or_else(|| {
@@ -131,7 +131,7 @@ fn load(paths: &[PathBuf]) -> (Option<ModelBuilder>, Vec<CoreProblem>) {
     match ModelBuilder::from_configuration(config) {
         Ok(builder) => (Some(builder), problems),
         Err(more) => {
-            // What could not be read is the reason why there is no model.
+            // A file that could not be read is the reason why there is no model.
             if problems.is_empty() {
                 problems.extend(more.0);
             }

@@ -143,7 +143,7 @@ impl Path {
         within: Option<f64>,
         call: impl Fn(&Core, Option<Duration>) -> Result<T, PathError> + Sync + Send,
     ) -> PyResult<T> {
-        // What is over already is waited for no longer; what no clock can tell, for ever.
+        // A request that is over already is waited for no longer; what no clock can tell, for ever.
         let within = within.map(|within| Duration::try_from_secs_f64(within.max(0.0)).unwrap_or(Duration::MAX));
         let until = within.and_then(|within| Instant::now().checked_add(within));
         loop {
@@ -180,7 +180,7 @@ impl Path {
     }
 }
 
-/// What an end is made with, as `_options` of path.py puts it: streams, encrypt, window, patience, compress,
+/// The options of an end, as `_options` of path.py puts them: streams, encrypt, window, patience, compress,
 /// longest, relays, pace.
 type EndOptions = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>, u64);
 

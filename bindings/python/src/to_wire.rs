@@ -175,7 +175,8 @@ fn unfit_but(what: impl Into<String>, instead: &'static str) -> UnsendableValue 
     UnsendableValue::Unfit { at: String::new(), what: what.into(), instead: Some(instead) }
 }
 
-/// What can be sent in place of an object of this class, or of an array of this dtype, as far as that is known.
+/// The value that can be sent in place of an object of this class, or of an array of this dtype, as far as that
+/// is known.
 fn instead_of(name: &str) -> Option<&'static str> {
     const KNOWN: [(&[&str], &str); 13] = [
         (&["Series", "Index"], "data.to_numpy(), of a dtype of numbers"),

@@ -15,7 +15,8 @@ use std::sync::atomic::{fence, AtomicU64, Ordering};
 pub const MAX_RECORDS: usize = 256;
 /// Causes that are told apart; the last of them are the rest, one of each kind.
 pub const CAUSES: usize = 4096;
-/// What lasts shorter is only added up, ns: the time in which a busy exchange comes round many times.
+/// Activities that last shorter are only added up, ns: the time in which a busy exchange comes round many
+/// times.
 pub const MIN_RECORDED_NS: u64 = 5_000;
 /// The `id` of the causes that there was no room to tell apart.
 pub const REST: u32 = u32::MAX;
@@ -58,7 +59,7 @@ unsafe impl Shared for CauseTotal {}
 #[derive(Debug)]
 pub struct Recorder {
     on: bool,
-    /// Where each cause stands in the table.
+    /// The row of each cause in the table.
     places: HashMap<Cause, usize>,
     /// Some of them again, found without looking for them.
     recent: [Option<(Cause, usize)>; RECENT],

@@ -1,4 +1,4 @@
-//! What the steady state allocates, for each kind of message, as docs/concepts/way-of-a-message.md says. One
+//! Allocations in the steady state, for each kind of message, as docs/concepts/way-of-a-message.md says. One
 //! test, since the allocator of a process is counted.
 
 #![cfg(not(loom))]
@@ -66,7 +66,7 @@ fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmE
         }
     }
     let rounded = |count: u64| (count + MESSAGES / 2) / MESSAGES;
-    // What is not so for each message is so for hardly any.
+    // A count that does not hold for each message holds for hardly any.
     let rare = |count: u64| count.abs_diff(rounded(count) * MESSAGES) < MESSAGES / 50;
     assert!(rare(counts.0) && rare(counts.1), "{counts:?} for {MESSAGES} messages");
     (rounded(counts.0), rounded(counts.1))

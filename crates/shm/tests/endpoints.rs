@@ -1,5 +1,5 @@
-//! What endpoints promise each other, without an agent or processes: order, completeness, credit, views, loans,
-//! streaming, and an end for every wait.
+//! The promises of endpoints to each other, without an agent or processes: order, completeness, credit, views,
+//! loans, streaming, and an end for every wait.
 
 #![cfg(not(loom))]
 
@@ -671,7 +671,7 @@ fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
     send(&mut sender, &[0], 9.0, &ValueRef::None).unwrap();
     assert!(!arrives(&mut receiver, 1001), "nothing is no array");
     assert_eq!(receive(&mut receiver, 0), (9.0, Value::None));
-    // What was taken into the queue with another keeps its turn.
+    // A message that was taken into the queue with another keeps its turn.
     (0..3).for_each(|_| send_known(&mut sender, 1000, 5).unwrap());
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
     send_known(&mut sender, 1000, 6).unwrap();

@@ -1,6 +1,6 @@
-//! What stays mapped, and how long: loans and views whose endpoint is gone, slabs that were given back, the
-//! array of a caller whose wait panics. And what a process says that cannot take part, or that has no memory
-//! for a message.
+//! The lifetime of mappings: loans and views whose endpoint is gone, slabs that were given back, the array of a
+//! caller whose wait panics. And what a process says that cannot take part, or that has no memory for a
+//! message.
 
 #![cfg(not(loom))]
 
@@ -25,7 +25,7 @@ fn one_way(limit: u64) -> Domain {
     Domain::new(2, &[Conduit { from: 0, to: 1, budget: AMPLE_BYTES }], limit)
 }
 
-/// How many mappings of slabs of so many bytes this process has. No two tests have slabs of one size.
+/// The number of mappings of slabs of so many bytes in this process. No two tests have slabs of one size.
 fn mapped(bytes: u64) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let len = |line: &str| {
@@ -166,7 +166,7 @@ fn nothing_is_written_into_the_array_of_a_receive_that_panicked() {
     let nothing = to.receive(0, Some(now() + 1_000_000)).map(|_| ());
     assert!(matches!(nothing, Err(ShmError::TimedOut)), "{nothing:?}");
     assert!(array.iter().all(|&byte| byte == 0), "the array is the caller's again");
-    // Who follows now is shown the same, and copies it.
+    // A receiver that follows now is shown the same, and copies it.
     domain.tell(1, AgentNotice::RunEnds("over".into()));
     let ended = to.follow_into(0, |_| true, &mut array);
     assert!(matches!(ended, Err(ShmError::RunEnds(_))), "{ended:?}");

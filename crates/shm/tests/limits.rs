@@ -53,7 +53,7 @@ fn a_limited_conduit_holds_as_much_as_its_budget_allows() {
     let domain = one_way(100_000);
     domain.limit_messages(4096);
     let mut sender = domain.endpoint(0);
-    // Nobody receives, and nobody waits: 20 of them are within the budget.
+    // No endpoint receives or waits: 20 of them are within the budget.
     let (done, seen) = mpsc::channel();
     let sender = thread::spawn(move || {
         (0..20).for_each(|_| send(&mut sender, 4000).unwrap());

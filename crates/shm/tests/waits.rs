@@ -1,4 +1,4 @@
-//! What an endpoint shows while it waits, and what it says when it is asked to look once more.
+//! The status of an endpoint that waits, and its answer when it is asked to look once more.
 
 #![cfg(not(loom))]
 

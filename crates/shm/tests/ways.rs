@@ -49,7 +49,7 @@ enum By {
     Loan,
 }
 
-/// What a header says beside its time.
+/// The fields of a header beside its time.
 #[derive(Debug, Clone, Copy)]
 struct AsOf {
     overlay: bool,
@@ -108,10 +108,10 @@ struct Stage {
     receivers: [Endpoint<Line>; 2],
     /// Values that were received and are kept, with what they were.
     kept: VecDeque<(Value, Vec<u64>)>,
-    /// What was received last and not kept.
+    /// The value that was received last and not kept.
     value: Value,
     time: f64,
-    /// What an array of each size is like.
+    /// The preamble of an array of each size.
     heads: Vec<(Vec<u8>, u64)>,
 }
 
@@ -269,7 +269,7 @@ impl Stage {
         String::new()
     }
 
-    /// What can be seen from outside.
+    /// The state that can be seen from outside.
     fn seen(&mut self) -> String {
         let counted = [0, 1, 2].map(|me| {
             let status = self.domain.look(me);
@@ -278,7 +278,7 @@ impl Stage {
         });
         let passed = [0, 1, 2].map(|me| {
             let (status, (sent, received)) = (self.domain.look(me), self.domain.passed(me));
-            // What is counted for a channel is counted for its endpoint too.
+            // A count of a channel is a count of its endpoint, too.
             assert_eq!(sent.iter().map(|end| end.bytes).sum::<u64>(), status.sent_bytes);
             let of = |count: fn(&ChannelCount) -> u64| received.iter().map(count).sum::<u64>();
             assert_eq!(
@@ -379,7 +379,7 @@ fn views_hold_no_more_than_they_may_either_way() {
     }
 }
 
-/// What both ways make of a slot that a wrong sender has written after a right one.
+/// The outcome of both ways for an entry that a wrong sender has written after a right one.
 fn outcomes(second: Header) -> [String; 2] {
     [false, true].map(|generally| {
         let domain = Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 20 }], 1 << 30);

@@ -1,5 +1,5 @@
-//! What a wrong or half-dead peer leaves in its memory must end in an error, never in a crash, an endless wait
-//! or a huge allocation.
+//! Memory of a wrong or half-dead peer must lead to an error, never to a crash, an endless wait or a huge
+//! allocation.
 #![cfg(not(loom))]
 
 mod common;
@@ -22,7 +22,7 @@ fn header(kind: MessageKind, carrier_flags: u16, parts: u16, body_len: u64) -> H
     Header { kind, carrier_flags, parts, body_len, ..Header::default() }
 }
 
-/// What the receiver makes of one slot.
+/// The receiver's outcome for one entry.
 fn outcome(header: [u64; 8], body: &[u64], slab: &[u8]) -> Result<String, ShmError> {
     let domain = domain();
     let wrong = domain.wrong_sender(0, 64);
@@ -148,7 +148,7 @@ fn a_sender_that_died_before_it_published_is_waited_for_and_not_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// What a sender says of a message that it is still copying is believed as little as the message itself.
+    /// An announcement of a message that is still copied is believed as little as the message itself.
     #[test]
     fn no_announcement_whatever_makes_a_receiver_fall(
         bytes in prop_oneof![0u64..300_000, any::<u64>()],

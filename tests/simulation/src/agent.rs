@@ -84,7 +84,7 @@ impl Agent {
         }
     }
 
-    /// What an instance finds in its environment.
+    /// The identity of an instance, as it finds it in its environment.
     pub fn identity(&self, who: u32) -> Identity {
         let [agent, instance, token] = self.core.environment(EndpointId::new(who)).map(|(_, value)| value);
         Identity { agent, instance, token }
@@ -103,7 +103,7 @@ impl Agent {
         }
     }
 
-    /// What is seen of an instance.
+    /// The observation of an instance.
     pub fn page(&self, who: u32) -> InstanceView {
         let rank = RankId::new(who);
         let (phase, pid) = self.core.rank(rank);

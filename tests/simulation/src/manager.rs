@@ -9,11 +9,11 @@ use ligament_agent::{AgentOrder, AgentReport, InstanceView, RunOutcome, RunPlan}
 use ligament_manager::{Level, Manager, ManagerAction, MessageMemory, Names, RunContext, RunRecord};
 use ligament_wire::RankId;
 
-/// What the parts of a simulated run are called.
+/// The names of the parts of a simulated run.
 pub struct PlanNames(RunPlan, Wiring);
 
 impl PlanNames {
-    /// Those of a plan.
+    /// The names of a plan.
     pub fn of(plan: &RunPlan) -> PlanNames {
         PlanNames(plan.clone(), plan.wiring())
     }

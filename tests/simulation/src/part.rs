@@ -1,5 +1,5 @@
-//! What an instance plays: it registers, goes through its program on a real endpoint, and ends. It checks all
-//! that it receives against what must have been sent.
+//! An instance at play: it registers, goes through its program on a real endpoint, and ends. It checks all that
+//! it receives against what must have been sent.
 
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
@@ -34,7 +34,7 @@ impl Progress {
     }
 }
 
-/// What passed on a channel, as seen from one end.
+/// The traffic of a channel, as seen from one end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PassedMessages {
     pub sent: usize,
@@ -75,7 +75,7 @@ pub struct PlayedInstance<'a> {
     kept: Vec<(usize, u32, Value)>,
 }
 
-/// What came in a letter.
+/// The content of a letter.
 enum LetterContent {
     View(Value),
     Copy(Vec<u8>),
@@ -305,7 +305,7 @@ impl<'a> PlayedInstance<'a> {
         self.actor.shared().tell(|| format!("part{me} sends letter {number} ({letter:?}) on {to:?}"));
         let sent = self.again(|me| me.send_letter(&indices, number, letter));
         if let (Err(ShmError::OutOfMemory { .. }), true) = (&sent, self.script.short_of_memory) {
-            // What a code does that cannot go on.
+            // The end of a code that cannot go on.
             let why = sent.unwrap_err().to_string();
             self.actor.shared().tell(|| format!("part{me}: {why}"));
             self.endpoint().end(true);
@@ -465,7 +465,7 @@ impl<'a> PlayedInstance<'a> {
         self.actor.shared().accuse(format!("part{me} {words}"));
     }
 
-    /// Nobody may find what it waits for only because it looks up from its sleep now and then.
+    /// An instance must not depend on looking up from its sleep now and then.
     fn check_told(&self) {
         if self.actor.was_untold() {
             self.accuse("had slept out its time before it found what had been there: a lost wake-up".into());

@@ -17,13 +17,13 @@ use std::sync::{Arc, Mutex};
 const MAX_MOVES: u64 = 100_000;
 const MAX_DURATION_NS: u64 = 600_000 * MS;
 
-/// What became of a schedule.
+/// The result of a schedule.
 #[derive(Debug, Clone, Default)]
 pub struct Account {
     pub seed: u64,
-    /// What went against the rules; empty if nothing did.
+    /// The broken rules; empty if nothing did.
     pub wrong: Vec<String>,
-    /// What happened, a line for each thing, if it was asked for.
+    /// The events, a line for each, if they were asked for.
     pub story: Vec<String>,
     /// Stands for all that happened: equal for equal schedules.
     pub digest: u64,
@@ -32,7 +32,7 @@ pub struct Account {
     pub moves: u64,
     /// How it ended: `done`, `failed`, `deadlocked`, `stopped`, `agent gone`.
     pub end: &'static str,
-    /// What went wrong on purpose.
+    /// The number of deliberate faults.
     pub troubles: usize,
     /// How often a budget grew.
     pub grown: usize,
@@ -42,7 +42,7 @@ pub struct Account {
     pub slept_out: u64,
 }
 
-/// Where an instance is.
+/// The state of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whereabouts {
     /// Its process has not been started.
@@ -178,7 +178,7 @@ impl Director<'_> {
         self.shared.lock().expect("nobody panics with it")
     }
 
-    /// What goes wrong now.
+    /// Injects the next fault.
     fn trouble(&mut self) {
         for trouble in &self.script.troubles {
             match *trouble {

@@ -1,7 +1,7 @@
-//! What is to happen in a schedule: a random model, what each of its instances does, and what goes wrong.
-//! Programs are cut from one order of all messages in which each is sent before it is received, so that with
-//! enough room, and unless something goes wrong, every run of them can end; except where some are made to
-//! receive too early, so that a knot of instances may wait for each other. Which it is, `truth` says.
+//! The script of a schedule: a random model, what each of its instances does, and what goes wrong. Programs are
+//! cut from one order of all messages in which each is sent before it is received, so that with enough room,
+//! and unless something goes wrong, every run of them can end; except where some are made to receive too early,
+//! so that a knot of instances may wait for each other. Which it is, `truth` says.
 
 use crate::random::Random;
 use crate::truth::Truth;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
 
-/// What an instance does next.
+/// The next action of an instance.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Its own work, ns.
@@ -83,7 +83,7 @@ pub struct Manners {
     pub generally: bool,
 }
 
-/// What goes wrong.
+/// A deliberate fault.
 #[derive(Debug, Clone, Copy)]
 pub enum InjectedFault {
     /// The instance's process ends, after so many moves of the whole run.
@@ -116,9 +116,9 @@ pub struct Script {
     pub cores: u32,
     /// True if memory is so short that a sender may get none.
     pub short_of_memory: bool,
-    /// Who must come to wait for ever, if nothing else goes wrong.
+    /// The instances that must come to wait for ever, if there is no other fault.
     pub truth: Truth,
-    /// How many times more often than it would the manager looks at the status pages.
+    /// The factor by which the manager looks at the status pages more often than usual.
     pub haste: u64,
     /// The longest time from the reading of one page to that of the next, ns.
     pub reading: u64,
@@ -174,8 +174,8 @@ impl Script {
             script.receive_too_early(random);
         }
         script.truth = Truth::of(&script);
-        // Who asks again and again instead of waiting is never stuck: no budget would grow, and no run end, for
-        // it.
+        // An instance that asks again and again instead of waiting is never stuck: no budget would grow, and no
+        // run end, for it.
         if !script.truth.ends() || (small_budgets && (too_early || !in_step)) {
             script.wait_for_good();
         }
@@ -223,7 +223,7 @@ impl Script {
         }
         self.untie_ends(pairs);
         for (who, program) in self.programs.iter_mut().enumerate() {
-            // Who does not read what it sends to itself would wait for itself to.
+            // An instance that does not read its own messages would wait for itself to do so.
             if !pairs.contains(&(who as u32, who as u32)) {
                 lose_interest(program, random);
             }
@@ -239,8 +239,8 @@ impl Script {
         }
     }
 
-    /// Who waits for the end of a channel must not be waited for by its sender: only ends of later instances
-    /// are waited for.
+    /// An instance that waits for the end of a channel must not be waited for by its sender: only ends of later
+    /// instances are waited for.
     fn untie_ends(&mut self, pairs: &[(u32, u32)]) {
         for program in &mut self.programs {
             program.retain(|step| match step {

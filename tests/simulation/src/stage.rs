@@ -1,5 +1,5 @@
-//! Who moves when. Each instance plays on a thread of its own, but only one moves at a time: it hands over at
-//! its hooks (a look at the clock, sleep, a frame to or from its agent), and the director says who goes on,
+//! The order of moves. Each instance plays on a thread of its own, but only one moves at a time: it hands over
+//! at its hooks (a look at the clock, sleep, a frame to or from its agent), and the director says who goes on,
 //! under a virtual clock. So what happens follows from the seed alone.
 
 use crate::random::Random;
@@ -43,10 +43,10 @@ pub enum Cue {
     Strike,
 }
 
-/// What an instance's thread unwinds with when its process is struck.
+/// The payload with which an instance's thread unwinds when its process is struck.
 pub struct Struck;
 
-/// What comes from an instance's socket to the agent.
+/// A message from an instance's socket to the agent.
 #[derive(Debug)]
 pub enum Upward {
     Connected,
@@ -54,7 +54,7 @@ pub enum Upward {
     Closed,
 }
 
-/// What happens at a moment.
+/// An event at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// An instance goes on, if it still is where it was when its turn had this number.
@@ -77,11 +77,11 @@ pub enum Event {
     GraceEnds,
     /// The manager reads the status page of an instance.
     Reads { who: u32 },
-    /// What the manager has called dead has had time to show that it lives.
+    /// The instances that the manager has called dead have had time to show that they live.
     Dooms,
 }
 
-/// What all may look at when it is their move.
+/// The state that all may look at when it is their move.
 pub struct Shared {
     /// ns.
     pub clock: u64,
@@ -101,9 +101,9 @@ pub struct Shared {
     pub agent_gone: bool,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     posted: u64,
-    /// What was found to be wrong.
+    /// The broken rules.
     pub wrong: Vec<String>,
-    /// What happened, if somebody wants to know.
+    /// The events, if they are wanted.
     pub story: Option<Vec<String>>,
     /// Stands for all that happened.
     pub digest: u64,
@@ -140,7 +140,7 @@ impl Shared {
         self.events.push(Reverse((self.clock + delay, self.posted, event)));
     }
 
-    /// What happens next; the clock follows.
+    /// The next event; the clock follows.
     pub fn next(&mut self) -> Option<Event> {
         let Reverse((time, _, event)) = self.events.pop()?;
         self.clock = self.clock.max(time);
@@ -174,7 +174,7 @@ impl Shared {
     }
 }
 
-/// What an instance's thread has of the stage. It is that thread's alone.
+/// The part of the stage that an instance's thread has. It is that thread's alone.
 pub struct Actor {
     pub me: u32,
     shared: Arc<Mutex<Shared>>,
@@ -195,7 +195,7 @@ impl Actor {
         Actor { me, shared, cue, handover, untold: Cell::new(false) }
     }
 
-    /// What all share. Let go of it before the next call.
+    /// The shared state. Let go of it before the next call.
     pub fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().expect("nobody hands over with it")
     }
@@ -232,7 +232,7 @@ impl Actor {
 
     /// A point at which others may go on, mostly not.
     pub fn hook(&self) {
-        // Who may have been forgotten goes on alone, so that what it finds was there already.
+        // A forgotten instance goes on alone, so that its finds were there already.
         if self.untold.get() {
             return;
         }

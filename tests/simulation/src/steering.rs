@@ -12,10 +12,10 @@ use ligament_wire::steering::{Matter, Steer, Steers};
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What became of a schedule.
+/// The result of a schedule.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// What broke a rule.
+    /// The broken rules.
     pub wrong: Vec<String>,
     pub agreed: usize,
     /// Of these, those of settings that are read once a pass, and halts that somebody never heard of before.
@@ -85,7 +85,7 @@ fn gate_of(matter: &Matter) -> Gate {
 struct Process {
     members: Vec<Member>,
     endpoint: Endpoint,
-    /// Who is at which gate.
+    /// The instances at each gate.
     at_gate: Option<(usize, Gate)>,
     turn: usize,
     up: VecDeque<Up>,
@@ -93,7 +93,7 @@ struct Process {
     cut_until: u64,
     /// The number of these that its agent has passed on already: a cut of the agent's line does not keep them.
     told: usize,
-    /// What its agent knows: whom each change concerns that was not made yet, and whether the process has
+    /// The knowledge of its agent: whom each change concerns that was not made yet, and whether the process has
     /// ended.
     asked: BTreeMap<u64, Vec<RankId>>,
     finished: bool,
@@ -104,7 +104,7 @@ struct World {
     head: Steering,
     processes: Vec<Process>,
     now: u64,
-    /// What was proposed: which settings, and whom it concerns.
+    /// The proposals: which settings, and whom it concerns.
     proposed: BTreeMap<u64, (Matter, Vec<RankId>)>,
     agreed: BTreeMap<u64, f64>,
     account: Account,
@@ -228,7 +228,7 @@ impl World {
         }
     }
 
-    /// What the agents do with an order (`agent/src/core/steering.rs`).
+    /// The agents' part in an order (`agent/src/core/steering.rs`).
     fn order(&mut self, ranks: &[RankId], steer: &Steer) {
         for p in 0..self.processes.len() {
             let process = &mut self.processes[p];
@@ -253,8 +253,8 @@ impl World {
                 (true, _) => {}
                 (false, _) => process.down.push_back((steer.clone(), places)),
             }
-            // Who has never asked hears of a halt before its first step; the agent sees that by itself, once it
-            // has told it.
+            // An instance that has never asked hears of a halt before its first step; the agent sees that by
+            // itself, once it has told it.
             let halt = match steer {
                 Steer::Prepare { change, matter: Matter::Halt, .. } => Some(*change),
                 _ => None,
@@ -341,7 +341,7 @@ impl World {
         };
         let proposed = (matter.clone(), ranks.clone());
         let proposal = Proposal { matter, ranks, at, patience, stops: false };
-        // What is refused at once has no number.
+        // A change that is refused at once has no number.
         let (change, turns) = self.head.propose(proposal, self.now, &name)?;
         self.proposed.insert(number, proposed);
         if change != number {
@@ -522,7 +522,7 @@ impl World {
         self.ends();
     }
 
-    /// Nobody steers any more, and all lines are whole: everybody comes to the end.
+    /// Steering is over, and all lines are whole: everybody comes to the end.
     fn ends(&mut self) {
         self.processes.iter_mut().for_each(|process| process.cut_until = 0);
         for _ in 0..20_000 {

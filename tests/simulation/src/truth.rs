@@ -1,11 +1,11 @@
-//! Whether a script can end, found without playing it: with room for everything, what each instance receives
-//! does not depend on who is how fast (Kahn, 1974), so there is one end that every schedule must come to. What
-//! is stuck there, and which sets of it wait for nobody outside, is tried on every set of instances, by the
-//! definition.
+//! A proof that a script can end, found without playing it: with room for everything, what each instance
+//! receives does not depend on who is how fast (Kahn, 1974), so there is one end that every schedule must come
+//! to. What is stuck there, and which sets of it wait for nobody outside, is tried on every set of instances,
+//! by the definition.
 
 use crate::script::{Script, Step};
 
-/// Who waits for ever, and for a message on which channels.
+/// The instances that wait for ever, and the channels on which they wait for a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Truth {
     /// By instance; none: it comes to its end.
@@ -62,7 +62,7 @@ impl InstanceProgress<'_> {
         self.script.programs[me].get(self.at[me])
     }
 
-    /// What it still has to receive before it can leave its step.
+    /// The messages that it still has to receive before it can leave its step.
     fn lacks(&self, me: usize) -> Vec<u32> {
         match self.step(me) {
             Some(Step::Receive { channel, .. } | Step::ReceiveEnd { channel }) => vec![*channel],

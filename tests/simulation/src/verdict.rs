@@ -1,5 +1,5 @@
-//! What every schedule must hold to when it is over: each message came exactly once and in order, the run ended
-//! for the reason that was there first, and nothing that was lent is still out.
+//! The rules for every schedule when it is over: each message came exactly once and in order, the run ended for
+//! the reason that was there first, and nothing that was lent is still out.
 
 use crate::agent::{Agent, Fault};
 use crate::part::{body_len, Progress};
@@ -95,7 +95,7 @@ fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut 
     let suspicion = |(level, _, text): &&(Level, String, String)| {
         *level == Level::Warning && text.starts_with("these wait for each other")
     };
-    // Where memory is short more may come to wait than that. Whoever is called dead must be so even then.
+    // If memory is short more may come to wait than that. Whoever is called dead must be so even then.
     if script.short_of_memory {
         return;
     }

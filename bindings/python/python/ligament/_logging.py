@@ -56,7 +56,7 @@ class RunLogHandler(logging.Handler):
 
 
 _OWN = os.path.dirname(__file__) + os.sep
-# What others say of what Ligament does: an array of a received message may not be changed.
+# The records of others that Ligament causes: an array of a received message may not be changed.
 _OF_OTHERS = (
     ("read-only-array", "assignment destination is read-only"),
     ("read-only-array", "output array is read-only"),

@@ -41,7 +41,7 @@ __all__ = ["Instance"]
 
 # The longest sleep between two looks, in seconds, and how long a rank looks on before its first.
 _SLEEP, _LOOKS = 0.01, 0.0002
-# What rank 0 tells first: whether the call went well, and whether an array follows.
+# The first word of rank 0: whether the call went well, and whether an array follows.
 _DONE, _ARRAY, _FAILED = 0, 1, 2
 # The calls, by the numbers of ligament_mpi.h as far as it has them.
 _CALLS = [
@@ -49,7 +49,7 @@ _CALLS = [
     "get_setting",
     "steer",
 ]
-# What rank 0 tells of a call, and what it calls.
+# Rank 0's message about a call, and the call's number.
 _OUTCOME = np.dtype([("outcome", "i8"), ("call", "i8"), ("bytes", "i8"), ("port", "S40")])
 # The page that ligament_mpi.h describes: a word, and a line for each rank.
 _WORD = np.dtype(

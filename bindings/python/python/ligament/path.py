@@ -69,7 +69,7 @@ def _bytes(data: Buffer) -> memoryview:
     if not view.c_contiguous:
         raise BufferError(
             "what is sent or received into has to be in one piece; numpy.ascontiguousarray copies it")
-    # What has no bytes cannot be cast, and is a place for a message all the same.
+    # A view without bytes cannot be cast, and is a place for a message all the same.
     return view.cast("B") if view.nbytes else memoryview(bytearray())
 
 

@@ -1,4 +1,4 @@
-//! What a timeline holds, read at any time, also while it is written.
+//! Records of a timeline, read at any time, also while it is written.
 
 use super::*;
 use crate::area::{keep_no_timeline, Layout};

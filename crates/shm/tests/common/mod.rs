@@ -241,7 +241,7 @@ impl Domain {
         (0..slots).map(slot).collect()
     }
 
-    /// What an endpoint has credited to the senders of its channels.
+    /// The credit that an endpoint has given to the senders of its channels.
     pub fn credits(&self, of: u32) -> Vec<u64> {
         let world = self.world.lock().unwrap();
         let memory = &world.endpoints[of as usize];
@@ -250,8 +250,8 @@ impl Domain {
         (0..memory.layout.channels).map(|i| front.credit(i).unwrap().load(Ordering::Acquire)).collect()
     }
 
-    /// What an endpoint has counted at the ends of its channels: of those that it sends on, and that it
-    /// receives on.
+    /// The counts of an endpoint at the ends of its channels: of those that it sends on, and that it receives
+    /// on.
     pub fn passed(&self, of: u32) -> (Vec<ChannelCount>, Vec<ChannelCount>) {
         let world = self.world.lock().unwrap();
         let Memory { area, layout, .. } = &world.endpoints[of as usize];
@@ -273,7 +273,7 @@ impl Domain {
         self.world.lock().unwrap().granted
     }
 
-    /// What an endpoint shows of itself, as its agent sees it.
+    /// The status of an endpoint, as its agent sees it.
     pub fn look(&self, of: u32) -> Status {
         let world = self.world.lock().unwrap();
         let memory = &world.endpoints[of as usize];

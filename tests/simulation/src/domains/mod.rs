@@ -10,11 +10,11 @@ mod world;
 
 pub use sites::run;
 
-/// What became of a schedule.
+/// The result of a schedule.
 #[derive(Debug, Clone, Default)]
 pub struct ScheduleResult {
     pub seed: u64,
-    /// What went against the rules; empty if nothing did.
+    /// The broken rules; empty if nothing did.
     pub wrong: Vec<String>,
     pub story: Vec<String>,
     /// `done`, `failed`, `deadlocked`, `stopped`, `vanished`, `not joined`.

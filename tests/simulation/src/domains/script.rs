@@ -1,5 +1,5 @@
-//! What is to be played: domains, instances with their programs, channels, and what goes wrong. And the truth:
-//! who must come to wait for good, found by going through the programs with all the room in the world.
+//! The script of a schedule: domains, instances with their programs, channels, and what goes wrong. And the
+//! truth: who must come to wait for good, found by going through the programs with all the room in the world.
 
 use crate::random::Random;
 use crate::script::{as_ranks, MS};
@@ -16,7 +16,7 @@ pub enum Step {
     Receive(u32),
 }
 
-/// What goes wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DomainFault {
     /// An instance's process crashes at this moment, if it runs.

@@ -86,7 +86,7 @@ pub struct Stage<'s> {
     pub wrong: Vec<String>,
     /// How far each instance had come when a deadlock was named.
     pub doomed: Option<Vec<u64>>,
-    /// What has gone wrong.
+    /// The faults so far.
     pub faults: Vec<DomainFault>,
 }
 
@@ -643,7 +643,7 @@ impl<'s> Stage<'s> {
         }
     }
 
-    /// What the head makes of all instances in the end.
+    /// The head's view of all instances in the end.
     pub fn last_views(&self) -> Vec<InstanceView> {
         let mut views = self.views(0);
         self.head.fill_views(&mut views);

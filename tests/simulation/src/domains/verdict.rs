@@ -1,5 +1,5 @@
-//! What a schedule of several domains must hold to: it ends for a reason that there was, everywhere for the
-//! same; who is called dead is so; nobody is left; the record blames whoever was first and nobody else.
+//! The rules for a schedule of several domains: it ends for a reason that there was, everywhere for the same;
+//! who is called dead is so; nobody is left; the record blames whoever was first and nobody else.
 
 use super::script::DomainFault;
 use super::sites::Stage;
@@ -80,7 +80,7 @@ fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
 
 fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &RunOutcome, wrong: &mut Vec<String>) {
     for (domain, site) in stage.sites.iter().enumerate().filter(|(_, site)| site.alive) {
-        // Where two things go wrong at once, a domain may have met one of them before it heard of the other.
+        // If two faults come at once, a domain may have met one of them before it heard of the other.
         let met = |own: &RunOutcome| {
             let RunOutcome::Failed(failure) = own else { return false };
             stage.faults.len() > 1 && failure.rank.is_some_and(|who| crashed(stage, who.number()))

@@ -7,7 +7,7 @@ use ligament_agent::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::domains::CarrierLoad;
 use ligament_wire::RankId;
 
-/// What an instance does.
+/// The activity of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Outside,
@@ -35,18 +35,18 @@ pub struct Process {
     pub moved: u64,
 }
 
-/// What is under way on a channel, in messages.
+/// The messages under way on a channel.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChannelTraffic {
     pub budget: u64,
     sent: u64,
     received: u64,
-    /// What the sender knows to be received.
+    /// The messages that the sender knows to be received.
     known: u64,
-    /// What lies before the carrier, and before the receiver.
+    /// The messages before the carrier, and before the receiver.
     ring: u64,
     inbox: u64,
-    /// What the far carrier has told of what was received.
+    /// The received messages that the far carrier has reported.
     told: u64,
 }
 
@@ -61,14 +61,14 @@ pub enum Cargo {
         channel: u32,
         count: u64,
     },
-    /// What was sent has arrived.
+    /// A message has arrived.
     Word {
         domain: u32,
         count: u64,
     },
 }
 
-/// What follows from a move.
+/// The consequence of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follows {
     /// An instance may have something to notice.
@@ -255,7 +255,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// What a carrier says of itself: it looks at all before it does.
+    /// The load that a carrier reports: it looks at all before it does.
     pub fn carried(&self, domain: u32) -> CarrierLoad {
         let (counts, under_way) = self.carriers[domain as usize];
         let lies = |channel: u32| {
