@@ -14,8 +14,8 @@ MAX_COLUMNS = 112
 MAX_TERMS = 50
 # Modules that may define a type of one name, if the glossary does not have it.
 MAX_MODULES_OF_A_TYPE = 2
-# The aim for long lines is none; the number only becomes smaller.
 MAX_COMMENTS_WITHOUT_A_NOUN = 150
+# The aim is none; the number only becomes smaller.
 MAX_LONG_LINES = 340
 
 EXCEPTIONS = {

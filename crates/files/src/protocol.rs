@@ -164,8 +164,8 @@ pub(crate) enum FilePiece<'a> {
 
 /// The bytes before each piece: the file's number, the kind of piece, its length.
 const PIECE_HEADER_BYTES: usize = 8 + 1 + 4;
-/// The bytes behind a checksum.
-const STAMP: usize = 8 + 8 + 4 + 4;
+/// The bytes of a stamp, which follow a checksum.
+const STAMP_BYTES: usize = 8 + 8 + 4 + 4;
 
 /// A pack while it is filled.
 pub(crate) struct Pack {
@@ -242,7 +242,7 @@ impl Pack {
     }
 
     pub fn whole(&mut self, id: u64, sum: &[u8], stamp: &Stamp) {
-        self.head(id, 3, CHECKSUM_BYTES + STAMP);
+        self.head(id, 3, CHECKSUM_BYTES + STAMP_BYTES);
         self.bytes.extend_from_slice(sum);
         self.bytes.extend_from_slice(&stamp.size.to_le_bytes());
         self.bytes.extend_from_slice(&stamp.seconds.to_le_bytes());
@@ -271,7 +271,7 @@ impl<'a> Pieces<'a> {
             (0, 1..) => FilePiece::Bytes(body),
             (1, 8) => FilePiece::Hole(u64::from_le_bytes(array(body, 0)?)),
             (2, 0) => FilePiece::Anew,
-            (3, _) if length == CHECKSUM_BYTES + STAMP => FilePiece::Whole(
+            (3, _) if length == CHECKSUM_BYTES + STAMP_BYTES => FilePiece::Whole(
                 array(body, 0)?,
                 Stamp {
                     size: u64::from_le_bytes(array(body, CHECKSUM_BYTES)?),
