@@ -193,7 +193,7 @@ def test_the_canals_compute_all_at_once_and_then_their_structures(ask, tmp_path)
 
 
 def test_what_cannot_be_predicted_is_refused_with_what_is_missing(place, ask):
-    assert "what do the parts cost?" in ask("predict", "model.ymmsl", status=2)
+    assert "no costs are known" in ask("predict", "model.ymmsl", status=2)
     (place / "costs.yaml").write_text("ligament_costs: 1\ncomponents:\n  flow: {steps: 3}\n")
     assert "which model?" in ask("predict", "--costs", "costs.yaml", status=2)
     text = ask("predict", "model.ymmsl", "--costs", "costs.yaml", status=2)

@@ -30,7 +30,7 @@ impl Installation {
     /// The one that this process's own program, `PREFIX/bin/ligament`, belongs to.
     fn of_this_program() -> Result<Installation, Fault> {
         let program = std::env::current_exe().map_err(|error| {
-            fault!(INCOMPLETE_INSTALLATION, "where this command lies cannot be found: {error}")
+            fault!(INCOMPLETE_INSTALLATION, "the path of this command cannot be found: {error}")
         })?;
         let prefix =
             program.parent().filter(|directory| directory.ends_with("bin")).and_then(Path::parent).ok_or_else(

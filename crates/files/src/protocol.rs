@@ -141,7 +141,7 @@ pub(crate) fn read(message: &[u8]) -> Result<FileMessage<'_>, Fault> {
 }
 
 pub(crate) fn misunderstood(what: &dyn std::fmt::Display) -> Fault {
-    fault!(COPY_MISUNDERSTOOD, "what the other end says is not understood here: {what}")
+    fault!(COPY_MISUNDERSTOOD, "a message of the other end is not understood here: {what}")
 }
 
 /// Why the other end does not do something, in its words, made fit to show: it may say anything.

@@ -140,7 +140,7 @@ impl Instance {
     #[cold]
     pub(crate) fn unsendable(&self, port: usize, slot: usize, why: &Fault) -> Error {
         let port = self.table.ports[port].describe(slot);
-        let fault = fault!(UNFIT_ARRAY, "what is to be sent on port {port}: {why}").caused_by(why);
+        let fault = fault!(UNFIT_ARRAY, "the value for port {port}: {why}").caused_by(why);
         Error::other(ErrorKind::Usage, fault)
     }
 

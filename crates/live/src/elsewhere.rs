@@ -198,5 +198,5 @@ async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) 
         }
         return Ok(PageLink { at: String::new(), fragment, role, number });
     }
-    Err(unclear(&"what its shell prints has no end"))
+    Err(unclear(&"the output of its shell has no end"))
 }

@@ -79,7 +79,7 @@ impl Hello {
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], keys: &RunKeys, prover: &Prover) -> Result<Hello, Fault> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         if bytes[..8] != MAGIC {
-            return Err(fault!(NOT_LET_IN, "what was said is not of Ligament"));
+            return Err(fault!(NOT_LET_IN, "the greeting is not of Ligament"));
         }
         if u32_at(8) != VERSION {
             return Err(fault!(

@@ -70,8 +70,7 @@ impl fmt::Display for ConnectFailure {
             }
             ConnectFailure::Stranger { user: Some(user) } => said!(
                 ANOTHER_USER,
-                "who answers there belongs to user {user}, and you are user {me}, so nothing was said to them; \
-                 has the run ended?"
+                "the program that answers there belongs to user {user}, and you are user {me}, so nothing was sent to it; has the run ended?"
             ),
         })
     }

@@ -208,7 +208,7 @@ fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
         }
         line.clear();
     }
-    Err(fault!(COPY_NOT_STARTED, "what its shell prints has no end"))
+    Err(fault!(COPY_NOT_STARTED, "the output of its shell has no end"))
 }
 
 /// Sets `gone` when ssh has ended, or the process behind it.

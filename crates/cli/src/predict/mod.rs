@@ -121,7 +121,7 @@ fn costs(arguments: &Predict, from: Option<&MeasuredRun>) -> Result<Costs, Fault
         (None, None) => {
             return Err(fault!(
                 NO_COSTS,
-                "what do the parts cost? Name a run after --from, or a file after --costs"
+                "no costs are known: name an earlier run with --from, or a file with --costs"
             ))
         }
         (Some(run), _) => run.costs()?,

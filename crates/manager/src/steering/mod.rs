@@ -339,7 +339,7 @@ impl Steering {
             .collect();
         if alive.is_empty() {
             let all = some(open.proposal.ranks.iter().copied(), name);
-            return self.refuse(fault!(STEERING_REFUSED, "nobody is left whom it concerns: {all} has ended"));
+            return self.refuse(fault!(STEERING_REFUSED, "no instance is left that it concerns: {all} has ended"));
         }
         let Some(at) = open.time() else {
             return self.refuse(fault!(
@@ -462,7 +462,7 @@ impl Steering {
         let Some(first) = held else {
             return Err(fault!(
                 STEERING_REFUSED,
-                "nobody has come to the halt yet; try again when somebody has"
+                "no instance has come to the halt yet; try again when one has"
             ));
         };
         let at = after(first);

@@ -121,7 +121,7 @@ impl Net {
                 if peer.wrongs >= MAX_VIOLATIONS {
                     self.give_up(
                         domain,
-                        fault!(DOMAIN_SENDS_NONSENSE, "what domain {domain} says makes no sense: {why}"),
+                        fault!(DOMAIN_SENDS_NONSENSE, "a message of domain {domain} makes no sense: {why}"),
                     );
                 } else {
                     self.lose(domain, stream, why, now);

@@ -64,7 +64,7 @@ impl Ask {
     pub fn decode(bytes: &[u8; ASK_BYTES], prover: &Prover) -> Result<Ask, Fault> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         if bytes[..8] != MAGIC {
-            return Err(fault!(NOT_LET_IN, "what was said is not meant for a relay of Ligament"));
+            return Err(fault!(NOT_LET_IN, "the greeting is not meant for a relay of Ligament"));
         }
         if u32_at(8) != VERSION {
             return Err(fault!(

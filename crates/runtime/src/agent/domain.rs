@@ -424,7 +424,7 @@ impl Host for Domain<'_> {
                     self.tell(&FromAgent::Unable(unable.with_code()));
                     vec![AgentOrder::Fail(fault!(
                         DOMAIN_SENDS_NONSENSE,
-                        "what the head says makes no sense: {why}"
+                        "a message of the head makes no sense: {why}"
                     ))]
                 }
             },

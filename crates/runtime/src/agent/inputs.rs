@@ -77,7 +77,7 @@ impl<'a> Inputs<'a> {
         if !self.missing.contains(&number) {
             return Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
-                "what the head says makes no sense: it sends the input {number}, which nobody wants"
+                "a message of the head makes no sense: it sends the input {number}, which nobody wants"
             ));
         }
         let (input, path) = self.input(number);
@@ -121,7 +121,7 @@ fn await_head(
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
             Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => {
                 from_bytes::<FromHead>(&bytes).map_err(|why| {
-                    Unready::failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
+                    Unready::failed(fault!(DOMAIN_SENDS_NONSENSE, "a message of the head makes no sense: {why}"))
                 })?
             }
             Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => {

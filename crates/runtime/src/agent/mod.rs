@@ -267,7 +267,7 @@ fn await_begin(
                 match from_bytes::<FromHead>(&bytes) {
                     Ok(FromHead::Begin(begin)) => {
                         begin.check(me).map_err(|why| {
-                            failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
+                            failed(fault!(DOMAIN_SENDS_NONSENSE, "a message of the head makes no sense: {why}"))
                         })?;
                         return Ok(begin);
                     }
@@ -288,7 +288,7 @@ fn await_begin(
                     Err(why) => {
                         return Err(failed(fault!(
                             DOMAIN_SENDS_NONSENSE,
-                            "what the head says makes no sense: {why}"
+                            "a message of the head makes no sense: {why}"
                         )))
                     }
                 }
