@@ -555,7 +555,11 @@ impl Receiver<'_> {
             }
             PartialFileError::Busy => fault!(FILE_BUSY, "another copy is writing it now"),
             PartialFileError::Differs => {
-                fault!(FILE_NOT_COPIED, "the file that arrived has another checksum than the one that was sent; copy it again")
+                fault!(
+                    FILE_NOT_COPIED,
+                    "the file that arrived has another checksum than the one that was \
+                                         sent; copy it again"
+                )
             }
         };
         // It is sent again while the other end watches, until nobody else writes it.

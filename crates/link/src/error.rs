@@ -45,14 +45,16 @@ errors! {
         /// A number of streams that no path has.
         Streams { streams: u16 } => PATH_MISUSED, "a path has 1 to 256 streams, not {streams}";
         /// Without encryption over a relay.
-        Readable => PATH_MISUSED, "an unencrypted path cannot go through a relay; enable encryption or leave out the relay";
+        Readable => PATH_MISUSED, "an unencrypted path cannot go through a relay; enable encryption or leave \
+                                   out the relay";
         /// A longer message than there is room for.
         TooLong { length: u64, room: u64 } => PATH_MISUSED,
             "the next message has {length} bytes, and there is room for {room}; it stays until it is received";
         /// A request that is over, or of another path.
         NoRequest => PATH_MISUSED, "there is no such request: it is over, or it belongs to another path";
         /// Bytes may be on their way.
-        Sends => PATH_MISUSED, "a message that is being sent cannot be cancelled; wait until it has arrived, or free the path";
+        Sends => PATH_MISUSED, "a message that is being sent cannot be cancelled; wait until it has arrived, \
+                                or free the path";
         /// In a child of the process that made the path.
         Forked => PATH_MISUSED,
             "this process is a fork of the one that made the path, whose path it is; open another one after \

@@ -70,7 +70,8 @@ impl fmt::Display for ConnectFailure {
             }
             ConnectFailure::Stranger { user: Some(user) } => said!(
                 ANOTHER_USER,
-                "the program that answers there belongs to user {user}, and you are user {me}, so nothing was sent to it; has the run ended?"
+                "the program that answers there belongs to user {user}, and you are user {me}, so nothing was \
+                 sent to it; has the run ended?"
             ),
         })
     }

@@ -121,7 +121,11 @@ fn await_head(
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
             Call::Heard(CarrierReport::Control { from: DomainId::HEAD, bytes }) => {
                 from_bytes::<FromHead>(&bytes).map_err(|why| {
-                    Unready::failed(fault!(DOMAIN_SENDS_NONSENSE, "a message of the head makes no sense: {why}"))
+                    Unready::failed(fault!(
+                        DOMAIN_SENDS_NONSENSE,
+                        "a message of the head makes no sense: \
+                                                                   {why}"
+                    ))
                 })?
             }
             Call::Heard(CarrierReport::Path(Event::GivenUp { domain: 0, why })) => {
