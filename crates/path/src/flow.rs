@@ -4,7 +4,7 @@
 //! pause that is little (10 segments, RFC 6928): there are many streams, and each takes a small part, so that
 //! none holds up the end of a message.
 
-use crate::{Nanos, PathOptions, StreamId};
+use crate::{LinkShape, Nanos, PathOptions, StreamId};
 use std::collections::BTreeMap;
 
 /// From this round trip on a way is long (ns).
@@ -222,41 +222,30 @@ impl Flow {
         self.paced = paced;
     }
 
-    /// The number of streams, beside that the first, carry messages of more than how many bytes.
-    pub fn bulk(&self) -> (u16, u64) {
-        let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS)
-            .unwrap_or(u16::MAX)
-            .max(MIN_BULK_STREAM_COUNT);
-        let streams = self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual });
-        (streams, if self.paced { 0 } else { MIN_LONG_MESSAGE_BYTES })
-    }
-
     /// The number of streams that there should be.
     pub fn streams(&self) -> u16 {
         self.streams
     }
 
-    /// The least and the most bytes of a message that a stream takes at a time.
-    pub fn pieces(&self) -> (u32, u32) {
-        if self.long {
-            (MIN_PIECE_BYTES.min(self.piece), MAX_PIECE_BYTES.min(self.piece))
+    /// The use of the streams.
+    pub fn shape(&self) -> LinkShape {
+        let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS)
+            .unwrap_or(u16::MAX)
+            .max(MIN_BULK_STREAM_COUNT);
+        let bulk_streams = self.bulk.unwrap_or(if self.set.is_some() { u16::MAX } else { usual });
+        let beyond = if self.paced { 0 } else { MIN_LONG_MESSAGE_BYTES };
+        let (min_piece, max_piece, pulse) = if self.long {
+            let (least, most) = (MIN_PIECE_BYTES.min(self.piece), MAX_PIECE_BYTES.min(self.piece));
+            (least, most, HEARTBEAT_INTERVAL_NS.min(self.heartbeat))
         } else {
-            (self.piece, self.piece)
-        }
+            (self.piece, self.piece, self.heartbeat)
+        };
+        LinkShape { min_piece, max_piece, bulk_streams, beyond, pulse }
     }
 
     /// The number of bytes that may wait in a stream's socket, if there is a limit.
     pub fn unsent(&self) -> Option<u32> {
         self.long.then_some(MAX_PIECE_BYTES)
-    }
-
-    /// How often the first stream gives a sign of life (ns).
-    pub fn pulse(&self) -> Nanos {
-        if self.long {
-            HEARTBEAT_INTERVAL_NS.min(self.heartbeat)
-        } else {
-            self.heartbeat
-        }
     }
 
     /// When the kernel is to be asked next; over a short way only while something is under way. `quiet`:
@@ -344,7 +333,7 @@ impl Flow {
             self.bulk = Some(QUEUE_LOSS_STREAM_COUNT);
         } else if self.lost >= 2 {
             self.lost = 0;
-            let bulk = self.bulk().0.min(self.streams);
+            let bulk = self.shape().bulk_streams.min(self.streams);
             self.bulk = Some((2 * bulk).min(MAX_LOSSY_STREAM_COUNT));
             self.streams = self.streams.max(2 * bulk).min(MAX_LOSSY_STREAM_COUNT);
         }

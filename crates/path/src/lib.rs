@@ -12,7 +12,7 @@ mod stream;
 
 pub use flow::{Flow, Gauge, Limit, LinkReport, RelayDistance};
 pub use frame::{FrameError, FrameHeader, FrameKind, HEADER_BYTES};
-pub use path::{Action, Destination, OutgoingFrame, Path, PathOptions};
+pub use path::{Action, Destination, LinkShape, OutgoingFrame, Path, PathOptions};
 
 /// A message's number on its conduit: 1 for the first.
 pub type MessageNumber = u64;

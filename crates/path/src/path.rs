@@ -97,7 +97,33 @@ pub enum Action {
     Ended,
 }
 
-/// One end of a path.
+/// The use of a link's streams, as `Flow` finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkShape {
+    /// The minimum and maximum of a large message's pieces (bytes).
+    pub min_piece: u32,
+    pub max_piece: u32,
+    /// The number of streams that carry messages of more than `beyond` bytes.
+    pub bulk_streams: u16,
+    pub beyond: u64,
+    /// The time after which the first stream gives a sign of life.
+    pub pulse: Nanos,
+}
+
+/// One end of a path: a state machine without I/O and without a clock.
+///
+/// Times are those of any clock that never goes back; a later call has no earlier time. The calls:
+///
+/// 1. The owner tells of connections: [`stream_up`](Path::stream_up) and [`stream_down`](Path::stream_down).
+/// 2. It asks for messages to be sent ([`send`](Path::send)), returns credit ([`credit`](Path::credit)), and
+///    ends the path ([`end`](Path::end)), at any time, with or without streams.
+/// 3. Reading a stream: [`begins`](Path::begins) with each header says where the bytes after it go;
+///    [`finished`](Path::finished) when they are there, or [`acknowledged`](Path::acknowledged) for an
+///    acknowledgement. [`heard`](Path::heard) when anything came.
+/// 4. Writing a stream that has room: [`next`](Path::next) gives the frame, until it gives none.
+/// 5. [`tick`](Path::tick) at the time of [`deadline`](Path::deadline), which every call may change.
+/// 6. After any of these, [`action`](Path::action) until it gives none: messages to deliver, memory to release,
+///    streams to close or to write. After `GiveUp` or `Ended` no call changes anything.
 #[derive(Debug)]
 pub struct Path {
     tuning: PathOptions,
@@ -168,13 +194,13 @@ impl Path {
         }
     }
 
-    /// From now on a large message is spread evenly over the streams for such, in pieces of at least and at
-    /// most so many bytes, but one of more than `beyond` bytes goes over so many of them only; and the first
-    /// stream gives a sign of life after such a time.
-    pub fn shape(&mut self, (least, most): (u32, u32), (bulk, beyond): (u16, u64), pulse: Nanos) {
-        (self.bulk, self.beyond) = (usize::from(bulk.max(1)), beyond);
-        let most = most.clamp(1, MAX_PIECE);
-        (self.pieces, self.pulse) = ((least.clamp(1, most), most), pulse.min(self.tuning.heartbeat));
+    /// From now on a large message is spread evenly over the streams for such, in pieces of these sizes, but
+    /// one of more than `beyond` bytes goes over `bulk_streams` of them only.
+    pub fn shape(&mut self, shape: LinkShape) {
+        (self.bulk, self.beyond) = (usize::from(shape.bulk_streams.max(1)), shape.beyond);
+        let most = shape.max_piece.clamp(1, MAX_PIECE);
+        self.pieces = (shape.min_piece.clamp(1, most), most);
+        self.pulse = shape.pulse.min(self.tuning.heartbeat);
         self.spread();
     }
 

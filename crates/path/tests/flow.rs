@@ -1,10 +1,15 @@
 //! The number of streams that a link has, what each takes at a time, and which of them are stuck, from what
 //! kernels say.
 
-use ligament_path::{Flow, Gauge, Limit, OutgoingFrame, Path, PathOptions, RelayDistance, StreamId};
+use ligament_path::{Flow, Gauge, Limit, LinkShape, OutgoingFrame, Path, PathOptions, RelayDistance, StreamId};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
+
+/// The smallest and the largest piece.
+fn pieces(flow: &Flow) -> (u32, u32) {
+    (flow.shape().min_piece, flow.shape().max_piece)
+}
 
 /// Streams that have sent so much since their beginning, and a part of it again.
 fn gauges(streams: u16, sent: u64, again: u64, round_trip: u64) -> BTreeMap<StreamId, Gauge> {
@@ -26,12 +31,12 @@ fn a_short_way_has_a_few_streams_and_whole_pieces_and_a_long_one_many_and_small_
     let tuning = PathOptions::default();
     let mut flow = Flow::new(None, &tuning);
     flow.is_joined(MS / 10, RelayDistance::Nothing);
-    assert_eq!((flow.streams(), flow.pieces(), flow.unsent()), (4, (tuning.piece, tuning.piece), None));
+    assert_eq!((flow.streams(), pieces(&flow), flow.unsent()), (4, (tuning.piece, tuning.piece), None));
     let mut flow = Flow::new(None, &tuning);
     flow.is_joined(15 * MS, RelayDistance::Nothing);
-    let (least, most) = flow.pieces();
+    let (least, most) = pieces(&flow);
     assert!(flow.streams() > 64 && least < most && most < tuning.piece && flow.unsent().is_some());
-    assert!(flow.pulse() < tuning.heartbeat);
+    assert!(flow.shape().pulse < tuning.heartbeat);
     let many = flow.streams();
     flow.is_joined(MS / 10, RelayDistance::Nothing);
     assert_eq!(flow.streams(), many, "it stays a long way");
@@ -48,7 +53,7 @@ fn the_longer_a_way_is_the_more_streams_carry_long_messages() {
     let bulk = |round_trip: u64| {
         let mut flow = Flow::new(None, &PathOptions::default());
         flow.is_joined(round_trip, RelayDistance::Nothing);
-        flow.bulk().0.min(flow.streams())
+        flow.shape().bulk_streams.min(flow.streams())
     };
     assert!(bulk(15 * MS) < bulk(60 * MS) && bulk(60 * MS) < bulk(100 * MS));
     assert_eq!(bulk(100 * MS), bulk(200 * MS), "these are all");
@@ -77,7 +82,7 @@ fn lossy(round_trip: u64, heeds_losses: bool) -> Flow {
 fn where_segments_are_lost_and_no_queue_explains_it_there_are_more_streams_up_to_a_limit() {
     let usual = lossy(105, false).streams();
     let flow = lossy(105, true);
-    assert!(flow.streams() > usual && flow.streams() <= 256 && flow.bulk().0 >= flow.streams());
+    assert!(flow.streams() > usual && flow.streams() <= 256 && flow.shape().bulk_streams >= flow.streams());
 }
 
 #[test]
@@ -107,9 +112,9 @@ fn over_a_short_way_that_loses_segments_streams_go_by_their_rate_unless_a_queue_
 #[test]
 fn where_a_full_queue_loses_long_messages_go_over_fewer_streams_if_these_heed_losses() {
     let flow = lossy(190, true);
-    let (bulk, streams) = (flow.bulk().0, flow.streams());
+    let (bulk, streams) = (flow.shape().bulk_streams, flow.streams());
     assert!(bulk < streams / 2, "{bulk} of {streams}");
-    assert!(lossy(190, false).bulk().0 >= flow.streams());
+    assert!(lossy(190, false).shape().bulk_streams >= flow.streams());
 }
 
 #[test]
@@ -184,7 +189,13 @@ fn spread(total: u64, streams: u16) -> Vec<u64> {
 fn spread_beyond(beyond: u64, total: u64, streams: u16) -> Vec<u64> {
     let mut path = Path::new(PathOptions::default(), 0);
     (0..streams).for_each(|stream| path.stream_up(stream, 1, 0));
-    path.shape((8 << 10, 64 << 10), (20, beyond), 500 * MS);
+    path.shape(LinkShape {
+        min_piece: 8 << 10,
+        max_piece: 64 << 10,
+        bulk_streams: 20,
+        beyond,
+        pulse: 500 * MS,
+    });
     path.send(1, total);
     let mut given = vec![0; usize::from(streams)];
     loop {

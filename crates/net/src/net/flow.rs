@@ -71,7 +71,7 @@ impl Net {
         }
         if peer.flow.is_long() {
             peer.grow(&tuning, now);
-            peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+            peer.path.shape(peer.flow.shape());
             self.share_pace(domain);
         }
     }
@@ -84,7 +84,7 @@ impl Net {
             let peer = self.peer(domain);
             peer.flow.set_paced(pace.is_some());
             if peer.flow.is_long() {
-                peer.path.shape(peer.flow.pieces(), peer.flow.bulk(), peer.flow.pulse());
+                peer.path.shape(peer.flow.shape());
             }
             if pace.is_none() {
                 for state in peer.streams.values() {
@@ -102,7 +102,7 @@ impl Net {
         let peer = self.peer(domain);
         if peer.flow.is_long() && !peer.streams.is_empty() {
             // The first, and those that carry large messages.
-            let used = peer.streams.len().min(usize::from(peer.flow.bulk().0) + 1);
+            let used = peer.streams.len().min(usize::from(peer.flow.shape().bulk_streams) + 1);
             let share = (pace / used as u64).max(1);
             for state in peer.streams.values() {
                 // A feature that the kernel lacks is done without.

@@ -4,7 +4,7 @@
 mod relays;
 
 use ligament_path::{
-    Action, Destination, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, PathOptions, StreamId,
+    Action, Destination, FrameHeader, LinkShape, MessageId, Nanos, OutgoingFrame, Path, PathOptions, StreamId,
     HEADER_BYTES,
 };
 use relays::Relays;
@@ -114,7 +114,10 @@ impl World {
         let mut ends = [end(tuning), end(TUNING)];
         if dice.one_in(2) {
             let beyond = [0, 1000, u64::MAX][dice.below(3) as usize];
-            ends[0].path.shape((1 + dice.below(100) as u32, tuning.piece), (1, beyond), TUNING.heartbeat / 4);
+            let min_piece = 1 + dice.below(100) as u32;
+            let pulse = TUNING.heartbeat / 4;
+            let shape = LinkShape { min_piece, max_piece: tuning.piece, bulk_streams: 1, beyond, pulse };
+            ends[0].path.shape(shape);
         }
         let capacity = 100 + dice.below(10_000) as usize;
         let relays = Relays::new(if relays > 0 { 1 + dice.below(relays) as usize } else { 0 });

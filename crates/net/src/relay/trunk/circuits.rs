@@ -50,7 +50,19 @@ pub(super) enum CircuitEvent {
     Nothing,
 }
 
-/// The circuits of a trunk.
+/// The circuits of one end of a trunk: a state machine without I/O.
+///
+/// - A circuit begins with [`open`](Circuits::open) here, or with the first message of the other end
+///   ([`begin`](Circuits::begin), then [`deliver`](Circuits::deliver), which returns the event).
+/// - Sending: [`room`](Circuits::room) says how many bytes may go; [`send`](Circuits::send) makes the message
+///   of them; [`credit`](Circuits::credit) takes in the other end's credit.
+/// - Passing on what came: [`front`](Circuits::front), then [`took`](Circuits::took) with the bytes that went,
+///   then [`credit_due`](Circuits::credit_due) for the credit to report.
+/// - A circuit ends with [`end`](Circuits::end) in this direction, or with [`break_off`](Circuits::break_off)
+///   in both; after [`has_ended`](Circuits::has_ended), [`forget_if_over`](Circuits::forget_if_over) frees its
+///   number.
+///
+/// An error of any call says that the other end breaks the rules; the trunk is to be closed.
 pub(super) struct Circuits {
     /// True if this relay opens them, and not the other one.
     opens: bool,
