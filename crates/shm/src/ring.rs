@@ -1,31 +1,31 @@
-//! A ring of slots from one writer to one reader. Line 0 of a slot is a message's header with the lap stamp in
+//! A ring of entries from one writer to one reader. Line 0 of an entry is a message's header with the lap stamp in
 //! the top byte of its last word; the reader polls that line and nothing else.
 //!
 //! Memory order: the writer stores all other words relaxed, then word 7 with release; the reader loads word 7
-//! with acquire. The reader's cursor (how many slots it has taken) lies in memory of the reader; the writer
+//! with acquire. The reader's cursor (how many entries it has taken) lies in memory of the reader; the writer
 //! looks at it only when the ring seems full.
 
 use crate::sync::{AtomicU64, Ordering};
 use std::ptr::NonNull;
 
-/// Words in a slot: a header line and four lines of body.
+/// Words in an entry: a header line and four lines of body.
 pub const ENTRY_WORDS: usize = 40;
-/// Bytes of a slot.
+/// Bytes of an entry.
 pub const ENTRY_BYTES: usize = ENTRY_WORDS * 8;
-/// Words of a slot's body.
+/// Words of an entry's body.
 pub const BODY_WORDS: usize = ENTRY_WORDS - 8;
-/// Bytes of a slot's body.
+/// Bytes of an entry's body.
 pub const BODY_BYTES: usize = BODY_WORDS * 8;
 /// The word that carries the stamp.
 const STAMPED: usize = 7;
 const STAMP_SHIFT: u32 = 56;
-/// The line of the slot to be written next in which its message is announced while it is still being copied:
-/// how far that has come, and what `Announcement` says. A message that is announced has no body in its slot.
+/// The line of the entry to be written next in which its message is announced while it is still being copied:
+/// how far that has come, and what `Announcement` says. A message that is announced has no body in its entry.
 const ANNOUNCED: usize = ENTRY_WORDS - 8;
 /// The part of word 7 that belongs to the header.
 pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
 
-/// One slot of a ring.
+/// One entry of a ring.
 #[repr(C, align(64))]
 pub struct RingEntry {
     words: [AtomicU64; ENTRY_WORDS],
@@ -63,7 +63,7 @@ impl Announcement {
     }
 }
 
-/// Position in a ring: which slot comes next, and the stamp of this lap.
+/// Position in a ring: which entry comes next, and the stamp of this lap.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
     index: usize,
@@ -73,9 +73,9 @@ struct Cursor {
 impl Cursor {
     const FIRST: Cursor = Cursor { index: 0, stamp: 0x80 };
 
-    fn step(&mut self, slots: usize) {
+    fn step(&mut self, entries: usize) {
         self.index += 1;
-        if self.index == slots {
+        if self.index == entries {
             self.index = 0;
             // Two neighbouring laps must differ, and none may be 0, which fresh memory holds.
             self.stamp = 0x80 | ((self.stamp + 1) & 0x7f);
@@ -85,7 +85,7 @@ impl Cursor {
 
 /// The writing end.
 pub struct RingWriter {
-    slots: NonNull<RingEntry>,
+    entries: NonNull<RingEntry>,
     count: usize,
     next: Cursor,
     /// Slots written since the ring pair exists, over all its segments.
@@ -99,18 +99,18 @@ pub struct RingWriter {
 unsafe impl Send for RingWriter {}
 
 impl RingWriter {
-    /// A writer at the start of a zeroed segment of `count` slots.
+    /// A writer at the start of a zeroed segment of `count` entries.
     ///
     /// # Safety
-    /// `slots` must point to `count` slots and `taken` to the reader's cursor; both must stay mapped while the
-    /// writer lives, and nobody else may write the slots.
-    pub unsafe fn new(slots: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
+    /// `entries` must point to `count` entries and `taken` to the reader's cursor; both must stay mapped while the
+    /// writer lives, and nobody else may write the entries.
+    pub unsafe fn new(entries: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
         assert!(count >= 2);
-        RingWriter { slots, count, next: Cursor::FIRST, written: 0, taken_seen: 0, taken }
+        RingWriter { entries, count, next: Cursor::FIRST, written: 0, taken_seen: 0, taken }
     }
 
     /// Slots in the present segment.
-    pub fn slots(&self) -> usize {
+    pub fn entries(&self) -> usize {
         self.count
     }
 
@@ -123,21 +123,21 @@ impl RingWriter {
     pub fn taken(&mut self) -> u64 {
         // SAFETY: stays mapped, by the contract of `new`.
         let taken = unsafe { self.taken.as_ref() }.load(Ordering::Acquire);
-        // A cursor ahead of what was written would be a broken reader; it must not make us overwrite slots.
+        // A cursor ahead of what was written would be a broken reader; it must not make us overwrite entries.
         if taken <= self.written {
             self.taken_seen = taken.max(self.taken_seen);
         }
         self.taken_seen
     }
 
-    /// Returns true if a slot can be written for certain, as far as is known without a look at the reader's
+    /// Returns true if an entry can be written for certain, as far as is known without a look at the reader's
     /// cursor.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.written - self.taken_seen + 1 < self.count as u64
     }
 
-    /// The number of slots that can be written before only the last one, kept for the jump, is left.
+    /// The number of entries that can be written before only the last one, kept for the jump, is left.
     #[inline]
     pub fn room(&mut self) -> usize {
         let used = self.written.wrapping_sub(self.taken_seen) as usize;
@@ -148,29 +148,29 @@ impl RingWriter {
         (self.count - 1).saturating_sub(used)
     }
 
-    /// Writes one slot and publishes it. The caller has made sure of `room`.
+    /// Writes one entry and publishes it. The caller has made sure of `room`.
     #[inline(always)]
     pub fn publish(&mut self, header: &[u64; 8], body: &[u64]) {
         debug_assert!(body.len() <= BODY_WORDS);
         // SAFETY: `index` < `count`, mapped by the contract of `new`.
-        let slot = unsafe { self.slots.add(self.next.index).as_ref() };
-        for (word, value) in slot.words[8..].iter().zip(body) {
+        let entry = unsafe { self.entries.add(self.next.index).as_ref() };
+        for (word, value) in entry.words[8..].iter().zip(body) {
             word.store(*value, Ordering::Relaxed);
         }
-        for (word, value) in slot.words[..STAMPED].iter().zip(header) {
+        for (word, value) in entry.words[..STAMPED].iter().zip(header) {
             word.store(*value, Ordering::Relaxed);
         }
         let last = (header[STAMPED] & STAMPED_MASK) | (self.next.stamp << STAMP_SHIFT);
-        slot.words[STAMPED].store(last, Ordering::Release);
+        entry.words[STAMPED].store(last, Ordering::Release);
         self.next.step(self.count);
         self.written += 1;
     }
 
-    /// Announces the message of the next slot, of which nothing is copied yet. The caller has made sure of
+    /// Announces the message of the next entry, of which nothing is copied yet. The caller has made sure of
     /// `room`.
     pub fn announce(&self, what: Announcement) {
         // SAFETY: as in `publish`.
-        let words = unsafe { &self.slots.add(self.next.index).as_ref().words[ANNOUNCED..] };
+        let words = unsafe { &self.entries.add(self.next.index).as_ref().words[ANNOUNCED..] };
         words[1].store(what.channel, Ordering::Relaxed);
         words[2].store(what.sequence, Ordering::Relaxed);
         words[3].store(what.place, Ordering::Relaxed);
@@ -178,21 +178,21 @@ impl RingWriter {
     }
 
     /// So many bytes of the announced message are copied. 0 before it is published, so that nothing is
-    /// announced any more when the slot comes round again.
+    /// announced any more when the entry comes round again.
     pub fn progress(&self, bytes: u64) {
         // SAFETY: as in `publish`.
-        let words = unsafe { &self.slots.add(self.next.index).as_ref().words };
+        let words = unsafe { &self.entries.add(self.next.index).as_ref().words };
         words[ANNOUNCED].store(bytes, Ordering::Release);
     }
 
-    /// Publishes `header` and `body` in the slot kept for it, and goes on in another, zeroed segment.
+    /// Publishes `header` and `body` in the entry kept for it, and goes on in another, zeroed segment.
     ///
     /// # Safety
     /// As for `new`; `header` and `body` must tell the reader where the segment lies.
-    pub unsafe fn jump(&mut self, header: &[u64; 8], body: &[u64], slots: NonNull<RingEntry>, count: usize) {
+    pub unsafe fn jump(&mut self, header: &[u64; 8], body: &[u64], entries: NonNull<RingEntry>, count: usize) {
         assert!(count >= 2);
         self.publish(header, body);
-        self.slots = slots;
+        self.entries = entries;
         self.count = count;
         self.next = Cursor::FIRST;
     }
@@ -200,7 +200,7 @@ impl RingWriter {
 
 /// The reading end.
 pub struct RingReader {
-    slots: NonNull<RingEntry>,
+    entries: NonNull<RingEntry>,
     count: usize,
     next: Cursor,
     taken_count: u64,
@@ -211,36 +211,36 @@ pub struct RingReader {
 unsafe impl Send for RingReader {}
 
 impl RingReader {
-    /// A reader at the start of a segment of `count` slots.
+    /// A reader at the start of a segment of `count` entries.
     ///
     /// # Safety
     /// As for `RingWriter::new`, where nobody else may write `taken`.
-    pub unsafe fn new(slots: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
+    pub unsafe fn new(entries: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
         assert!(count >= 2);
-        RingReader { slots, count, next: Cursor::FIRST, taken_count: 0, taken }
+        RingReader { entries, count, next: Cursor::FIRST, taken_count: 0, taken }
     }
 
     #[inline]
-    fn slot(&self) -> &RingEntry {
+    fn entry(&self) -> &RingEntry {
         // SAFETY: `index` < `count`, mapped by the contract of `new`.
-        unsafe { self.slots.add(self.next.index).as_ref() }
+        unsafe { self.entries.add(self.next.index).as_ref() }
     }
 
-    /// Returns true if a slot is there to be read.
+    /// Returns true if an entry is there to be read.
     #[inline]
     pub fn ready(&self) -> bool {
-        self.slot().stamp() == self.next.stamp
+        self.entry().stamp() == self.next.stamp
     }
 
-    /// Reads the header of the next slot, if there is one; the stamp is taken off.
+    /// Reads the header of the next entry, if there is one; the stamp is taken off.
     #[inline]
     pub fn peek(&self, header: &mut [u64; 8]) -> bool {
-        let slot = self.slot();
-        let last = slot.words[STAMPED].load(Ordering::Acquire);
+        let entry = self.entry();
+        let last = entry.words[STAMPED].load(Ordering::Acquire);
         if last >> STAMP_SHIFT != self.next.stamp {
             return false;
         }
-        for (value, word) in header[..STAMPED].iter_mut().zip(&slot.words) {
+        for (value, word) in header[..STAMPED].iter_mut().zip(&entry.words) {
             *value = word.load(Ordering::Relaxed);
         }
         header[STAMPED] = last & STAMPED_MASK;
@@ -250,7 +250,7 @@ impl RingReader {
     /// The announcement for the next entry, and the bytes of it that are copied, if any are.
     #[inline]
     pub fn announced(&self) -> Option<(Announcement, u64)> {
-        let words = &self.slot().words[ANNOUNCED..];
+        let words = &self.entry().words[ANNOUNCED..];
         let bytes = words[0].load(Ordering::Acquire);
         if bytes == 0 {
             return None;
@@ -260,23 +260,23 @@ impl RingReader {
         (what.tag() == tag).then_some((what, bytes))
     }
 
-    /// Copies the first words of the peeked slot's body.
+    /// Copies the first words of the peeked entry's body.
     #[inline]
     pub fn body(&self, out: &mut [u64]) {
         debug_assert!(out.len() <= BODY_WORDS);
-        for (value, word) in out.iter_mut().zip(&self.slot().words[8..]) {
+        for (value, word) in out.iter_mut().zip(&self.entry().words[8..]) {
             *value = word.load(Ordering::Relaxed);
         }
     }
 
-    /// The first line of the peeked slot's body.
+    /// The first line of the peeked entry's body.
     #[inline]
     pub fn body_line(&self) -> [u64; 8] {
-        let words = &self.slot().words;
+        let words = &self.entry().words;
         std::array::from_fn(|i| words[8 + i].load(Ordering::Relaxed))
     }
 
-    /// Gives the peeked slot back to the writer.
+    /// Gives the peeked entry back to the writer.
     #[inline]
     pub fn take(&mut self) {
         self.next.step(self.count);
@@ -285,14 +285,14 @@ impl RingReader {
         unsafe { self.taken.as_ref() }.store(self.taken_count, Ordering::Release);
     }
 
-    /// Takes the peeked slot and goes on in another segment.
+    /// Takes the peeked entry and goes on in another segment.
     ///
     /// # Safety
     /// As for `new`.
-    pub unsafe fn jump(&mut self, slots: NonNull<RingEntry>, count: usize) {
+    pub unsafe fn jump(&mut self, entries: NonNull<RingEntry>, count: usize) {
         assert!(count >= 2);
         self.take();
-        self.slots = slots;
+        self.entries = entries;
         self.count = count;
         self.next = Cursor::FIRST;
     }
@@ -300,21 +300,21 @@ impl RingReader {
 
 #[cfg(loom)]
 mod model {
-    //! Every interleaving of one writer and one reader over a ring of three slots.
+    //! Every interleaving of one writer and one reader over a ring of three entries.
     use super::*;
     use loom::sync::Arc;
 
     struct Memory {
-        slots: Vec<RingEntry>,
+        entries: Vec<RingEntry>,
         taken: AtomicU64,
     }
 
     fn memory(count: usize) -> Arc<Memory> {
-        Arc::new(Memory { slots: (0..count).map(|_| RingEntry::empty()).collect(), taken: AtomicU64::new(0) })
+        Arc::new(Memory { entries: (0..count).map(|_| RingEntry::empty()).collect(), taken: AtomicU64::new(0) })
     }
 
     fn ends(memory: &Memory) -> (NonNull<RingEntry>, usize, NonNull<AtomicU64>) {
-        (NonNull::from(&memory.slots[0]), memory.slots.len(), NonNull::from(&memory.taken))
+        (NonNull::from(&memory.entries[0]), memory.entries.len(), NonNull::from(&memory.taken))
     }
 
     /// An announcement is seen whole, and of the message that comes next, also when an entry comes round again.
@@ -327,10 +327,10 @@ mod model {
                 writer.announce(Announcement { channel: i, sequence: i, place: i });
                 writer.progress(10 * i);
             };
-            let (slots, count, taken) = ends(&memory);
-            let mut reader = unsafe { RingReader::new(slots, count, taken) };
+            let (entries, count, taken) = ends(&memory);
+            let mut reader = unsafe { RingReader::new(entries, count, taken) };
             // The first two go round the ring of two; what is looked at is the announcement of the third.
-            let mut writer = unsafe { RingWriter::new(slots, count, taken) };
+            let mut writer = unsafe { RingWriter::new(entries, count, taken) };
             for i in 1..=2 {
                 announce(&writer, i);
                 writer.progress(0);
@@ -360,8 +360,8 @@ mod model {
             let memory = memory(3);
             let shared = memory.clone();
             let writer = loom::thread::spawn(move || {
-                let (slots, count, taken) = ends(&shared);
-                let mut writer = unsafe { RingWriter::new(slots, count, taken) };
+                let (entries, count, taken) = ends(&shared);
+                let mut writer = unsafe { RingWriter::new(entries, count, taken) };
                 for i in 1..=4u64 {
                     while writer.room() == 0 {
                         loom::thread::yield_now();
@@ -369,8 +369,8 @@ mod model {
                     writer.publish(&[i, i, i, i, i, i, i, i], &[i * 10]);
                 }
             });
-            let (slots, count, taken) = ends(&memory);
-            let mut reader = unsafe { RingReader::new(slots, count, taken) };
+            let (entries, count, taken) = ends(&memory);
+            let mut reader = unsafe { RingReader::new(entries, count, taken) };
             for i in 1..=4u64 {
                 let mut header = [0; 8];
                 while !reader.peek(&mut header) {
@@ -397,11 +397,11 @@ mod tests {
     }
 
     /// # Safety
-    /// `slots` and `taken` must outlive what comes back.
-    unsafe fn ends(slots: &[RingEntry], taken: &AtomicU64) -> (RingWriter, RingReader) {
-        let (first, taken) = (NonNull::from(&slots[0]), NonNull::from(taken));
+    /// `entries` and `taken` must outlive what comes back.
+    unsafe fn ends(entries: &[RingEntry], taken: &AtomicU64) -> (RingWriter, RingReader) {
+        let (first, taken) = (NonNull::from(&entries[0]), NonNull::from(taken));
         // SAFETY: as the caller promises.
-        unsafe { (RingWriter::new(first, slots.len(), taken), RingReader::new(first, slots.len(), taken)) }
+        unsafe { (RingWriter::new(first, entries.len(), taken), RingReader::new(first, entries.len(), taken)) }
     }
 
     fn segment(count: usize) -> Vec<RingEntry> {
@@ -410,10 +410,10 @@ mod tests {
 
     #[test]
     fn a_ring_passes_many_laps_in_order() {
-        let slots = segment(4);
+        let entries = segment(4);
         let taken = AtomicU64::new(0);
         // SAFETY: both outlive the ends.
-        let (mut writer, mut reader) = unsafe { ends(&slots, &taken) };
+        let (mut writer, mut reader) = unsafe { ends(&entries, &taken) };
         let mut sent = 0u64;
         for received in 0..10_000u64 {
             while writer.room() > 0 {
@@ -453,10 +453,10 @@ mod tests {
 
     #[test]
     fn what_is_announced_is_seen_until_another_is() {
-        let slots = segment(2);
+        let entries = segment(2);
         let taken = AtomicU64::new(0);
         // SAFETY: both outlive the ends.
-        let (mut writer, mut reader) = unsafe { ends(&slots, &taken) };
+        let (mut writer, mut reader) = unsafe { ends(&entries, &taken) };
         for sequence in 0..6 {
             let what = Announcement { channel: 3, sequence, place: 10 * sequence };
             writer.announce(what);
@@ -481,10 +481,10 @@ mod tests {
 
     #[test]
     fn a_reader_that_claims_too_much_gains_no_room() {
-        let slots = segment(4);
+        let entries = segment(4);
         let taken = AtomicU64::new(0);
         // SAFETY: both outlive the writer.
-        let mut writer = unsafe { RingWriter::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)) };
+        let mut writer = unsafe { RingWriter::new(NonNull::from(&entries[0]), 4, NonNull::from(&taken)) };
         for _ in 0..3 {
             writer.publish(&[0; 8], &[]);
         }

@@ -6,9 +6,9 @@ use crate::ring::BODY_WORDS;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, decode_array_to, head_len, ArrayKind, HeaderWords, Limits, Value};
 
-/// Words before the head in a slot whose body is placed: slab and block, offset, head length.
+/// Words before the head in an entry whose body is placed: slab and block, offset, head length.
 pub(crate) const PLACE_WORDS: usize = 3;
-/// The longest head that stands beside its place in the slot.
+/// The longest head that stands beside its place in the entry.
 pub(crate) const INLINE_HEAD: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
 /// The place of the body of a message.
@@ -29,7 +29,7 @@ const KNOWN_WORDS: usize = 5;
 /// Its bytes.
 pub(crate) const KNOWN_PREAMBLE_BYTES: usize = KNOWN_WORDS * 8;
 
-/// The head that stood in a channel's slot last: a message that is `AS_BEFORE` has the same.
+/// The head that stood in a channel's entry last: a message that is `AS_BEFORE` has the same.
 #[derive(Default)]
 pub(crate) struct KnownPreamble {
     head: [u64; KNOWN_WORDS],

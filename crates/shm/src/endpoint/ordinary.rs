@@ -172,7 +172,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Returns true if the next slot of a ring is there, after a short wait in which free memory is made ready for
+/// Returns true if the next entry of a ring is there, after a short wait in which free memory is made ready for
 /// what is sent next.
 #[inline(always)]
 fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custodian) -> bool {

@@ -28,15 +28,15 @@ impl Outbox {
         Outbox { map, used: 0, free: Vec::new() }
     }
 
-    /// A zeroed segment of `slots` slots: its offset. None when the outbox is full.
-    pub fn take(&mut self, slots: u32) -> Option<u64> {
-        if let Some(i) = self.free.iter().position(|&(_, s)| s == slots) {
+    /// A zeroed segment of `entries` entries: its offset. None when the outbox is full.
+    pub fn take(&mut self, entries: u32) -> Option<u64> {
+        if let Some(i) = self.free.iter().position(|&(_, s)| s == entries) {
             let (offset, _) = self.free.swap_remove(i);
-            let words: &[AtomicU64] = self.map.slice_at(offset as usize, slots as usize * ENTRY_BYTES / 8);
+            let words: &[AtomicU64] = self.map.slice_at(offset as usize, entries as usize * ENTRY_BYTES / 8);
             words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
             return Some(offset);
         }
-        let len = (slots as usize * ENTRY_BYTES).next_multiple_of(PAGE);
+        let len = (entries as usize * ENTRY_BYTES).next_multiple_of(PAGE);
         if self.used + len > self.map.len() {
             return None;
         }
@@ -46,13 +46,13 @@ impl Outbox {
     }
 
     /// A segment whose reader has left it.
-    pub fn give_back(&mut self, offset: u64, slots: u32) {
-        self.free.push((offset, slots));
+    pub fn give_back(&mut self, offset: u64, entries: u32) {
+        self.free.push((offset, entries));
     }
 
     /// The first entry of a segment.
-    pub fn slots(&self, offset: u64, slots: u32) -> NonNull<RingEntry> {
-        NonNull::from(&self.map.slice_at::<RingEntry>(offset as usize, slots as usize)[0])
+    pub fn entries(&self, offset: u64, entries: u32) -> NonNull<RingEntry> {
+        NonNull::from(&self.map.slice_at::<RingEntry>(offset as usize, entries as usize)[0])
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct OutRing {
     pub front: Front,
     /// Our inbox in the peer's area; the writer points into it.
     pub inbox: Inbox,
-    /// The segment in use, and those that the reader may still be in, with the count of slots at their end.
+    /// The segment in use, and those that the reader may still be in, with the count of entries at their end.
     pub segment: (u64, u32),
     pub leaving: VecDeque<(u64, u32, u64)>,
 }
@@ -107,14 +107,14 @@ pub(crate) struct InRing {
     segment: Mapping,
 }
 
-fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, NonNull<RingEntry>), ShmError> {
-    let len = slots as usize * ENTRY_BYTES;
+fn map_segment(outbox: &OwnedFd, offset: u64, entries: u32) -> Result<(Mapping, NonNull<RingEntry>), ShmError> {
+    let len = entries as usize * ENTRY_BYTES;
     let within = offset.checked_add(len as u64).is_some_and(|end| end <= super::OUTBOX_BYTES as u64);
-    if slots < 2 || offset % PAGE as u64 != 0 || !within {
-        return Err(ShmError::Malformed(format!("a ring of {slots} slots at {offset}")));
+    if entries < 2 || offset % PAGE as u64 != 0 || !within {
+        return Err(ShmError::Malformed(format!("a ring of {entries} entries at {offset}")));
     }
     let map = Mapping::readable(outbox, offset, len)?;
-    let first = NonNull::from(&map.slice_at::<RingEntry>(0, slots as usize)[0]);
+    let first = NonNull::from(&map.slice_at::<RingEntry>(0, entries as usize)[0]);
     Ok((map, first))
 }
 
@@ -128,16 +128,16 @@ impl InPeer {
         &mut self,
         outbox: OwnedFd,
         offset: u64,
-        slots: u32,
+        entries: u32,
         inbox: Mapping,
         board: Arc<Board>,
     ) -> Result<(), ShmError> {
-        let (segment, first) = map_segment(&outbox, offset, slots)?;
+        let (segment, first) = map_segment(&outbox, offset, entries)?;
         self.far = board.doorbell(self.endpoint).is_some_and(|bell| bell.is_far());
         let lent = Lent::new(BlockReturn::new(Inbox::new(inbox)?, board, self.endpoint));
         let taken = NonNull::from(lent.link().inbox().taken());
         // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.
-        let reader = unsafe { RingReader::new(first, slots as usize, taken) };
+        let reader = unsafe { RingReader::new(first, entries as usize, taken) };
         self.ring = Some(InRing { reader, lent, outbox, segment });
         Ok(())
     }
@@ -145,10 +145,10 @@ impl InPeer {
 
 impl InRing {
     /// Follows the writer into its next segment.
-    pub fn follow(&mut self, offset: u64, slots: u32) -> Result<(), ShmError> {
-        let (segment, first) = map_segment(&self.outbox, offset, slots)?;
+    pub fn follow(&mut self, offset: u64, entries: u32) -> Result<(), ShmError> {
+        let (segment, first) = map_segment(&self.outbox, offset, entries)?;
         // SAFETY: the new segment is kept below, in place of the old, which the reader no longer touches.
-        unsafe { self.reader.jump(first, slots as usize) };
+        unsafe { self.reader.jump(first, entries as usize) };
         self.segment = segment;
         debug_assert!(!self.segment.is_empty());
         Ok(())

@@ -33,7 +33,7 @@ pub(crate) struct Assembly {
     header: HeaderWords,
 }
 
-/// The cost of one message in its channel's budget: its slot, and what it takes of a slab.
+/// The cost of one message in its channel's budget: its entry, and what it takes of a slab.
 #[inline]
 pub(crate) fn cost(in_slab: u64) -> u64 {
     ENTRY_BYTES as u64 + in_slab
@@ -57,7 +57,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Takes the slot that is ready into the queue of its channel.
+    /// Takes the entry that is ready into the queue of its channel.
     #[cold]
     fn take_to_queue(&mut self, peer: usize) -> Result<(), ShmError> {
         if let Some(refused) = &self.refused {
@@ -65,7 +65,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.stirred = true;
         let mut message = self.spare.pop().unwrap_or_else(ArrivedMessage::empty);
-        match self.take_slot(peer, &mut message)? {
+        match self.take_entry(peer, &mut message)? {
             Some(channel) => {
                 self.receives[channel].queue.push_back(message);
                 if let Some(served) = &mut self.served {
@@ -291,10 +291,10 @@ impl<C: Custodian> Endpoint<C> {
         self.inn[self.receives[index].peer].overlays.get(&number)
     }
 
-    /// Takes one slot of a peer's ring, which is ready: a message, and the index of its channel; or nothing if
+    /// Takes one entry of a peer's ring, which is ready: a message, and the index of its channel; or nothing if
     /// it was the carrier's own.
     #[inline]
-    fn take_slot(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
+    fn take_entry(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("it was ready");
         if !ring.reader.peek(&mut message.header.0) {
             return Ok(None);
@@ -349,11 +349,11 @@ impl<C: Custodian> Endpoint<C> {
         }
         match message.header.decode().map_err(malformed)?.kind {
             MessageKind::Carrier => {
-                let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
+                let ring = self.inn[peer].ring.as_mut().expect("an entry was peeked");
                 let mut place = [0; 2];
                 ring.reader.body(&mut place);
-                let slots = u32::try_from(place[1]).map_err(|_| ShmError::Malformed("a huge ring".into()))?;
-                ring.follow(place[0], slots)?;
+                let entries = u32::try_from(place[1]).map_err(|_| ShmError::Malformed("a huge ring".into()))?;
+                ring.follow(place[0], entries)?;
                 Ok(None)
             }
             MessageKind::Overlay => {
@@ -383,7 +383,7 @@ impl<C: Custodian> Endpoint<C> {
     fn take_chunk(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let header = message.header;
         let InPeer { ring, endpoint, .. } = &mut self.inn[peer];
-        let ring = ring.as_mut().expect("a slot was peeked");
+        let ring = ring.as_mut().expect("an entry was peeked");
         let mut place = [0; 4];
         ring.reader.body(&mut place);
         let [ids, offset, len, at] = place;
@@ -435,7 +435,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Reads the body of the peeked slot and takes the slot. `known` is that of the message's channel.
+/// Reads the body of the peeked entry and takes the entry. `known` is that of the message's channel.
 fn take_body(
     peer: &mut InPeer,
     custodian: &mut impl Custodian,
@@ -443,7 +443,7 @@ fn take_body(
     message: &mut ArrivedMessage,
 ) -> Result<(), ShmError> {
     let InPeer { ring, endpoint, .. } = peer;
-    let ring = ring.as_mut().expect("a slot was peeked");
+    let ring = ring.as_mut().expect("an entry was peeked");
     let reader = &mut ring.reader;
     let kinds = message.header.flags();
     let (slab, block, offset, len);
@@ -455,7 +455,7 @@ fn take_body(
     } else if kinds & flags::PLACED == 0 {
         let body_len = message.header.body_len();
         if body_len > BODY_BYTES as u64 {
-            return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {ENTRY_WORDS} words")));
+            return Err(ShmError::Malformed(format!("{body_len} bytes in an entry of {ENTRY_WORDS} words")));
         }
         message.place = if body_len == 0 { BodyPlace::Nowhere } else { BodyPlace::Inline };
         reader.body(&mut message.words[..(body_len as usize).div_ceil(8)]);

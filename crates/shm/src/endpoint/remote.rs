@@ -190,7 +190,7 @@ impl<C: Custodian> Endpoint<C> {
                 Some(block)
             }
         };
-        self.write_slot(self.sends[channel].peer, &header.0, self.body.used, block)?;
+        self.write_entry(self.sends[channel].peer, &header.0, self.body.used, block)?;
         if let Some(block) = block {
             self.pool.posted(block);
         }
@@ -239,7 +239,7 @@ impl<C: Custodian> Endpoint<C> {
             at,
         ]);
         self.body.used = 4;
-        self.write_slot(self.sends[channel].peer, &header.0, self.body.used, Some(block))?;
+        self.write_entry(self.sends[channel].peer, &header.0, self.body.used, Some(block))?;
         self.pool.posted(block);
         if at + len == body_len {
             self.published(channel, &header, cost(body_len));

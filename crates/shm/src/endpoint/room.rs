@@ -80,7 +80,7 @@ impl<C: Custodian> Endpoint<C> {
             return false;
         };
         let header = Header { kind: MessageKind::Carrier, ..Header::default() };
-        let first = self.outbox.slots(offset, slots * 2);
+        let first = self.outbox.entries(offset, slots * 2);
         // SAFETY: the segment lies in the outbox, which lives as long as the endpoint and its writers.
         unsafe {
             ring.writer.jump(&header.encode(), &[offset, u64::from(slots) * 2], first, slots as usize * 2)
@@ -106,7 +106,7 @@ impl<C: Custodian> Endpoint<C> {
         let taken = NonNull::from(inbox.taken());
         // SAFETY: the outbox and the inbox live as long as the writer, which goes with them.
         let writer =
-            unsafe { RingWriter::new(self.outbox.slots(offset, FIRST_SLOTS), FIRST_SLOTS as usize, taken) };
+            unsafe { RingWriter::new(self.outbox.entries(offset, FIRST_SLOTS), FIRST_SLOTS as usize, taken) };
         let segment = (offset, FIRST_SLOTS);
         self.out[peer].ring = Some(OutRing { writer, front, inbox, segment, leaving: VecDeque::new() });
         Ok(())

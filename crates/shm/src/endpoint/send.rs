@@ -1,4 +1,4 @@
-//! Sending: one write for all receivers. The body goes into the slot if it is small, otherwise in one copy into
+//! Sending: one write for all receivers. The body goes into the entry if it is small, otherwise in one copy into
 //! a block of a slab (none if it was written there as a loan), and in chunks through a window where memory is
 //! short.
 
@@ -128,7 +128,7 @@ impl<C: Custodian> Endpoint<C> {
         self.post_placed(to, header, block, head, number)
     }
 
-    /// Sends a value whose body goes into the slot.
+    /// Sends a value whose body goes into the entry.
     #[inline(always)]
     fn send_inline(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
         self.claim(to, cost(0))?;
@@ -256,7 +256,7 @@ impl<C: Custodian> Endpoint<C> {
             header.conduit = self.sends[channel].id;
             if header.body_len <= BODY_BYTES as u64 {
                 self.body.inline(plan);
-                self.write_slot(peer, &header.encode(), self.body.used, None)?;
+                self.write_entry(peer, &header.encode(), self.body.used, None)?;
             } else {
                 let block = self.block(header.body_len)?.ok_or_else(|| ShmError::OutOfMemory {
                     bytes: header.body_len,
@@ -271,7 +271,7 @@ impl<C: Custodian> Endpoint<C> {
                 // The whole body stands in the slab: a head longer than fits says so.
                 self.body.placed(&place, block, &[]);
                 self.body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
-                if let Err(error) = self.write_slot(peer, &header.encode(), self.body.used, Some(block)) {
+                if let Err(error) = self.write_entry(peer, &header.encode(), self.body.used, Some(block)) {
                     self.pool.give_back(block);
                     return Err(error);
                 }
@@ -353,7 +353,7 @@ impl<C: Custodian> Endpoint<C> {
         enough
     }
 
-    /// Writes the slot of one message, with the body that is ready, to each receiver. After an error, such as a
+    /// Writes the entry of one message, with the body that is ready, to each receiver. After an error, such as a
     /// wait for room that a signal ended, no receiver has got it, and what was claimed is free again.
     #[inline(always)]
     fn post(&mut self, to: &[usize], mut header: HeaderWords) -> Result<(), ShmError> {
@@ -363,7 +363,7 @@ impl<C: Custodian> Endpoint<C> {
         for &channel in to {
             let out = &self.sends[channel];
             header.set_conduit(out.id, out.sequence);
-            if let Err(error) = self.write_slot(out.peer, &header.0, self.body.used, None) {
+            if let Err(error) = self.write_entry(out.peer, &header.0, self.body.used, None) {
                 return Err(self.unclaim(to, cost(0), error));
             }
             self.sends[channel].sequence += 1;
@@ -372,7 +372,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Writes the slot of one message whose body lies in a block to each receiver: its place and its head, or
+    /// Writes the entry of one message whose body lies in a block to each receiver: its place and its head, or
     /// its place alone, where the receiver knows the head. After an error it is as after one of `post`, and the
     /// block is free.
     #[inline(always)]
@@ -398,14 +398,14 @@ impl<C: Custodian> Endpoint<C> {
                 Some(packed) if same => {
                     let mut short = header;
                     short.set_as_before(packed);
-                    self.write_slot(out.peer, &short.0, 0, Some(block))
+                    self.write_entry(out.peer, &short.0, 0, Some(block))
                 }
                 _ => {
                     if !written {
                         self.body.placed(&place, block, head);
                         written = true;
                     }
-                    let wrote = self.write_slot(out.peer, &header.0, self.body.used, Some(block));
+                    let wrote = self.write_entry(out.peer, &header.0, self.body.used, Some(block));
                     if wrote.is_ok() {
                         self.sends[channel].last_head =
                             if head.len() <= KNOWN_PREAMBLE_BYTES { number } else { 0 };
@@ -441,9 +441,9 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Writes a slot and wakes its reader if need be.
+    /// Writes an entry and wakes its reader if need be.
     #[inline(always)]
-    pub(super) fn write_slot(
+    pub(super) fn write_entry(
         &mut self,
         peer: usize,
         header: &[u64; 8],

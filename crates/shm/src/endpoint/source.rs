@@ -1,4 +1,4 @@
-//! Bodies of messages on their way out: the bodies that can be sent, and the body of a slot.
+//! Bodies of messages on their way out: the bodies that can be sent, and the body of an entry.
 
 use super::arrived::{INLINE_HEAD, PLACE_WORDS};
 use crate::ring::BODY_WORDS;
@@ -183,7 +183,7 @@ impl Source for Contiguous<'_> {
     }
 }
 
-/// The body of the slot that is being sent: kept, since clearing it would cost as much as filling it.
+/// The body of the entry that is being sent: kept, since clearing it would cost as much as filling it.
 #[derive(Default)]
 pub(super) struct SlotBody {
     pub(super) words: [u64; BODY_WORDS],

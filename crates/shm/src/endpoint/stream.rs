@@ -56,7 +56,7 @@ impl<C: Custodian> Endpoint<C> {
             for &channel in to {
                 let out = &self.sends[channel];
                 header.set_conduit(out.id, out.sequence);
-                self.write_slot(out.peer, &header.0, self.body.used, Some(block))?;
+                self.write_entry(out.peer, &header.0, self.body.used, Some(block))?;
             }
             self.pool.posted(block);
             at += len;
@@ -86,7 +86,7 @@ impl<C: Custodian> Endpoint<C> {
             self.body.used = 4;
             if self.room_to(peer) > 0 || self.grow_ring(peer) {
                 // With room, this does not fail; and the error that there is says more.
-                let _ = self.write_slot(peer, &header.0, self.body.used, None);
+                let _ = self.write_entry(peer, &header.0, self.body.used, None);
             }
         }
         self.unclaim(to, cost(header.body_len()), error)
