@@ -11,12 +11,12 @@ const ABOUT_ERRORS: &str = "# Errors
 
 <!-- made from the sources: LIGAMENT_WRITE_PAGES=1 cargo test -p ligament-catalogue --test page -->
 
-All errors, by code. A message ends with its code: `(ligament explain no-such-port)`. That command prints the code's entry in
-the terminal, with all its messages; `ligament explain` lists all codes. A code does not change, and `--json` gives it beside
-the message.
+All errors, by code. A message ends with its code: `(ligament explain no-such-port)`. That command prints the
+code's entry in the terminal, with all its messages; `ligament explain` lists all codes. A code does not change,
+and `--json` gives it beside the message.
 
-Each entry here has the meaning, the remedy, and an example of its messages. `…` stands for names and numbers of your model.
-The problems that `ligament check` finds before a run have a [page of their own](check-codes.md).
+Each entry here has the meaning, the remedy, and an example of its messages. `…` stands for names and numbers of
+your model. The problems that `ligament check` finds before a run have a [page of their own](check-codes.md).
 ";
 
 /// Columns of the page.

@@ -1,5 +1,5 @@
-//! The reference of the command line: groups of commands in `ligament --help`, the page `docs/reference/commands.md`, and
-//! the man pages. All of them are made from clap's definitions.
+//! The reference of the command line: groups of commands in `ligament --help`, the page
+//! `docs/reference/commands.md`, and the man pages. All of them are made from clap's definitions.
 
 use ligament_catalogue::fault;
 use std::fmt::Write as _;
@@ -59,8 +59,8 @@ mod tests {
 <!-- made from the definitions: LIGAMENT_WRITE_PAGES=1 cargo test -p ligament-cli reference -->
 
 All commands and options of `ligament`, as `ligament COMMAND --help` prints them. Each command has a man page,
-too, such as `man ligament-run`. The exit status is 0 when all is done, 1 when the run failed, 2 for bad use or a
-bad model, and 130 when the command was interrupted. `--json`, where a command has it, prints one object with
+too, such as `man ligament-run`. The exit status is 0 when all is done, 1 when the run failed, 2 for bad use or
+a bad model, and 130 when the command was interrupted. `--json`, where a command has it, prints one object with
 `\"ok\"`. `RUN` is a path, a name, or `latest`.
 ";
 

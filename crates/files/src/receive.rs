@@ -273,7 +273,7 @@ impl Receiver<'_> {
         wanted
     }
 
-    // ---- what there is ---------------------------------------------------------------------------------------
+    // ---- what there is --------------------------------------------------------------------------------------
     fn entries(&mut self, entries: Vec<DirectoryEntry>) -> Result<(), Fault> {
         let (mut wants, mut refused) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -447,7 +447,7 @@ impl Receiver<'_> {
         }
     }
 
-    // ---- what comes ------------------------------------------------------------------------------------------
+    // ---- what comes -----------------------------------------------------------------------------------------
     fn piece(&mut self, id: u64, piece: FilePiece<'_>) -> Result<(), Fault> {
         if id > self.upto {
             return Err(misunderstood(&"a piece of a file that nobody knows"));
@@ -569,7 +569,7 @@ impl Receiver<'_> {
         Ok(Refusal { id, why: why.with_code(), name: name.to_vec() })
     }
 
-    // ---- at the end of a list --------------------------------------------------------------------------------
+    // ---- at the end of a list -------------------------------------------------------------------------------
     fn finish_list(&mut self) -> Result<(), Fault> {
         // The content of a directory comes after it, so the deepest is done first.
         for (name, stamp) in std::mem::take(&mut self.directories).into_iter().rev() {

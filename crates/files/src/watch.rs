@@ -335,7 +335,7 @@ impl Watcher<'_, '_> {
         self.lister.gone(gone)
     }
 
-    // ---- what the kernel tells -------------------------------------------------------------------------------
+    // ---- what the kernel tells ------------------------------------------------------------------------------
     /// Waits for what the kernel tells, at most so long, and does what follows; whether something was lost.
     fn hear(&mut self, within: Duration, shelf: &Shelf) -> Result<bool, Fault> {
         let soonest = self.resting.values().map(|one| self.rest.saturating_sub(one.since.elapsed())).min();

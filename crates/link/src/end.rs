@@ -284,7 +284,7 @@ impl EndState {
         self.requests.insert(number, RequestStage::Came(came));
     }
 
-    // ---- what calls want -------------------------------------------------------------------------------------
+    // ---- what calls want ------------------------------------------------------------------------------------
     fn number(&mut self, stage: RequestStage) -> RequestNumber {
         self.last += 1;
         self.requests.insert(self.last, stage);

@@ -1,5 +1,5 @@
-//! A ring of entries from one writer to one reader. Line 0 of an entry is a message's header with the lap stamp in
-//! the top byte of its last word; the reader polls that line and nothing else.
+//! A ring of entries from one writer to one reader. Line 0 of an entry is a message's header with the lap stamp
+//! in the top byte of its last word; the reader polls that line and nothing else.
 //!
 //! Memory order: the writer stores all other words relaxed, then word 7 with release; the reader loads word 7
 //! with acquire. The reader's cursor (how many entries it has taken) lies in memory of the reader; the writer
@@ -102,8 +102,8 @@ impl RingWriter {
     /// A writer at the start of a zeroed segment of `count` entries.
     ///
     /// # Safety
-    /// `entries` must point to `count` entries and `taken` to the reader's cursor; both must stay mapped while the
-    /// writer lives, and nobody else may write the entries.
+    /// `entries` must point to `count` entries and `taken` to the reader's cursor; both must stay mapped while
+    /// the writer lives, and nobody else may write the entries.
     pub unsafe fn new(entries: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
         assert!(count >= 2);
         RingWriter { entries, count, next: Cursor::FIRST, written: 0, taken_seen: 0, taken }

@@ -1,8 +1,8 @@
-//! Large arrays that are received while they are still being sent. The sender announces in the ring's next entry
-//! that it has begun to copy, and how far it has come; a receiver that waits for that very message to copy it
-//! on, into an array of its own, follows close behind. Two copies take hardly longer than one then, and the
-//! second finds in a cache what the first has just written. Who does not look loses nothing: the message comes
-//! as every other does.
+//! Large arrays that are received while they are still being sent. The sender announces in the ring's next
+//! entry that it has begun to copy, and how far it has come; a receiver that waits for that very message to
+//! copy it on, into an array of its own, follows close behind. Two copies take hardly longer than one then, and
+//! the second finds in a cache what the first has just written. Who does not look loses nothing: the message
+//! comes as every other does.
 
 use super::peers::OutPeer;
 use super::{Custodian, Endpoint};

@@ -1,6 +1,6 @@
-//! Sending: one write for all receivers. The body goes into the entry if it is small, otherwise in one copy into
-//! a block of a slab (none if it was written there as a loan), and in chunks through a window where memory is
-//! short.
+//! Sending: one write for all receivers. The body goes into the entry if it is small, otherwise in one copy
+//! into a block of a slab (none if it was written there as a loan), and in chunks through a window where memory
+//! is short.
 
 use super::arrived::{INLINE_HEAD, KNOWN_PREAMBLE_BYTES};
 use super::peers::OutPeer;
@@ -353,8 +353,8 @@ impl<C: Custodian> Endpoint<C> {
         enough
     }
 
-    /// Writes the entry of one message, with the body that is ready, to each receiver. After an error, such as a
-    /// wait for room that a signal ended, no receiver has got it, and what was claimed is free again.
+    /// Writes the entry of one message, with the body that is ready, to each receiver. After an error, such as
+    /// a wait for room that a signal ended, no receiver has got it, and what was claimed is free again.
     #[inline(always)]
     fn post(&mut self, to: &[usize], mut header: HeaderWords) -> Result<(), ShmError> {
         if let Err(error) = self.have_room_for_many(to) {

@@ -138,7 +138,7 @@ impl Circuits {
         self.kept
     }
 
-    // ---- what leaves -----------------------------------------------------------------------------------------
+    // ---- what leaves ----------------------------------------------------------------------------------------
     /// Opens one: its number, and what is to be said; none if there are too many.
     pub fn open(&mut self) -> Option<(u32, Vec<u8>)> {
         let new = || (self.slots.len() < MAX_CIRCUITS as usize).then_some(self.slots.len() as u32);
@@ -210,7 +210,7 @@ impl Circuits {
         Ok(())
     }
 
-    // ---- what comes ------------------------------------------------------------------------------------------
+    // ---- what comes -----------------------------------------------------------------------------------------
     /// A message of so many bytes begins to come.
     ///
     /// # Errors

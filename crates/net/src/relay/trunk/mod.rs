@@ -277,7 +277,7 @@ impl Trunk {
         self.parted.extend(from.map(|from| (from, why)));
     }
 
-    // ---- bytes -----------------------------------------------------------------------------------------------
+    // ---- bytes ----------------------------------------------------------------------------------------------
     /// Lets all circuits go on that can.
     fn pass_on(&mut self) {
         for (far, circuit) in self.hold.take_due() {
