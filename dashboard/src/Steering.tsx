@@ -1,15 +1,14 @@
 // Settings that are changed while the run goes on, and the run that stands still, makes steps and goes on: what
-// is wanted is pending until all whom it concerns have accepted it, and is in force from one model time on.
+// is asked for is agreed when all whom it concerns have accepted it, and is in force from one model time on.
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
-import { ask, type Change, type Run, type State, type Steerable } from "./state";
+import { ask, type Change, type HistoryEntry, type Run, type State, type Steerable } from "./state";
 import {
   type Agreed,
   assignment,
   eachOf,
-  type Entry,
   inWords,
   notHeld,
   type Order,
@@ -23,14 +22,8 @@ import { count, inSeconds, inTime, some, unitOfTime } from "./words";
 /** More instances are not offered one by one, and more entries of the history not shown at a time. */
 const MOST_EACH = 200;
 const MOST_ENTRIES = 30;
-/** The stages of a change, and the words for its states. */
-const STAGES = ["pending", "accepted", "in force"];
-const WORDS: Record<Change["state"], string> = {
-  asked: "pending",
-  agreed: "accepted",
-  "in force": "in force",
-  refused: "refused",
-};
+/** The states of a change that is not refused, in their order. */
+const STAGES: Change["state"][] = ["asked", "agreed", "in force"];
 
 /** What became of what was asked for. */
 interface Outcome {
@@ -43,7 +36,7 @@ function answered(order: Order, told: Agreed): string {
   const number = told.change === undefined ? "" : ` ${told.change}`;
   switch (order.what) {
     case "set":
-      return `Change${number} is accepted: in force from the first step at ${inTime(told.at)} on.`;
+      return `Change${number} is agreed: in force from the first step at ${inTime(told.at)} on.`;
     case "withdraw":
       return `Change${number} is withdrawn.`;
     case "resume":
@@ -358,7 +351,7 @@ function lacking(run: Run, change: number): string {
   return `${some(now.names, 3, now.lacks)} ${now.lacks === 1 ? "has" : "have"} not accepted it yet`;
 }
 
-/** Changes on their way: pending, accepted, and from when on in force. */
+/** Changes on their way: asked, agreed, and from when on in force. */
 function OnTheirWay({
   state,
   may,
@@ -388,8 +381,8 @@ function OnTheirWay({
             {STAGES.map((stage) => (
               <li
                 key={stage}
-                class={stage === WORDS[one.state] ? "now" : ""}
-                aria-current={stage === WORDS[one.state] ? "step" : undefined}
+                class={stage === one.state ? "now" : ""}
+                aria-current={stage === one.state ? "step" : undefined}
               >
                 <span>{stage}</span>
                 {stage === "in force" && one.model_time !== undefined && ` from ${inTime(one.model_time)} on`}
@@ -430,7 +423,7 @@ function told(order: string): { order: string; who: string } {
 }
 
 /** The journal's entries, each change once, the newest first. */
-function rows(entries: Entry[]): Row[] {
+function rows(entries: HistoryEntry[]): Row[] {
   const found = new Map<string, Row>();
   entries.forEach(({ after, change, order }, i) => {
     const key = change ? `change ${change.change}` : `order ${i}`;
@@ -451,7 +444,7 @@ function History({
   may: boolean;
   wants: (order: Order) => Promise<boolean>;
 }) {
-  const [entries, setEntries] = useState<Entry[]>([]);
+  const [entries, setEntries] = useState<HistoryEntry[]>([]);
   const [note, setNote] = useState("");
   const [most, setMost] = useState(MOST_ENTRIES);
   const run = state.run!;
@@ -459,12 +452,15 @@ function History({
   const mark = JSON.stringify([run.steering, run.halt, state.view?.state, state.role]);
   useEffect(() => {
     let ended = false;
-    const take = (told: { history: Entry[] }) => {
+    const take = (told: { history: HistoryEntry[] }) => {
       if (ended) return;
       setEntries(told.history);
       setNote("");
     };
-    ask<{ history: Entry[] }>("api/steering").then(take, (error: Error) => !ended && setNote(error.message));
+    ask<{ history: HistoryEntry[] }>("api/steering").then(
+      take,
+      (error: Error) => !ended && setNote(error.message),
+    );
     return () => {
       ended = true;
     };
@@ -499,7 +495,7 @@ function History({
                   <td class="number">{change ? inTime(change.model_time) : ""}</td>
                   <td class="wraps">
                     {change && (
-                      <span class={`badge ${change.state.replace(" ", "-")}`}>{WORDS[change.state]}</span>
+                      <span class={`badge ${change.state.replace(" ", "-")}`}>{change.state}</span>
                     )}{" "}
                     {change?.reason}
                   </td>

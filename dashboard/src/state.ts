@@ -1,123 +1,23 @@
 // The known state of the run: pictures come from the server, each with what has changed since the one before.
 // Asking again only after each answer, the page is never told of what is past.
 
+import type { ConduitRecord, InstanceNews, InstanceUsage, Role, RunNews, ViewNews } from "./wire";
 import { countIn } from "./words";
 
-export interface Instance {
-  name: string;
-  state: string;
-  pid?: number;
-  on?: string;
-  exit?: string | null;
-  model_time?: number | null;
-  model_end?: number;
-  iterations: number;
-  sent_messages: number;
-  sent_bytes: number;
-  received_messages: number;
-  received_bytes: number;
-  /** The ports on which it sends, once it takes part. */
-  sends?: string[];
-  waits_for?: string;
-  waits_on?: string[];
-  waits_with_timeout?: boolean;
-  stopped?: boolean;
-  /** Unix time, ms. */
-  waits_from?: number;
-  began?: number;
-  /** s; of one that is over, `total`, `computing` and `waiting` instead of `began` and `waited`. */
-  waited?: number;
-  transferring?: number;
-  total?: number;
-  computing?: number;
-  waiting?: number;
-}
-
-export interface Conduit {
-  from: string;
-  to: string;
-  channels: number;
-  messages: number;
-  bytes: number;
-  model_time?: number | null;
-  received_messages: number;
-  received_bytes: number;
-  received_time?: number | null;
-  under_way: number;
-}
-
-export interface Wait {
-  instance: string;
-  lack: string;
-  at: string[];
-  waits_for: string[];
-  waits_on: string[];
-  waits_since: number;
-}
-
-/** A setting that can be steered. */
-export interface Steerable {
-  name: string;
-  type: "str" | "int" | "float" | "bool" | "[int]" | "[float]" | "[[float]]";
-  min?: number;
-  max?: number;
-  unit?: string;
-  apply: "step" | "restart";
-  /** What it is, or will be when what was agreed on is in force. */
-  value?: string;
-}
-
-/** Something that was to happen at a model time. */
-export interface Change {
-  change: number;
-  who: string;
-  asked: string;
-  what: "set" | "pause" | "step" | "until" | "stop";
-  settings?: { name: string; from?: string; to: string }[];
-  model_time?: number;
-  restart?: boolean;
-  state: "asked" | "agreed" | "in force" | "refused";
-  reason?: string;
-}
-
-export interface Run {
-  run: string;
-  model: string;
-  state: string;
-  reason?: string | null;
-  code?: string;
-  failed?: string;
-  host: string;
-  /** The unit of model times, if the model says it. */
-  time_unit?: string;
-  started: string;
-  ended?: string | null;
-  duration?: number | null;
-  deadlock?: Wait[];
-  warnings?: { who: string; text: string; times: number }[];
-  memory?: { used: number; limit: number };
-  steerable?: Steerable[];
-  steering?: Change[];
-  /** From which model time on the run stands still, and who stands there. */
-  halt?: { change: number; at: number; stops?: boolean; held: string[]; unsteered?: string[] };
-  /** The change that is being agreed on, how many have not accepted it, and the first of them. */
-  agreeing?: { change: number; lacks: number; names: string[] } | null;
-}
-
-export type Role = "look" | "steer";
-
-export interface View {
-  state: "beginning" | "live" | "over" | "lost" | "halted" | "silent" | "elsewhere" | "unreadable";
-  why?: string | null;
-}
-
-/** What an instance takes of its machine: its process and all that it has started. */
-export interface Usage {
-  /** None before that is known. */
-  cores: number | null;
-  /** Resident, bytes. */
-  memory: number;
-}
+// The page's names for the types of the server's answers.
+export type {
+  ConduitRecord as Conduit,
+  HistoryEntry,
+  InstanceNews as Instance,
+  InstanceUsage as Usage,
+  Role,
+  RunNews as Run,
+  SteerableRecord as Steerable,
+  SteeringRecord as Change,
+  SteeringVerb,
+  ViewNews as View,
+  WaitRecord as Wait,
+} from "./wire";
 
 export interface Rate {
   messages: number;
@@ -130,11 +30,11 @@ interface News {
   at?: number;
   /** What this session may do. */
   role?: Role;
-  view?: View;
-  run?: Run;
-  instances?: Record<string, Instance>;
-  conduits?: Record<string, Conduit>;
-  usage?: Record<string, Usage>;
+  view?: ViewNews;
+  run?: RunNews;
+  instances?: Record<string, InstanceNews>;
+  conduits?: Record<string, ConduitRecord>;
+  usage?: Record<string, InstanceUsage>;
 }
 
 /** An answer that has not come after so long will not come, ms; the server answers a question for news within 20 s. */
@@ -155,13 +55,13 @@ interface Sample {
 /** The run as this page knows it. */
 export class State {
   picture = 0;
-  view: View | null = null;
-  run: Run | null = null;
+  view: ViewNews | null = null;
+  run: RunNews | null = null;
   role: Role = "look";
-  instances: Instance[] = [];
-  conduits: Conduit[] = [];
+  instances: InstanceNews[] = [];
+  conduits: ConduitRecord[] = [];
   /** By the names of instances: what those on this server's machine take of it. */
-  usage = new Map<string, Usage>();
+  usage = new Map<string, InstanceUsage>();
   /** Why the server itself does not answer. */
   unreached = "";
   /** Whether the server wants a new link. */

@@ -1,12 +1,12 @@
 // Requests to steer the run, and errors of a value before the server is asked. The server checks all of it
 // again.
 
-import { ask, type Change, type Instance, type Steerable } from "./state";
+import { ask, type Change, type Instance, type Steerable, type SteeringVerb } from "./state";
 import { inTime, some, withoutIndices } from "./words";
 
 /** What the server is asked for. */
 export interface Order {
-  what: "set" | "pause" | "step" | "until" | "resume" | "stop" | "withdraw";
+  what: SteeringVerb;
   settings?: string[];
   at?: number;
   change?: number;
@@ -19,15 +19,6 @@ export interface Agreed {
   until?: number | null;
   /** Who has never called `steer(t)`, and so does not stand still. */
   unsteered?: string[];
-}
-
-/** An entry of the journal that tells of steering. */
-export interface Entry {
-  at: string;
-  /** s since the run began. */
-  after: number;
-  change?: Change;
-  order?: string;
 }
 
 /** All may take 10 s to agree, and as long for each change that is before this one, ms. */

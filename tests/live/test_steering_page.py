@@ -51,7 +51,7 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     for key in "0.25":
         browser.does("press", key=key)
     browser.does("press", key="Enter")
-    browser.says("Change 1 is accepted: in force from the first step at", "#steering .outcome")
+    browser.says("Change 1 is agreed: in force from the first step at", "#steering .outcome")
     for viewer in ("", "other"):
         browser.until(f"{value('front.D')} === '0.25'", viewer=viewer)
         browser.until(f"{ROWS}['change 1'] === 'in force'", viewer=viewer)

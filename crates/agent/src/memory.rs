@@ -81,7 +81,7 @@ impl MemoryLedger {
 }
 
 /// Memory for messages, bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct MessageMemory {
     pub used: u64,
     pub limit: u64,

@@ -225,7 +225,7 @@ async fn session(
     };
     match server.door.open(&secret, &headers) {
         Ok(Some((cookie, word, guest))) => {
-            let told = json!({ "ok": true, "word": word, "role": guest.purpose.role.word() });
+            let told = json!({ "ok": true, "word": word, "role": guest.purpose.role });
             ([(header::SET_COOKIE, cookie)], Json(told)).into_response()
         }
         Ok(None) => refusal(
@@ -255,11 +255,11 @@ async fn news(
     loop {
         pictures.mark_unchanged();
         if let Some(mut news) = server.picture.since(since) {
-            news["role"] = json!(guest.purpose.role.word());
+            news["role"] = json!(guest.purpose.role);
             return Json(news).into_response();
         }
         if tokio::time::timeout_at(until, pictures.changed()).await.is_err() {
-            return Json(json!({ "picture": since, "role": guest.purpose.role.word() })).into_response();
+            return Json(json!({ "picture": since, "role": guest.purpose.role })).into_response();
         }
     }
 }

@@ -7,6 +7,7 @@
 use crate::public::PublicUrl;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::StatusCode;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,7 +24,8 @@ const MAX_SESSIONS: usize = 256;
 pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
 
 /// The role of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// See everything, change nothing.
     Look,

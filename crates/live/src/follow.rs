@@ -2,10 +2,10 @@
 //! where nobody answers, because the run is over, stands still, is on another machine, or was lost.
 
 use crate::demand::Demand;
-use crate::picture::SharedPicture;
+use crate::picture::{SharedPicture, ViewState};
 use crate::usage::Usage;
 use ligament_catalogue::Fault;
-use ligament_manager::{InstanceRecord, RunDirectory, RunRecord, RunState, UtcTime};
+use ligament_manager::{InstanceRecord, RunDirectory, RunNews, RunRecord, RunState, UtcTime};
 use ligament_runtime::client::{
     halted_in_words, is_alive, is_halted, is_here, journalled, record_of, Snapshots, WatchSession,
 };
@@ -29,19 +29,19 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
         let record = match record_of(run) {
             Ok(record) => record,
             Err(_) if begun_by.is_some_and(is_alive) && !run.record().exists() => {
-                picture.say("beginning", None);
+                picture.say(ViewState::Beginning, None);
                 std::thread::sleep(AGAIN);
                 continue;
             }
             Err(why) => {
-                picture.say("unreadable", Some(&why.to_string()));
+                picture.say(ViewState::Unreadable, Some(&why.to_string()));
                 std::thread::sleep(AGAIN);
                 continue;
             }
         };
         if record.state != RunState::Running {
             picture.take(&of_record(&record, None), time_of(&record));
-            picture.say("over", None);
+            picture.say(ViewState::Over, None);
             return;
         }
         match WatchSession::begin(run, &record, EVERY) {
@@ -51,7 +51,7 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
                 unheard = if heard { 0 } else { unheard + 1 };
                 // It may refuse, as it does if too many watch. That it ends just now is not worth a word.
                 if unheard > 1 {
-                    picture.say("silent", Some(&why.to_string()));
+                    picture.say(ViewState::Silent, Some(&why.to_string()));
                 }
             }
             Ok(None) if !is_here(&record) => {
@@ -63,13 +63,16 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
                 if gone > MAX_END_POLLS && !is_alive(record.pid) {
                     let record = RunRecord { instances: journalled(run, &record), ..record };
                     picture.take(&of_record(&record, None), UtcTime::now());
-                    picture.say("lost", Some("its process is gone, and nobody is left who could say why"));
+                    picture.say(
+                        ViewState::Lost,
+                        Some("its process is gone, and nobody is left who could say why"),
+                    );
                 }
             }
             Err(_) if is_halted(&record) => {
-                picture.say("halted", Some(&halted_in_words(&record)));
+                picture.say(ViewState::Halted, Some(&halted_in_words(&record)));
             }
-            Err(why) => picture.say("silent", Some(&why.to_string())),
+            Err(why) => picture.say(ViewState::Silent, Some(&why.to_string())),
         }
         std::thread::sleep(AGAIN);
     }
@@ -92,7 +95,7 @@ fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Deman
                 // Which clock it is: that of the run's machine.
                 let at = news["at"].as_u64().map_or_else(UtcTime::now, UtcTime);
                 picture.take(&news, at);
-                picture.say("live", None);
+                picture.say(ViewState::Live, None);
                 if let Some(usage) = usage.of(&picture.processes()) {
                     picture.take_usage(&usage);
                 }
@@ -111,15 +114,15 @@ fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<S
         if let Ok(told) = serde_json::from_value::<RunRecord>(status) {
             picture.take(&of_record(&told, at), at.unwrap_or_else(UtcTime::now));
         }
-        picture.say("elsewhere", None);
+        picture.say(ViewState::Elsewhere, None);
     } else if snapshots.denied() {
         picture.say(
-            "elsewhere",
+            ViewState::Elsewhere,
             Some("the run is on another machine, and you may not ask it to write down how it stands"),
         );
     } else if snapshots.silent_for() > Duration::from_secs(10) {
         let why = format!("nothing has come from {} for {} s", record.host, snapshots.silent_for().as_secs());
-        picture.say("silent", Some(&why));
+        picture.say(ViewState::Silent, Some(&why));
     }
 }
 
@@ -141,5 +144,6 @@ pub fn of_record(record: &RunRecord, at: Option<UtcTime>) -> Value {
     let conduits = record.conduits.iter().map(|one| serde_json::to_value(one).unwrap_or_default());
     let conduits = numbered(conduits.collect());
     let run = RunRecord { instances: Vec::new(), conduits: Vec::new(), ..record.clone() };
+    let run = RunNews { record: run, ..RunNews::default() };
     json!({ "run": run, "instances": instances, "conduits": conduits })
 }

@@ -1,7 +1,8 @@
 //! The changes of a run, from its journal: read on from where it was read last.
 
-use ligament_manager::{Journal, JournalEntry, JournalEvent, RunDirectory};
-use serde_json::{json, Value};
+use ligament_manager::{Journal, JournalEntry, JournalEvent, RunDirectory, SteeringRecord};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -59,7 +60,7 @@ impl History {
             if !line.contains("\"steering\"") && !line.contains("\"order\"") {
                 continue;
             }
-            if let Some(told) = JournalEntry::of_line(line).and_then(|entry| told(&entry)) {
+            if let Some(told) = JournalEntry::of_line(line).and_then(told) {
                 self.entries.push_back(told);
             }
         }
@@ -77,21 +78,34 @@ pub(crate) fn plain_file(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-fn told(entry: &JournalEntry) -> Option<Value> {
+/// An entry of the journal about steering: a change, or another order.
+#[derive(Debug, Serialize)]
+pub struct HistoryEntry {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// Time since the run began, s.
+    pub after: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<SteeringRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+}
+
+fn told(entry: JournalEntry) -> Option<Value> {
     let JournalEntry { at, after, event } = entry;
-    match event {
-        JournalEvent::Steering(change) => Some(json!({ "at": at, "after": after, "change": change })),
-        JournalEvent::Order { order, instance: None } => {
-            Some(json!({ "at": at, "after": after, "order": order }))
-        }
-        _ => None,
-    }
+    let (change, order) = match event {
+        JournalEvent::Steering(change) => (Some(change), None),
+        JournalEvent::Order { order, instance: None } => (None, Some(order)),
+        _ => return None,
+    };
+    serde_json::to_value(HistoryEntry { at, after, change, order }).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ligament_manager::SteeringRecord;
+    use ligament_manager::ChangeState;
+    use serde_json::json;
     use std::time::Instant;
 
     #[test]
@@ -102,13 +116,11 @@ mod tests {
         let mut history = History::default();
         assert_eq!(history.of(&run), json!([]));
         let mut journal = Journal::open(&run.journal(), Instant::now()).unwrap();
-        let state = |state: &str| {
-            JournalEvent::Steering(SteeringRecord { change: 1, state: state.into(), ..Default::default() })
-        };
-        journal.note(state("asked"));
+        let state = |state| JournalEvent::Steering(SteeringRecord { change: 1, state, ..Default::default() });
+        journal.note(state(ChangeState::Asked));
         journal.note(JournalEvent::Up);
         assert_eq!(history.of(&run).as_array().unwrap().len(), 1);
-        journal.note(state("agreed"));
+        journal.note(state(ChangeState::Agreed));
         journal.note(JournalEvent::Order { order: "resume".into(), instance: None });
         journal.note(JournalEvent::Order { order: "join".into(), instance: Some("macro".into()) });
         let found = history.of(&run);
@@ -117,7 +129,7 @@ mod tests {
         // Its beginning is put aside.
         std::fs::rename(run.journal(), Journal::earlier(&run.journal())).unwrap();
         let mut journal = Journal::open(&run.journal(), Instant::now()).unwrap();
-        journal.note(state("in force"));
+        journal.note(state(ChangeState::InForce));
         assert_eq!(history.of(&run).as_array().unwrap().len(), 4);
         assert_eq!(History::default().of(&run).as_array().unwrap().len(), 4);
         std::fs::remove_dir_all(&place).unwrap();

@@ -4,6 +4,7 @@
 //! to hold. Rates and forecasts are reckoned with that, since a picture may be old when a browser gets it.
 
 use ligament_manager::UtcTime;
+use serde::Serialize;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -25,12 +26,42 @@ struct PictureParts {
     /// Until when the run is known to stand like this.
     at: Option<UtcTime>,
     view: PicturePart,
+    /// The view is over: nothing more will come.
+    over: bool,
     run: PicturePart,
     /// By their numbers.
     instances: BTreeMap<u32, PicturePart>,
     conduits: BTreeMap<u32, PicturePart>,
     /// The use of the machine by each instance, if that is known here.
     usage: BTreeMap<u32, PicturePart>,
+}
+
+/// The states of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ViewState {
+    /// The run has no record yet.
+    Beginning,
+    /// The run tells its news.
+    Live,
+    Over,
+    /// The run's process is gone, and left no outcome.
+    Lost,
+    /// The run's process is stopped.
+    Halted,
+    /// The run does not answer.
+    Silent,
+    /// The run is on another machine, and its directory tells of it.
+    Elsewhere,
+    /// The run has no record that can be read.
+    Unreadable,
+}
+
+/// The state of the view, and the reason if nothing new comes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ViewNews {
+    pub state: ViewState,
+    pub why: Option<String>,
 }
 
 /// The picture that all browsers share.
@@ -106,11 +137,13 @@ impl SharedPicture {
         parts.instances.iter().filter_map(|(&number, part)| Some((number, process(&part.value)?))).collect()
     }
 
-    /// How the view itself stands: `live`, `over`, or why there is nothing new.
-    pub fn say(&self, state: &str, why: Option<&str>) {
+    /// The state of the view has changed.
+    pub fn say(&self, state: ViewState, why: Option<&str>) {
         let mut parts = self.parts();
         let number = parts.number + 1;
-        put(&mut parts.view, &json!({ "state": state, "why": why }), number);
+        let view = ViewNews { state, why: why.map(str::to_owned) };
+        parts.over = state == ViewState::Over;
+        put(&mut parts.view, &serde_json::to_value(view).unwrap_or_default(), number);
         self.finish(parts, number);
     }
 
@@ -151,7 +184,7 @@ impl SharedPicture {
 
     /// Nothing more will come.
     pub fn is_over(&self) -> bool {
-        self.parts().view.value["state"] == "over"
+        self.parts().over
     }
 
     /// Tells of each new picture.

@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use ligament_catalogue::{fault, Code, Fault};
+use ligament_manager::SteeringVerb;
 use ligament_runtime::client::{record_of, steer, who, SteerRequest};
 use ligament_wire::control::ChangeRequest;
 use serde::Deserialize;
@@ -25,7 +26,7 @@ const MAX_PATIENCE_S: f64 = 60.0;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteerBody {
-    /// `set`, `pause`, `step`, `until`, `resume`, `stop` or `withdraw`.
+    /// The text form of a `SteeringVerb`.
     what: String,
     /// Each as `name=value`.
     #[serde(default)]
@@ -44,19 +45,21 @@ impl SteerBody {
     fn order(self, guest: &Visitor) -> Result<SteerRequest, Fault> {
         let bad = |what: &str| Err(fault!(BAD_STEERING, "{what}"));
         let SteerBody { what, settings, at, change, patience, dry } = self;
-        let wanted = match what.as_str() {
-            "set" if settings.is_empty() => return bad("no setting is to change"),
-            "set" => ChangeRequest::Set(settings),
+        let Some(verb) = SteeringVerb::named(&what) else {
+            return bad("this is none of set, pause, step, until, resume, stop and withdraw");
+        };
+        let wanted = match verb {
+            SteeringVerb::Set if settings.is_empty() => return bad("no setting is to change"),
+            SteeringVerb::Set => ChangeRequest::Set(settings),
             _ if !settings.is_empty() => {
                 return bad("settings change by themselves, and not with anything else")
             }
-            "pause" => ChangeRequest::Pause,
-            "step" => ChangeRequest::Step,
-            "until" => ChangeRequest::Until,
-            "resume" => ChangeRequest::Resume,
-            "stop" => ChangeRequest::Stop,
-            "withdraw" => ChangeRequest::Withdraw(change),
-            _ => return bad("this is none of set, pause, step, until, resume, stop and withdraw"),
+            SteeringVerb::Pause => ChangeRequest::Pause,
+            SteeringVerb::Step => ChangeRequest::Step,
+            SteeringVerb::Until => ChangeRequest::Until,
+            SteeringVerb::Resume => ChangeRequest::Resume,
+            SteeringVerb::Stop => ChangeRequest::Stop,
+            SteeringVerb::Withdraw => ChangeRequest::Withdraw(change),
         };
         let patience =
             patience.filter(|patience| *patience >= 0.0).unwrap_or(DEFAULT_PATIENCE_S).min(MAX_PATIENCE_S);

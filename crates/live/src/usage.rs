@@ -1,7 +1,8 @@
 //! The use of the machine by each instance: processor time and memory of its process and all below it, from
 //! /proc. Only of instances on this machine, and only while somebody looks.
 
-use serde_json::{json, Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,15 @@ fn sum(root: u32, all: &HashMap<u32, Process>, children: &HashMap<u32, Vec<u32>>
     Some(found)
 }
 
+/// The use of the machine by the process of an instance and by all that it has started.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct InstanceUsage {
+    /// `None` until two observations show it.
+    pub cores: Option<f64>,
+    /// Resident, bytes.
+    pub memory: u64,
+}
+
 /// The last observation.
 #[derive(Default)]
 pub struct Usage {
@@ -80,7 +90,8 @@ impl Usage {
                 (used * 100.0).round() / 100.0
             });
             ticks.insert(pid, now);
-            told.insert(number.to_string(), json!({ "cores": cores, "memory": pages * page }));
+            let usage = InstanceUsage { cores, memory: pages * page };
+            told.insert(number.to_string(), serde_json::to_value(usage).unwrap_or_default());
         }
         self.ticks = ticks;
         Some(Value::Object(told))

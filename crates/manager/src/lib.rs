@@ -20,6 +20,7 @@ mod remarks;
 pub mod steering;
 mod summary;
 pub mod timeline;
+mod viewer_record;
 mod waits;
 
 pub use clock::UtcTime;
@@ -37,10 +38,12 @@ pub use names::{ModelNames, Names};
 pub use observation::{InstanceCounters, InstanceState, Observation, ObservedWait};
 pub use output::{outputs_of, read_output, OutputFiles, DEFAULT_OUTPUT_BYTES};
 pub use record::{
-    list_some, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator, RunRecord, RunState,
-    SteeringRecord, UnreceivedRecord, UnusedSettingRecord, WaitRecord, WarningRecord,
+    list_some, ChangeState, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator,
+    RunRecord, RunState, SteeringRecord, SteeringVerb, UnreceivedRecord, UnusedSettingRecord, WaitRecord,
+    WarningRecord,
 };
 pub use summary::{
     component_of, core_assignments, format_bytes, format_cores, format_count, format_seconds, summary_table,
 };
+pub use viewer_record::{InstanceMoments, OpenChange, RunNews};
 pub use waits::{knots, lasting_waits, stuck_waits, AwaitedResource, Knot, RankWait, WaitEdge};

@@ -5,6 +5,7 @@ use crate::observation::Observation;
 use crate::steering::{SettingAssignment, SteerableRecord};
 use ligament_agent::{AwaitedEvent, RunOutcome};
 use ligament_catalogue::{hinted, Code, Fault};
+use ligament_wire::control::ChangeRequest;
 use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
@@ -167,6 +168,82 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// The word for a request to steer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SteeringVerb {
+    #[default]
+    Set,
+    Pause,
+    Step,
+    Until,
+    Resume,
+    Stop,
+    Withdraw,
+}
+
+impl SteeringVerb {
+    pub const ALL: [SteeringVerb; 7] = [
+        SteeringVerb::Set,
+        SteeringVerb::Pause,
+        SteeringVerb::Step,
+        SteeringVerb::Until,
+        SteeringVerb::Resume,
+        SteeringVerb::Stop,
+        SteeringVerb::Withdraw,
+    ];
+
+    /// The verb of a text form.
+    pub fn named(name: &str) -> Option<SteeringVerb> {
+        SteeringVerb::ALL.into_iter().find(|verb| verb.name() == name)
+    }
+
+    /// The word for a request; `None` if it only asks for a list.
+    pub fn of(request: &ChangeRequest) -> Option<SteeringVerb> {
+        Some(match request {
+            ChangeRequest::Set(_) => SteeringVerb::Set,
+            ChangeRequest::Pause => SteeringVerb::Pause,
+            ChangeRequest::Step => SteeringVerb::Step,
+            ChangeRequest::Until => SteeringVerb::Until,
+            ChangeRequest::Resume => SteeringVerb::Resume,
+            ChangeRequest::Stop => SteeringVerb::Stop,
+            ChangeRequest::Withdraw(_) => SteeringVerb::Withdraw,
+            ChangeRequest::Nothing => return None,
+        })
+    }
+
+    /// The text form, as JSON has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SteeringVerb::Set => "set",
+            SteeringVerb::Pause => "pause",
+            SteeringVerb::Step => "step",
+            SteeringVerb::Until => "until",
+            SteeringVerb::Resume => "resume",
+            SteeringVerb::Stop => "stop",
+            SteeringVerb::Withdraw => "withdraw",
+        }
+    }
+}
+
+/// The progress of a change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChangeState {
+    /// The ranks are being asked.
+    #[default]
+    #[serde(rename = "asked")]
+    Asked,
+    /// All ranks concerned will make the change.
+    #[serde(rename = "agreed")]
+    Agreed,
+    /// All ranks concerned have made the change.
+    #[serde(rename = "in force")]
+    InForce,
+    /// The change was refused and does not happen.
+    #[serde(rename = "refused")]
+    Refused,
+}
+
 /// A change at a model time, and its progress.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteeringRecord {
@@ -175,8 +252,7 @@ pub struct SteeringRecord {
     pub who: String,
     /// Time of the request, RFC 3339, UTC.
     pub asked: String,
-    /// `set`, `pause`, `step`, `until` or `stop`.
-    pub what: String,
+    pub what: SteeringVerb,
     /// The settings that change.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settings: Vec<SettingAssignment>,
@@ -189,26 +265,16 @@ pub struct SteeringRecord {
     /// True if it holds from the next pass of the reuse loop on, instead of the next step.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub restart: bool,
-    /// `asked`, `agreed`, `in force` or `refused`.
-    pub state: String,
+    pub state: ChangeState,
     /// The reason of a refusal.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
 
 impl SteeringRecord {
-    /// The ranks are being asked.
-    pub const STATE_ASKED: &'static str = "asked";
-    /// All ranks concerned will make the change.
-    pub const STATE_AGREED: &'static str = "agreed";
-    /// All ranks concerned have made the change.
-    pub const STATE_IN_FORCE: &'static str = "in force";
-    /// The change was refused and does not happen.
-    pub const STATE_REFUSED: &'static str = "refused";
-
     /// True if the change happens, or has happened.
     pub fn is_agreed(&self) -> bool {
-        self.state == SteeringRecord::STATE_AGREED || self.state == SteeringRecord::STATE_IN_FORCE
+        matches!(self.state, ChangeState::Agreed | ChangeState::InForce)
     }
 
     /// A description, as a sentence without its full stop.
@@ -218,19 +284,19 @@ impl SteeringRecord {
             None => format!("{} to {}", one.name, one.to),
         };
         let settings: Vec<String> = self.settings.iter().map(one).collect();
-        let what = if settings.is_empty() { self.what.clone() } else { list_some(&settings, 4) };
+        let what = if settings.is_empty() { self.what.name().to_owned() } else { list_some(&settings, 4) };
         let first = if self.restart { "pass" } else { "step" };
         let when = match self.model_time {
             Some(at) => format!("from the first {first} at {} on", in_unit(at, self.time_unit.as_deref())),
             None => "as soon as all can".to_owned(),
         };
         let Self { change, who, .. } = self;
-        match (self.state.as_str(), &self.reason) {
-            (SteeringRecord::STATE_REFUSED, Some(why)) => {
+        match (self.state, &self.reason) {
+            (ChangeState::Refused, Some(why)) => {
                 format!("change {change} by {who} ({what}) is refused: {why}")
             }
-            (SteeringRecord::STATE_AGREED, _) => format!("change {change} by {who}: {what}, {when}"),
-            (SteeringRecord::STATE_IN_FORCE, _) => format!("change {change} ({what}) is in force"),
+            (ChangeState::Agreed, _) => format!("change {change} by {who}: {what}, {when}"),
+            (ChangeState::InForce, _) => format!("change {change} ({what}) is in force"),
             _ => format!("{who} wants change {change}: {what}, {when}"),
         }
     }
@@ -504,7 +570,16 @@ impl InstanceRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{InstanceRecord, RunRecord, MAX_INDENTED_ENTRIES};
+    use super::{InstanceRecord, RunRecord, SteeringVerb, MAX_INDENTED_ENTRIES};
+
+    #[test]
+    fn a_verb_has_one_text_form() {
+        for verb in SteeringVerb::ALL {
+            assert_eq!(serde_json::to_value(verb).unwrap(), verb.name());
+            assert_eq!(SteeringVerb::named(verb.name()), Some(verb));
+        }
+        assert_eq!(SteeringVerb::named("rm"), None);
+    }
 
     #[test]
     fn a_record_is_one_line_if_it_is_large_and_reads_the_same_either_way() {

@@ -5,6 +5,7 @@ use crate::problem::At;
 use crate::yaml::{self, YamlKind, YamlNode};
 use indexmap::IndexMap;
 use ligament_catalogue::{errors, said, Code};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The value of a setting.
@@ -28,21 +29,28 @@ pub enum SettingValue {
 }
 
 /// The type of a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SettingType {
     /// `str`
+    #[serde(rename = "str")]
     Str,
     /// `int`
+    #[serde(rename = "int")]
     Int,
     /// `float`
+    #[serde(rename = "float")]
     Float,
     /// `bool`
+    #[serde(rename = "bool")]
     Bool,
     /// `[int]`
+    #[serde(rename = "[int]")]
     IntList,
     /// `[float]`
+    #[serde(rename = "[float]")]
     FloatList,
     /// `[[float]]`
+    #[serde(rename = "[[float]]")]
     FloatListList,
 }
 

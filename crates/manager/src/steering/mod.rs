@@ -11,7 +11,7 @@
 
 mod settings;
 
-pub use settings::{CheckedChange, SettingAssignment, SteerableRecord, SteerableSettings};
+pub use settings::{CheckedChange, ReadingMoment, SettingAssignment, SteerableRecord, SteerableSettings};
 
 use ligament_agent::AgentOrder;
 use ligament_catalogue::{fault, Fault};

@@ -19,6 +19,16 @@ const MAX_ASSIGNMENTS: usize = 64;
 /// Limit of the settings that codes may declare.
 const MAX_DECLARED_SETTINGS: usize = 4096;
 
+/// The moments at which a code reads a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadingMoment {
+    /// In each step.
+    Step,
+    /// Once per pass of the reuse loop.
+    Restart,
+}
+
 /// A setting that can be steered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SteerableRecord {
@@ -26,15 +36,14 @@ pub struct SteerableRecord {
     pub name: String,
     /// The type of its values, as in yMMSL.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: SettingType,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub min: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max: Option<f64>,
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub unit: String,
-    /// `step`, or `restart` if it is read once per pass of the reuse loop.
-    pub apply: String,
+    pub apply: ReadingMoment,
     /// The present value, or the agreed future one; `None`: the setting is not set, and the code uses its
     /// default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -219,11 +228,11 @@ impl SteerableSettings {
     pub fn list(&self) -> Vec<SteerableRecord> {
         let one = |declared: &DeclaredSetting| SteerableRecord {
             name: declared.name.to_string(),
-            kind: declared.kind.unwrap_or(SettingType::Float).name().to_owned(),
+            kind: declared.kind.unwrap_or(SettingType::Float),
             min: declared.min,
             max: declared.max,
             unit: declared.unit.clone(),
-            apply: if declared.restart { "restart" } else { "step" }.to_owned(),
+            apply: if declared.restart { ReadingMoment::Restart } else { ReadingMoment::Step },
             value: self.value(&declared.name).map(SettingValue::to_string),
         };
         self.declared.iter().map(one).collect()

@@ -5,7 +5,7 @@
 
 use super::Runtime;
 use ligament_agent::RunView;
-use ligament_manager::{InstanceRecord, MessageMemory, Observation, UtcTime};
+use ligament_manager::{InstanceMoments, InstanceRecord, Observation, RunNews, UtcTime};
 use ligament_wire::RankId;
 use serde_json::{json, Map, Value};
 use std::collections::HashMap;
@@ -91,11 +91,11 @@ impl NumberedPicture {
 }
 
 /// A moment in ms, as it was told before if that is near.
-fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> Value {
+fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
     let ms = (now.0 as f64 - seconds_ago * 1e3).round();
-    match before.as_f64() {
-        Some(told) if (told - ms).abs() <= SAME_MOMENT_MS => before.clone(),
-        _ => json!(ms as i64),
+    match before.as_i64() {
+        Some(told) if (told as f64 - ms).abs() <= SAME_MOMENT_MS => told,
+        _ => ms as i64,
     }
 }
 
@@ -109,27 +109,26 @@ fn part_of(
 ) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();
     let Some(fields) = value.as_object_mut() else { return value };
-    if let Some(sends) = sends {
-        fields.insert("sends".into(), json!(sends));
-    }
-    let waits_since = record.waits_since;
+    let moment_of = |name: &str, seconds| moment(now, seconds, &before[name]);
+    let mut moments = InstanceMoments {
+        sends: sends.map(<[String]>::to_vec),
+        waits_from: record.waits_since.map(|seconds| moment_of("waits_from", seconds)),
+        ranks_from: record.ranks_since.map(|seconds| moment_of("ranks_from", seconds)),
+        ..InstanceMoments::default()
+    };
     fields.remove("waits_since");
-    if let Some(seconds) = waits_since {
-        fields.insert("waits_from".into(), moment(now, seconds, &before["waits_from"]));
-    }
-    if let Some(seconds) = fields.remove("ranks_since").and_then(|since| since.as_f64()) {
-        fields.insert("ranks_from".into(), moment(now, seconds, &before["ranks_from"]));
-    }
+    fields.remove("ranks_since");
     if !is_gone {
-        for name in ["total", "computing", "waiting"] {
+        for name in InstanceMoments::GROWING {
             fields.remove(name);
         }
-        if record.total > 0.0 {
-            fields.insert("began".into(), moment(now, record.total, &before["began"]));
-        }
+        moments.began = (record.total > 0.0).then(|| moment_of("began", record.total));
         // The present wait follows from its begin.
-        let waited = (record.waiting - waits_since.unwrap_or(0.0)).max(0.0);
-        fields.insert("waited".into(), json!((waited * 1e3).round() / 1e3));
+        let waited = (record.waiting - record.waits_since.unwrap_or(0.0)).max(0.0);
+        moments.waited = Some((waited * 1e3).round() / 1e3);
+    }
+    if let Ok(Value::Object(moments)) = serde_json::to_value(moments) {
+        fields.extend(moments);
     }
     value
 }
@@ -149,12 +148,13 @@ impl Runtime<'_> {
         let seen = self.look_well(view);
         let records = self.records(&seen);
         let conduits = self.conduits(view.channels());
-        let MessageMemory { used, limit } = self.memory(view.core.memory());
-        let mut run = self.record.clone();
-        self.manager.fill(&mut run, &[]);
-        let mut run = serde_json::to_value(&run).unwrap_or_default();
-        run["memory"] = json!({ "used": used, "limit": limit });
-        run["agreeing"] = self.agreeing().unwrap_or_default();
+        let mut run = RunNews {
+            record: self.record.clone(),
+            memory: Some(self.memory(view.core.memory())),
+            agreeing: Some(self.agreeing()),
+        };
+        self.manager.fill(&mut run.record, &[]);
+        let run = serde_json::to_value(&run).unwrap_or_default();
         let news = &mut self.news;
         news.made = Some(Instant::now());
         news.at = Some(now);

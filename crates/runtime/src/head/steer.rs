@@ -8,7 +8,8 @@ use ligament_manager::steering::{
     CheckedChange, Proposal, RankAnswer, SteerableSettings, Steering, SteeringAction,
 };
 use ligament_manager::{
-    HaltRecord, InstanceState, JournalEvent, Level, Names, Observation, SteeringRecord, UtcTime,
+    ChangeState, HaltRecord, InstanceState, JournalEvent, Level, Names, Observation, OpenChange,
+    SteeringRecord, SteeringVerb, UtcTime,
 };
 use ligament_model::ResolvedModel;
 use ligament_wire::control::{ChangeRequest, SteerableSetting};
@@ -68,7 +69,7 @@ impl Steers {
             plan.schedule.push((ScheduledChange { change, at: ModelTime(at), matter }, ranks.clone()));
             steers.steering.begin([(change, ranks)]);
             steers.steerables.record_agreed(&one.settings, at);
-            let state = SteeringRecord::STATE_AGREED.to_owned();
+            let state = ChangeState::Agreed;
             records.push(SteeringRecord { change, state, ..one.clone() });
         }
         Ok((steers, records))
@@ -113,16 +114,7 @@ impl Runtime<'_> {
         let who = clean(&who);
         let patience = patience.unwrap_or(DEFAULT_PATIENCE).min(MAX_PATIENCE).as_nanos() as u64;
         let halt = |stops| (Matter::Halt, self.steers.steerables.all(), Vec::new(), stops);
-        let word = match &wanted {
-            ChangeRequest::Set(_) => "set",
-            ChangeRequest::Pause => "pause",
-            ChangeRequest::Step => "step",
-            ChangeRequest::Until => "until",
-            ChangeRequest::Resume => "resume",
-            ChangeRequest::Stop => "stop",
-            ChangeRequest::Withdraw(_) => "withdraw",
-            ChangeRequest::Nothing => "",
-        };
+        let Some(verb) = SteeringVerb::of(&wanted) else { return Ok(Some(self.steering_in_all())) };
         let is_halted = self.steers.steering.halt().is_some();
         let (matter, ranks, settings, stops) = match wanted {
             ChangeRequest::Nothing => return Ok(Some(self.steering_in_all())),
@@ -142,7 +134,7 @@ impl Runtime<'_> {
                     ChangeRequest::Until => (at, self.steers.steering.move_halt(at)?),
                     _ => (None, self.steers.steering.move_halt(None)?),
                 };
-                self.note_moved(&who, word, until);
+                self.note_moved(&who, verb, until);
                 self.take_turns(turns);
                 self.show_halt();
                 self.save();
@@ -156,7 +148,7 @@ impl Runtime<'_> {
             ChangeRequest::Stop if is_halted && at.is_none() => {
                 if !dry {
                     self.steers.steering.stop_at_halt();
-                    let order = format!("{word}, by {who}: end where the run stands still");
+                    let order = format!("{}, by {who}: end where the run stands still", verb.name());
                     self.log.add(Level::Info, "run", &order);
                     self.journal.note(JournalEvent::Order { order, instance: None });
                     self.show_halt();
@@ -189,12 +181,12 @@ impl Runtime<'_> {
             change,
             who,
             asked,
-            what: word.to_owned(),
+            what: verb,
             settings,
             model_time: at,
             time_unit: self.record.time_unit.clone(),
             restart,
-            state: SteeringRecord::STATE_ASKED.to_owned(),
+            state: ChangeState::Asked,
             reason: None,
         };
         self.note_steering(&record);
@@ -216,12 +208,12 @@ impl Runtime<'_> {
 
     /// The change that is being agreed on, for those who watch: its number, how many have not accepted it, and
     /// the first of them.
-    pub(super) fn agreeing(&self) -> Option<Value> {
+    pub(super) fn agreeing(&self) -> Option<OpenChange> {
         let change = self.steers.steering.open()?;
         let lacks = self.steers.steering.ranks_without_answer();
         let names: Vec<String> =
             lacks.iter().take(NAMED).map(|&rank| self.manager.names().rank(rank)).collect();
-        Some(json!({ "change": change, "lacks": lacks.len(), "names": names }))
+        Some(OpenChange { change, lacks: lacks.len(), names })
     }
 
     /// A rank says something of a change.
@@ -293,11 +285,11 @@ impl Runtime<'_> {
                     self.steers.orders.extend(own);
                 }
                 SteeringAction::Agreed { change, at } => {
-                    if let Some(record) = self.change_record(change, SteeringRecord::STATE_AGREED) {
+                    if let Some(record) = self.change_record(change, ChangeState::Agreed) {
                         record.model_time = Some(at);
                         let mut record = record.clone();
                         self.steers.steerables.renew(&mut record.settings, at);
-                        if let Some(kept) = self.change_record(change, SteeringRecord::STATE_AGREED) {
+                        if let Some(kept) = self.change_record(change, ChangeState::Agreed) {
                             kept.settings.clone_from(&record.settings);
                         }
                         self.steers.steerables.record_agreed(&record.settings, at);
@@ -319,13 +311,13 @@ impl Runtime<'_> {
                     }
                 }
                 SteeringAction::InForce { change } => {
-                    if let Some(record) = self.change_record(change, SteeringRecord::STATE_IN_FORCE) {
+                    if let Some(record) = self.change_record(change, ChangeState::InForce) {
                         let record = record.clone();
                         self.note_steering(&record);
                     }
                 }
                 SteeringAction::Refused { change, why } => {
-                    if let Some(record) = self.change_record(change, SteeringRecord::STATE_REFUSED) {
+                    if let Some(record) = self.change_record(change, ChangeState::Refused) {
                         record.reason = Some(why.to_string());
                         let record = record.clone();
                         self.note_steering(&record);
@@ -338,14 +330,14 @@ impl Runtime<'_> {
         }
     }
 
-    fn change_record(&mut self, change: u64, state: &str) -> Option<&mut SteeringRecord> {
+    fn change_record(&mut self, change: u64, state: ChangeState) -> Option<&mut SteeringRecord> {
         let record = self.record.steering.iter_mut().rev().find(|one| one.change == change)?;
-        record.state = state.to_owned();
+        record.state = state;
         Some(record)
     }
 
     fn forget_refused(&mut self) {
-        let refused = |one: &SteeringRecord| one.state == SteeringRecord::STATE_REFUSED;
+        let refused = |one: &SteeringRecord| one.state == ChangeState::Refused;
         if self.record.steering.iter().filter(|one| refused(one)).count() > REFUSED {
             let first = self.record.steering.iter().position(refused);
             first.map(|first| self.record.steering.remove(first));
@@ -373,7 +365,8 @@ impl Runtime<'_> {
         self.journal.note(JournalEvent::Steering(record.clone()));
     }
 
-    fn note_moved(&mut self, who: &str, word: &str, until: Option<f64>) {
+    fn note_moved(&mut self, who: &str, verb: SteeringVerb, until: Option<f64>) {
+        let word = verb.name();
         let order = match until {
             Some(at) => {
                 format!("{word}, by {who}: go on until {}", in_unit(at, self.record.time_unit.as_deref()))

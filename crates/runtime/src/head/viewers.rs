@@ -249,10 +249,9 @@ impl Runtime<'_> {
         record.conduits = self.conduits(channels);
         record.duration = Some(self.lasts());
         let mut json = serde_json::to_value(&record).unwrap_or_default();
-        let MessageMemory { used, limit } = self.memory(memory);
         json["ok"] = true.into();
         json["at"] = UtcTime::now().rfc3339().into();
-        json["memory"] = serde_json::json!({ "used": used, "limit": limit });
+        json["memory"] = serde_json::json!(self.memory(memory));
         json["links"] = self.links().into();
         json.to_string()
     }
