@@ -6,7 +6,7 @@ use crate::custody::{ChannelView, Custody, TimelineDelta};
 use ligament_carrier::CarrierReport;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::Guard;
-use ligament_wire::control::ChangeRequest;
+use ligament_wire::control::SteerRequest;
 pub use ligament_wire::domains::{InstanceView, ProcessInspection, RankLag};
 use ligament_wire::domains::{TapOrder, TapReply};
 use ligament_wire::peek::Sight;
@@ -80,20 +80,6 @@ pub enum ExternalRequest {
     Stop,
     /// A client joins as this instance.
     Join(String),
-}
-
-/// A client's request for a change at a model time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SteerRequest {
-    /// The client's name.
-    pub who: String,
-    pub wanted: ChangeRequest,
-    /// The model time, s; `None`: as soon as all ranks can.
-    pub at: Option<f64>,
-    /// Limit of the time that all ranks may take to agree.
-    pub patience: Option<Duration>,
-    /// Only checks whether the request is possible.
-    pub dry: bool,
 }
 
 /// A message about a tap between domains.

@@ -26,7 +26,7 @@ pub use custody::{ChannelView, Custody, TimelineDelta};
 pub use driver::{run, DomainResult, OtherDomains};
 pub use host::{
     DrainReason, ExternalRequest, Host, InstanceView, PeekRequest, ProcessInspection, RankLag, RemoteTapEvent,
-    RunView, StartedProcess, SteerRequest,
+    RunView, StartedProcess,
 };
 pub use ligament_carrier::{Carrier, CarrierReport};
 pub use ligament_launch::{terminal_text, Guard};

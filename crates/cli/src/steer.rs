@@ -4,8 +4,8 @@
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, HaltRecord};
-use ligament_runtime::client::{self, record_of, who, SteerRequest};
-use ligament_wire::control::ChangeRequest;
+use ligament_runtime::client::{self, record_of, who};
+use ligament_wire::control::{ChangeRequest, SteerRequest};
 use ligament_wire::times::in_unit;
 use serde_json::Value;
 use std::fmt::Write;

@@ -8,6 +8,7 @@ use crate::steering::{ModelTime, ScheduledChange, Steer, Steers};
 use crate::tap;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
+use std::time::Duration;
 
 /// Version of this protocol and of the layout of the memory that it hands out. The agent refuses others with a
 /// message that names both.
@@ -204,6 +205,38 @@ pub enum ChangeRequest {
     /// Nothing: what can be steered, and what was.
     #[n(7)]
     Nothing,
+}
+
+/// A client's request to steer a run, from the command or the page to the head. `Question::Steer` is its form
+/// in a frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SteerRequest {
+    /// The name of the person who asks, for the journal.
+    pub who: String,
+    pub wanted: ChangeRequest,
+    /// The model time, s; `None`: as soon as all ranks can.
+    pub at: Option<f64>,
+    /// Limit of the time that all ranks may take to agree.
+    pub patience: Option<Duration>,
+    /// Only checks whether the request is possible.
+    pub dry: bool,
+}
+
+impl SteerRequest {
+    /// The request of a question to steer; `None` for other questions.
+    pub fn of(question: Question) -> Option<SteerRequest> {
+        let Question::Steer { who, wanted, at, patience, dry } = question else { return None };
+        let patience = patience.map(|ms| Duration::from_millis(u64::from(ms)));
+        Some(SteerRequest { who, wanted, at: at.map(|at| at.0), patience, dry })
+    }
+}
+
+impl From<SteerRequest> for Question {
+    fn from(request: SteerRequest) -> Question {
+        let SteerRequest { who, wanted, at, patience, dry } = request;
+        let patience = patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
+        Question::Steer { who, wanted, at: at.map(ModelTime), patience, dry }
+    }
 }
 
 /// A question of a client.

@@ -4,12 +4,12 @@ use super::{Driver, DriverEvent};
 use crate::action::{Caller, ConnectionId, MemoryRegion};
 use crate::agent_socket::MAX_PENDING_CONNECTIONS;
 use crate::connection::AgentConnection;
-use crate::host::{DrainReason, ExternalRequest, PeekRequest, RunView, SteerRequest};
+use crate::host::{DrainReason, ExternalRequest, PeekRequest, RunView};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::file_size_limit;
 use ligament_shm::socket::Socket;
 use ligament_shm::ShmError;
-use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
+use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, SteerRequest};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{accept_with, SocketFlags};
@@ -324,10 +324,8 @@ impl Driver<'_> {
             Question::Watch { every } => return self.watches(link, every),
             // This question goes to the core, which has answered it.
             Question::Tap { .. } => return,
-            Question::Steer { who, wanted, at, patience, dry } => {
-                let at = at.map(|at| at.0);
-                let patience = patience.map(|ms| Duration::from_millis(u64::from(ms)));
-                let wanted = SteerRequest { who, wanted, at, patience, dry };
+            question @ Question::Steer { .. } => {
+                let Some(wanted) = SteerRequest::of(question) else { return };
                 let view = RunView::of(&self.core, &self.custody);
                 if let Some(why) = self.host.steer(link, wanted, &view) {
                     self.send_with(link, &Notice::Refused { why: why.with_code() }, Vec::new());

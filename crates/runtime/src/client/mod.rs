@@ -16,7 +16,7 @@ pub use files::InstanceFiles;
 pub use job::{JobRecord, SiteJob};
 pub use queue::Queue;
 pub use snapshots::Snapshots;
-pub use steering::{steer, who, SteerRequest};
+pub use steering::{steer, who};
 pub use tail::Tail;
 pub use tap::{PortOf, PortValue, TapEvent, TapSession, DEFAULT_BOX_BYTES};
 pub use watch::WatchSession;

@@ -3,24 +3,8 @@
 use super::{ask, is_here};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{RunDirectory, RunRecord, RunState};
-use ligament_wire::control::{ChangeRequest, Question};
-use ligament_wire::steering::ModelTime;
+use ligament_wire::control::{ChangeRequest, Question, SteerRequest};
 use serde_json::Value;
-use std::time::Duration;
-
-/// A request to steer a run.
-#[derive(Debug, Clone)]
-pub struct SteerRequest {
-    /// The name of the person who steers, for the journal.
-    pub who: String,
-    pub wanted: ChangeRequest,
-    /// The model time, s; none: as soon as all can.
-    pub at: Option<f64>,
-    /// For how long all may take to agree.
-    pub patience: Option<Duration>,
-    /// Only say whether it can be asked for.
-    pub dry: bool,
-}
 
 /// Whoever sits here: `alice@host`.
 pub fn who() -> String {
@@ -37,10 +21,7 @@ pub fn who() -> String {
 /// Why it does not happen: it is refused, or the run is over.
 pub fn steer(run: &RunDirectory, record: &RunRecord, order: SteerRequest) -> Result<Value, Fault> {
     let shows = order.wanted == ChangeRequest::Nothing;
-    let patience = order.patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
-    let SteerRequest { who, wanted, at, dry, .. } = order;
-    let question = Question::Steer { who, wanted, at: at.map(ModelTime), patience, dry };
-    match ask(run, record, question)? {
+    match ask(run, record, Question::from(order))? {
         Some(answer) => Ok(answer),
         None if shows => Ok(serde_json::json!({
             "ok": true, "steerable": record.steerable, "changes": record.steering, "halt": record.halt,

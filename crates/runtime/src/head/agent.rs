@@ -5,11 +5,12 @@ use crate::observe::{gained, see_threads};
 use crate::of_instances;
 use ligament_agent::{
     AgentOrder, AgentReport, CarrierReport, ConnectionId, DrainReason, EndpointActivity, ExternalRequest,
-    Guard, Host, PeekRequest, RemoteTapEvent, RunView, StartedProcess, SteerRequest, TimelineDelta,
+    Guard, Host, PeekRequest, RemoteTapEvent, RunView, StartedProcess, TimelineDelta,
 };
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::timeline::{self, TimelineRecorder};
 use ligament_manager::{output_in, output_of_rank, workdir_in, JournalEvent, Level, Names};
+use ligament_wire::control::SteerRequest;
 use ligament_wire::peek::Sight;
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //! changes of an earlier run are made again.
 
 use super::Runtime;
-use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan, SteerRequest};
+use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan};
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::steering::{
     CheckedChange, Proposal, RankAnswer, SteerableSettings, Steering, SteeringAction,
@@ -12,7 +12,7 @@ use ligament_manager::{
     SteeringRecord, SteeringVerb, UtcTime,
 };
 use ligament_model::ResolvedModel;
-use ligament_wire::control::{ChangeRequest, SteerableSetting};
+use ligament_wire::control::{ChangeRequest, SteerRequest, SteerableSetting};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steers as Said};
 use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
