@@ -4,8 +4,10 @@
 //! to hold. Rates and forecasts are reckoned with that, since a picture may be old when a browser gets it.
 
 use ligament_manager::UtcTime;
+use ligament_runtime::{changed_after, NumberedPart};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -15,25 +17,19 @@ use tokio::sync::watch;
 const MAX_PARTS: usize = 1 << 20;
 
 #[derive(Default)]
-struct PicturePart {
-    changed: u64,
-    value: Value,
-}
-
-#[derive(Default)]
 struct PictureParts {
     number: u64,
     /// Until when the run is known to stand like this.
     at: Option<UtcTime>,
-    view: PicturePart,
+    view: NumberedPart,
     /// The view is over: nothing more will come.
     over: bool,
-    run: PicturePart,
+    run: NumberedPart,
     /// By their numbers.
-    instances: BTreeMap<u32, PicturePart>,
-    conduits: BTreeMap<u32, PicturePart>,
+    instances: BTreeMap<u32, NumberedPart>,
+    conduits: BTreeMap<u32, NumberedPart>,
     /// The use of the machine by each instance, if that is known here.
-    usage: BTreeMap<u32, PicturePart>,
+    usage: BTreeMap<u32, NumberedPart>,
 }
 
 /// The states of a view.
@@ -78,25 +74,13 @@ impl Default for SharedPicture {
     }
 }
 
-fn put(part: &mut PicturePart, value: &Value, number: u64) {
-    if part.value != *value {
-        *part = PicturePart { changed: number, value: value.clone() };
-    }
-}
-
-fn put_all(parts: &mut BTreeMap<u32, PicturePart>, news: &Value, number: u64) {
+fn put_all(parts: &mut BTreeMap<u32, NumberedPart>, news: &Value, number: u64) {
     for (key, value) in news.as_object().into_iter().flatten() {
         let known = key.parse::<u32>().ok().filter(|&key| parts.len() < MAX_PARTS || parts.contains_key(&key));
         if let Some(key) = known {
-            put(parts.entry(key).or_default(), value, number);
+            parts.entry(key).or_default().is_now(Cow::Borrowed(value), number);
         }
     }
-}
-
-fn changed(parts: &BTreeMap<u32, PicturePart>, since: u64) -> Option<Value> {
-    let new = parts.iter().filter(|(_, part)| part.changed > since);
-    let new: Map<String, Value> = new.map(|(key, part)| (key.to_string(), part.value.clone())).collect();
-    (!new.is_empty()).then_some(Value::Object(new))
 }
 
 impl SharedPicture {
@@ -111,7 +95,7 @@ impl SharedPicture {
         let number = parts.number + 1;
         parts.at = Some(at);
         if news["run"].is_object() {
-            put(&mut parts.run, &news["run"], number);
+            parts.run.is_now(Cow::Borrowed(&news["run"]), number);
         }
         put_all(&mut parts.instances, &news["instances"], number);
         put_all(&mut parts.conduits, &news["conduits"], number);
@@ -143,14 +127,13 @@ impl SharedPicture {
         let number = parts.number + 1;
         let view = ViewNews { state, why: why.map(str::to_owned) };
         parts.over = state == ViewState::Over;
-        put(&mut parts.view, &serde_json::to_value(view).unwrap_or_default(), number);
+        parts.view.is_now(Cow::Owned(serde_json::to_value(view).unwrap_or_default()), number);
         self.finish(parts, number);
     }
 
     fn finish(&self, mut parts: std::sync::MutexGuard<'_, PictureParts>, number: u64) {
-        let newest = parts.view.changed.max(parts.run.changed);
-        let all = parts.instances.values().chain(parts.conduits.values()).chain(parts.usage.values());
-        let is_new = newest.max(all.map(|part| part.changed).max().unwrap_or(0)) == number;
+        let kinds = [&parts.instances, &parts.conduits, &parts.usage].into_iter().flat_map(BTreeMap::values);
+        let is_new = kinds.chain([&parts.view, &parts.run]).any(|part| part.is_newer_than(number - 1));
         parts.number = number;
         drop(parts);
         if is_new {
@@ -169,13 +152,13 @@ impl SharedPicture {
         }
         let empty = told.as_object().map_or(0, Map::len);
         for (name, part) in [("view", &parts.view), ("run", &parts.run)] {
-            if part.changed > since {
+            if part.is_newer_than(since) {
                 told[name] = part.value.clone();
             }
         }
         let kinds = [("instances", &parts.instances), ("conduits", &parts.conduits), ("usage", &parts.usage)];
         for (name, all) in kinds {
-            if let Some(new) = changed(all, since) {
+            if let Some(new) = changed_after(all.iter(), since) {
                 told[name] = new;
             }
         }

@@ -10,6 +10,7 @@ mod colours;
 mod files;
 mod guard_record;
 mod head;
+mod numbered;
 mod observe;
 mod paths;
 pub mod play;
@@ -26,6 +27,7 @@ pub use head::{
     Starter, Terminal, ToStart, LAST_LINES,
 };
 pub use ligament_agent::StartedProcess;
+pub use numbered::{changed_after, NumberedPart};
 pub use paths::own_cores;
 pub use status_text::{of_conduits, of_instances, of_links};
 pub use terminal::{called, complain, say, say_lines, shown};

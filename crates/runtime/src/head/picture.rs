@@ -4,10 +4,12 @@
 //! waits and runs have the moments at which they began. So of a run that stands still there is nothing to tell.
 
 use super::Runtime;
+use crate::numbered::{changed_after, NumberedPart};
 use ligament_agent::RunView;
 use ligament_manager::{InstanceMoments, InstanceRecord, Observation, RunNews, UtcTime};
 use ligament_wire::RankId;
-use serde_json::{json, Map, Value};
+use serde_json::{json, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,13 +20,6 @@ const SAME: Duration = Duration::from_millis(50);
 const TIME_SHARE: u32 = 20;
 /// Moments are reckoned anew with each picture; those that differ by no more, in ms, are the same.
 const SAME_MOMENT_MS: f64 = 20.0;
-
-#[derive(Debug, Default)]
-struct NumberedPart {
-    /// The picture in which it last changed.
-    changed: u64,
-    value: Value,
-}
 
 /// The last picture.
 #[derive(Debug, Default)]
@@ -43,28 +38,13 @@ pub(super) struct NumberedPicture {
     senders: HashMap<RankId, Arc<[String]>>,
 }
 
-impl NumberedPart {
-    fn is_now(&mut self, value: Value, picture: u64) {
-        if self.value != value {
-            *self = NumberedPart { changed: picture, value };
-        }
-    }
-}
-
 fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, picture: u64) {
     for (i, value) in values.enumerate() {
         if parts.len() <= i {
             parts.push(NumberedPart::default());
         }
-        parts[i].is_now(value, picture);
+        parts[i].is_now(Cow::Owned(value), picture);
     }
-}
-
-/// Parts that have changed since, by their numbers.
-fn changed(parts: &[NumberedPart], since: u64) -> Option<Value> {
-    let changed = parts.iter().enumerate().filter(|(_, part)| part.changed > since);
-    let found: Map<String, Value> = changed.map(|(i, part)| (i.to_string(), part.value.clone())).collect();
-    (!found.is_empty()).then_some(Value::Object(found))
 }
 
 impl NumberedPicture {
@@ -78,11 +58,11 @@ impl NumberedPicture {
         // A number of no picture that there was.
         let since = if since > self.picture { 0 } else { since };
         let mut told = json!({ "ok": true, "picture": self.picture, "at": self.at.map(|at| at.0) });
-        if self.run.changed > since {
+        if self.run.is_newer_than(since) {
             told["run"] = self.run.value.clone();
         }
         for (name, parts) in [("instances", &self.instances), ("conduits", &self.conduits)] {
-            if let Some(new) = changed(parts, since) {
+            if let Some(new) = changed_after(parts.iter().enumerate(), since) {
                 told[name] = new;
             }
         }
@@ -159,7 +139,7 @@ impl Runtime<'_> {
         news.made = Some(Instant::now());
         news.at = Some(now);
         let picture = news.picture + 1;
-        news.run.is_now(run, picture);
+        news.run.is_now(Cow::Owned(run), picture);
         let is_gone = |seen: &Observation| seen.gone;
         let parts: Vec<Value> = (records.iter().zip(&seen).enumerate())
             .map(|(i, (record, seen))| {
