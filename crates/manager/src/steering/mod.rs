@@ -339,11 +339,8 @@ impl Steering {
             .collect();
         if alive.is_empty() {
             let all = some(open.proposal.ranks.iter().copied(), name);
-            return self.refuse(fault!(
-                STEERING_REFUSED,
-                "no instance is left that it concerns: {all} has \
-                                                         ended"
-            ));
+            return self
+                .refuse(fault!(STEERING_REFUSED, "no instance is left that it concerns: {all} has ended"));
         }
         let Some(at) = open.time() else {
             return self.refuse(fault!(

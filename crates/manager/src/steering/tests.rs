@@ -113,7 +113,7 @@ fn nobody_that_has_ended_counts_unless_all_have() {
     let change = proposed(&mut steering, proposal(Some(9.0)));
     steering.answered(answer(A, change, Steers::Over), 1, &name);
     let turns = steering.answered(answer(B, change, Steers::Over), 1, &name);
-    assert!(ended(&turns).unwrap_err().contains("nobody is left"));
+    assert!(ended(&turns).unwrap_err().contains("no instance is left"));
 }
 
 #[test]
