@@ -40,7 +40,7 @@ static void requests(lig_path *one, lig_path *other) {
     FINE(lig_path_test(other, receives, &done, &error));
     HOLDS(!done);
     FINE(lig_path_isend(one, bytes, length, &sends, &error));
-    ENDS_WITH(lig_path_cancel(one, sends, &error), LIG_ERR_USAGE, "cannot be given up");
+    ENDS_WITH(lig_path_cancel(one, sends, &error), LIG_ERR_USAGE, "cannot be cancelled");
     ENDS_WITH(lig_path_wait(other, receives, place, 10, &came, SOON, &error), LIG_ERR_UNEXPECTED,
               "room for 10");
     HOLDS(came == length);
