@@ -30,9 +30,9 @@ class Models(unittest.TestCase):
 
 class Verdict(unittest.TestCase):
     def test_each_bar_holds_and_fails_by_its_own_figure(self):
-        good = {"seconds": [(4.0, 1.0), (5.0, 1.0), (6.0, 1.0)], "memory": 900e6, "rates": [(2e6, 1e6)]}
+        good = {"seconds": [(2.0, 1.0), (2.5, 1.0), (3.5, 1.0)], "memory": 900e6, "rates": [(2e6, 1e6)]}
         self.assertEqual([bar.holds for bar in bars("web", **good)], [True] * 3)
-        for at, worse in enumerate(({"seconds": [(5.6, 1.0)]}, {"memory": 1.1e9}, {"rates": [(1e6, 2e6)]})):
+        for at, worse in enumerate(({"seconds": [(3.1, 1.0)]}, {"memory": 1.1e9}, {"rates": [(1e6, 2e6)]})):
             holds = [bar.holds for bar in bars("web", **{**good, **worse})]
             self.assertEqual(holds, [other != at for other in range(3)])
 

@@ -9,9 +9,8 @@ A_PROCESS = 6.0
 # Of what a native process costs MUSCLE 2, bytes: 1 MB.
 MEMORY_A_PROCESS, MUSCLE2_PROCESS = 0.6, 1.7e6
 # Times as long as a thread for each component and a queue for each conduit take by hand, without a model file:
-# 0.6 s where the threads take 50 ms. Ten of these are what was first promised, 0.5 s; the other two are
-# `check`, which reads the filters, scales and circles of every conduit before the start.
-LARGEST = 12.0
+# about 0.5 s.
+LARGEST = 6.0
 # Of what MUSCLE 2 takes for as many, bytes: 100 MB.
 MEMORY_OF_LARGEST, MUSCLE2_LARGEST = 0.25, 413e6
 

@@ -64,6 +64,35 @@ def test_every_folder_of_the_tree_is_in_the_map():
     assert folders - named == set()
 
 
+# Names in headers that are neither files nor in the code: a port, a keyword, the command, `model`'s table.
+OTHER_NAMES = {"out", "unsafe", "ligament", "shipped"}
+
+
+def test_a_folder_describes_files_that_it_has():
+    stale = []
+    for header in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        if header.name not in ("mod.rs", "lib.rs", "main.rs"):
+            continue
+        lines = header.read_text().splitlines()
+        code = "\n".join(line for line in lines if not line.startswith("//!"))
+        text = "\n".join(line for line in lines if line.startswith("//!"))
+        files = {path.stem for path in header.parent.rglob("*")} | set(arrows())
+        for name in re.findall(r"`([a-z_]+)(?:\.rs)?`", text):
+            if name not in files | OTHER_NAMES and not re.search(rf"\b{name}\b", code):
+                stale.append(f"{header.relative_to(ROOT)}: {name}")
+    assert not stale
+
+
+def test_the_map_names_files_that_a_room_has():
+    stale = []
+    for name, text in re.findall(r"^  ([a-z-]+)/ +(.*?)(?=^  [a-z-]+/ |^[a-z]+/ )", MAP, re.S | re.M):
+        files = {path.stem for path in (ROOT / "crates" / name).rglob("*")}
+        for word in re.findall(r"`([a-z_]+)/?`", text):
+            if word not in files | OTHER_NAMES | set(arrows()):
+                stale.append(f"{name}: {word}")
+    assert not stale
+
+
 def test_no_arrows_form_a_cycle():
     use = {path.split("/")[1]: used(manifest) for path, manifest in crates().items()}
     order = []

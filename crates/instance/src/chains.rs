@@ -2,8 +2,8 @@
 //! conduits that have some at this end, and what came through and waits to be received. A port has this only if
 //! one of its conduits has filters at its end; all other ports know nothing of it.
 //!
-//! Filters at the sender come before `last` (`filtered.rs`), those at the receiver before `repeat` and `pad`
-//! (`timing.rs`). Each slot has filters of its own, because they may remember earlier messages.
+//! Filters at the sender come before `last` (`send_filters.rs`), those at the receiver before `repeat` and
+//! `pad` (`timing.rs`). Each slot has filters of its own, because they may remember earlier messages.
 
 use crate::error::{AgentError, Error, FilterError};
 use crate::expected::Origin;

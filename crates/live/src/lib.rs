@@ -2,7 +2,7 @@
 //! like any client, so that the process that holds a run's memory never listens for browsers. `follow` learns
 //! how the run stands, and `picture` keeps it for all browsers; `door` says who is let in, `links` makes more
 //! links, `listen` says where, `public` where that is behind a proxy, `elsewhere` serves the page of a run at a
-//! site over ssh's pipes, with `carried` for the connections; `answers` has the addresses, `plan` the drawing
+//! site over ssh's pipes, with `pipes` for the connections; `answers` has the addresses, `plan` the drawing
 //! of the model, `taps` what ports send, `steer` what browsers want of the run, `history` what was wanted,
 //! `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The page itself is in
 //! `dashboard/`, and is built in here.

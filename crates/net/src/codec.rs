@@ -1,6 +1,6 @@
 //! Compression of pieces, by LZ4 or Zstandard. The bytes of numbers are first sorted by their place in the
-//! number. A piece that does not get smaller is sent as it is. `pays` decides for which conduits compression is
-//! tried at all.
+//! number. A piece that does not get smaller is sent as it is. `compression_choice` decides for which conduits
+//! compression is tried at all.
 
 use crate::compression_choice::{CompressionChoice, Verdict};
 use crate::{Compression, MessageStore};

@@ -1,5 +1,5 @@
-//! `ligament cp` and `ligament sync`: files from one site to another. `far` starts the other end by ssh, `task`
-//! is what it is told, `serve` is what it does there, `shown` is how far a copy is.
+//! `ligament cp` and `ligament sync`: files from one site to another. `other_site` starts the other end
+//! by ssh, `task` holds its orders, `serve` carries them out there, `progress` shows how far a copy is.
 
 mod cp;
 mod other_site;

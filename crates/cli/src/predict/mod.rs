@@ -1,4 +1,5 @@
-//! `ligament predict`: how long a run will take, from what its parts cost. `measured` takes that from a run.
+//! `ligament predict`: how long a run will take, from the costs of its parts. `measured_run` takes them from an
+//! earlier run.
 
 mod measured_run;
 mod text;

@@ -1,5 +1,6 @@
 //! `ligament site check A B`: what the link between two sites can do. It starts an end at each of them
-//! (`measuring`), has each dial the other, and measures the first way that leads there: as runs would find it.
+//! (`measurement`), has each dial the other, and measures the first way that leads there: as runs would find
+//! it.
 
 use super::here_or;
 use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};

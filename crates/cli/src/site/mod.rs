@@ -1,5 +1,5 @@
 //! `ligament site`: list, check and begin site files; `between` checks the link between two sites, with an end
-//! of it at each (`measuring`, told by `orders`), `install` puts the command `ligament` there.
+//! of it at each (`measurement`, with its `orders`), `install` puts the command `ligament` there.
 
 mod between;
 mod install;

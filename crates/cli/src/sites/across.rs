@@ -1,5 +1,5 @@
 //! The agents of a run over several sites: a job at each, all of which begin when the last of them runs.
-//! `waiting` says what follows from how they stand, `keeper` does it.
+//! `job_wait` decides from their states what to do next, `keeper` does it.
 
 use super::job_wait::{JobAction, JobWait, Patience};
 use super::keeper::{self, JobEvent, JobKeeper, JobOrder};

@@ -1,6 +1,6 @@
 //! `ligament submit --site A --site B`: one run, with a job in the queue of each site. The run's head is here,
-//! in a process of its own: `across` gives it its agents, `keeper` looks after each job, `waiting` says when
-//! all have come together, `left` cancels jobs whose head is gone.
+//! in a process of its own: `across` gives it its agents, `keeper` looks after each job, `job_wait` says
+//! when all have come together, `leftover_jobs` cancels jobs whose head is gone.
 
 mod across;
 mod job_wait;

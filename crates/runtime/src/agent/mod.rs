@@ -1,7 +1,7 @@
 //! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to
 //! start, tells the head what happens, and goes when the head says so, or is gone. `domain` is what the agent's
 //! driver asks for. Where the run directory is not to be seen, `inputs` has the inputs sent before instances
-//! start, and `left` says what they leave.
+//! start, and `leftovers` reports the files that they leave.
 
 mod domain;
 mod inputs;

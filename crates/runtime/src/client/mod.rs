@@ -1,6 +1,6 @@
 //! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers,
-//! and its job. `watching` is how it stands, again and again, for whoever can reach its socket, `snapshots` the
-//! same for all who see its directory, `tapping` what a port sends, `steering` what somebody wants it to do,
+//! and its job. `watch` is how it stands, again and again, for whoever can reach its socket, `snapshots` the
+//! same for all who see its directory, `tap` what a port sends, `steering` what somebody wants it to do,
 //! `tail` a file that grows, `files` those of an instance, `job` and `queue` what a batch system knows of it.
 
 mod files;

@@ -1,5 +1,5 @@
-//! Files between the domains of a run, whichever way they go: out in parts (`departing`), in until they are
-//! whole (`arriving`); and what is to be seen of an instance's files while it runs (`sight`).
+//! Files between the domains of a run, whichever way they go: out in parts (`sender`), in until they are
+//! whole (`receiver`); and what is to be seen of an instance's files while it runs (`sight`).
 
 mod receiver;
 mod sender;

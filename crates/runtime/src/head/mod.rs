@@ -1,7 +1,7 @@
 //! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log,
 //! journal, record and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is
-//! what the head's agent asks for, `watched` and `news` what others see of the run while it goes on.
-//! `gathering` begins a run over several domains, `domains` is the rest of it, `brought` what comes back from
+//! what the head's agent asks for, `viewers` and `picture` what others see of the run while it goes on.
+//! `assembly` begins a run over several domains, `domains` is the rest of it, `brought` what comes back from
 //! there. `peeks` is what people want to see of it meanwhile, `why` what the reason of a failure says. Python
 //! uses this too, with a `Starter` that makes the processes of components that are functions.
 
