@@ -74,7 +74,8 @@ class Session:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def laps(self, program, processes):
-        length = 150 if self.options.quick else 200  # ms; the order that a start finds by luck stays, so many short plays
+        # In ms. The order that a start finds by luck stays, so many short plays are made.
+        length = 150 if self.options.quick else 200
         plan = [(LAPS, bytes_, length, 3) for bytes_ in SIZES]
         for record in self.play(program, processes, plan)[0]:
             key = (program.name, processes, record["bytes"])

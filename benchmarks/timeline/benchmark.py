@@ -17,7 +17,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "rele
 # recorded.
 EXCHANGES = {"at once": 0, "after 20 µs": 20_000}
 MESSAGE = 1.02  # times a message without the timeline
-RECORD = 2.5  # times two looks at the clock, which a wait needs besides, and which take 40 ns where 100 ns were promised
+# Times two looks at the clock, which a wait needs besides, and which take 40 ns where 100 ns were promised.
+RECORD = 2.5
 
 
 def arguments_of(words):

@@ -9,7 +9,8 @@ from lib.machine import CannotMeasure
 
 SMALL, BULK = 64, 16 << 20
 SMALLS, EVERY = 40, 50  # small messages beside large ones, and the pause between them, ms
-STEPS, STEP, STEP_RTT, STEP_SIZE = 50, 600, 11, 64 << 10  # exchanges, ms between them, ms of round trip, bytes each way
+# Exchanges, ms between them, ms of round trip, bytes each way.
+STEPS, STEP, STEP_RTT, STEP_SIZE = 50, 600, 11, 64 << 10
 FLAPS, FLAPS_SIZE = 500, 256 << 10  # messages to and fro
 FLAPPING, DOWN_EVERY, DOWN = Cell(40, 0, "cubic", 100), 7, 2  # s: the link is down so long in each period
 

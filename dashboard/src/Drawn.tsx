@@ -29,7 +29,10 @@ function apart(low: number, high: number): [string, string] {
   }
 }
 
-/** How often something has to be drawn again though nothing of it has changed: in other colours, or in another width. */
+/**
+ * How often something has to be drawn again though nothing of it has changed: in other colours, or in another
+ * width.
+ */
 function useLooks(place: RefObject<HTMLElement>): number {
   const [looks, again] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
@@ -125,7 +128,10 @@ function edges(on: CanvasRenderingContext2D, height: number, low: string, high: 
   on.fillText(low, LEFT - 6, height - BELOW, LEFT - 8);
 }
 
-/** Where each of some numbers stands between the first and the last of them; by their order if that makes no sense. */
+/**
+ * Where each of some numbers stands between the first and the last of them; by their order if that makes no
+ * sense.
+ */
 function parts(x: ArrayLike<number>): (i: number) => number {
   const [first, span] = [x[0]!, x[x.length - 1]! / 2 - x[0]! / 2];
   let grows = Number.isFinite(span) && span > 0;

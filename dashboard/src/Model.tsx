@@ -8,7 +8,10 @@ import { ask } from "./state";
 /** Small models are not drawn larger than if they were so wide. */
 const LEAST = 900;
 
-/** Pixels for each unit of the drawing, below which a box is a dot; such a model begins near its first box, at this width. */
+/**
+ * Pixels for each unit of the drawing, below which a box is a dot; such a model begins near its first box, at
+ * this width.
+ */
 const DOT = 0.02;
 const NEAR = 3000;
 /** On a phone, words are legible from this scale on: a wider model begins with its first boxes. */

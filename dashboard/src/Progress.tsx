@@ -42,7 +42,9 @@ function lines(instances: Instance[]): Line[] {
   return [...found.values()];
 }
 
-/** Whether nobody can go on for long: somebody is held, or stopped. Others may go on until they wait for those. */
+/**
+ * Whether nobody can go on for long: somebody is held, or stopped. Others may go on until they wait for those.
+ */
 function isPaused(state: State): boolean {
   return state.instances.some((one) => one.state === "held" || (one.stopped && one.state !== "stopped"));
 }

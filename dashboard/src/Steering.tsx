@@ -91,7 +91,10 @@ interface SettingProps {
   each: string[];
   problem: string;
   may: boolean;
-  /** The last change of it that was agreed on, and the value of the one instance that is chosen, if it has one of its own. */
+  /**
+   * The last change of it that was agreed on, and the value of the one instance that is chosen, if it has one
+   * of its own.
+   */
   last?: Change | undefined;
   own?: string | undefined;
   write: (text: string) => void;

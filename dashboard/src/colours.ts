@@ -1,7 +1,10 @@
 // Colour maps that people with any colour vision can read, in equal steps of lightness: a few colours of each,
 // and straight lines between them.
 
-/** Cividis (Nuñez, Anderton & Renslow, PLOS ONE 2018), viridis (Smith & van der Walt, CC0), and two sides from a middle. */
+/**
+ * Cividis (Nuñez, Anderton & Renslow, PLOS ONE 2018), viridis (Smith & van der Walt, CC0), and two sides from a
+ * middle.
+ */
 export const MAPS = {
   cividis: ["00204d", "00336f", "39486b", "575d6d", "707173", "8a8779", "a69d75", "c4b56c", "e4cf5b", "ffea46"],
   viridis: ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725"],

@@ -66,7 +66,10 @@ export class Pace {
   }
 }
 
-/** A clock that stands still while a component does not go on because of a pause: s since the run began, less its pauses. */
+/**
+ * A clock that stands still while a component does not go on because of a pause: s since the run began, less
+ * its pauses.
+ */
 export class RunningClock {
   private paused = 0;
   private last: number | null = null;

@@ -12,7 +12,10 @@ export function point(at: number | null): void {
   for (const heard of listeners) heard();
 }
 
-/** The moment at which somebody points; who asks is told of others. The rest of the page is not drawn again for that. */
+/**
+ * The moment at which somebody points; who asks is told of others. The rest of the page is not drawn again for
+ * that.
+ */
 export function useMoment(): number | null {
   const [, again] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {

@@ -37,7 +37,10 @@ interface News {
   usage?: Record<string, InstanceUsage>;
 }
 
-/** An answer that has not come after so long will not come, ms; the server answers a question for news within 20 s. */
+/**
+ * An answer that has not come after so long will not come, ms; the server answers a question for news within 20
+ * s.
+ */
 const PATIENCE = 30_000;
 
 /** Two samples a rate is reckoned from lie at least so far apart, ms. */
@@ -66,7 +69,10 @@ export class State {
   unreached = "";
   /** Whether the server wants a new link. */
   shut = false;
-  /** The time of the picture, by the clock of the run's machine: Unix time, ms. A picture may be old when it comes. */
+  /**
+   * The time of the picture, by the clock of the run's machine: Unix time, ms. A picture may be old when it
+   * comes.
+   */
   at = 0;
   /** The clock of the run's machine less that of this one, ms: moments of the run are reckoned from its own. */
   private ahead = 0;
@@ -180,7 +186,10 @@ function isLost(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
 }
 
-/** Where this page keeps the second half of its session. Other than a cookie, no other port of the machine gets it. */
+/**
+ * Where this page keeps the second half of its session. Other than a cookie, no other port of the machine gets
+ * it.
+ */
 function wordKey(): string {
   // Behind a proxy, other pages have the same origin, and other paths.
   return `ligament-word ${location.pathname}`;
@@ -210,7 +219,9 @@ export function secretOf(fragment: string): string | undefined {
   return /^#(?:look|steer)=([0-9a-f]+)$/.exec(fragment)?.[1];
 }
 
-/** Makes a session of the secret in the page's link, which disappears from the address; says why not, if not. */
+/**
+ * Makes a session of the secret in the page's link, which disappears from the address; says why not, if not.
+ */
 export async function openSession(state: State): Promise<string> {
   const secret = secretOf(location.hash);
   if (!secret) return "";

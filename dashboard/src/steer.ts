@@ -102,7 +102,9 @@ export function assignment(name: string, type: Steerable["type"], text: string):
   return `${name}=${type === "str" ? JSON.stringify(value) : value}`;
 }
 
-/** The names by which a setting can be set for one instance alone, if it is one of a component's with several. */
+/**
+ * The names by which a setting can be set for one instance alone, if it is one of a component's with several.
+ */
 export function eachOf(one: Steerable, instances: Instance[]): string[] {
   const own = instances.filter(
     ({ name }) => name !== withoutIndices(name) && one.name.startsWith(`${withoutIndices(name)}.`),

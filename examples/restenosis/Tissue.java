@@ -107,7 +107,9 @@ final class Tissue {
         return Math.abs(part) < 1 ? Math.pow(Math.cos(Math.PI / 2 * part), 2) : 0;
     }
 
-    /** Moves each cell out of those that it overlaps. The blood presses it outwards, as far as the vessel goes. */
+    /**
+     * Moves each cell out of those that it overlaps. The blood presses it outwards, as far as the vessel goes.
+     */
     private void relax() {
         final double press = 0.002 * size;
         final double give = 0.2;

@@ -1,5 +1,5 @@
-//! Messages of an agent to the head of a run, and of the head to the agent: bad ones are refused, accepted ones lead
-//! nowhere out of a table, and a message is the same after it was written and read again.
+//! Messages of an agent to the head of a run, and of the head to the agent: bad ones are refused, accepted ones
+//! lead nowhere out of a table, and a message is the same after it was written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-# Scripts, conduits; then what the model says under `ligament:`. Waits of two seconds are several looks of the manager.
+# Scripts, conduits; then what the model says under `ligament:`. Waits of two seconds are several looks of the
+# manager.
 SLOW = {
     "a computation of seconds": (
         {"macro": "send out; receive in", "micro": "receive in; compute 2.5; send out"},

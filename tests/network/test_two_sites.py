@@ -62,7 +62,8 @@ class Gateways(TwoSites):
             ssh.end()
 
 
-# ---- how the sites meet: whether hosts reach the network outside; the options of the run, and of the agents of b ----
+# ---- how the sites meet: hosts that reach the network outside, or not; the options of the run, and of b's
+# agents ----
 def a_relay_at_one_gateway(sites):
     return ["--relay", sites.relay("ga")], []
 

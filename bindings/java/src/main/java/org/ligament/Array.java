@@ -190,7 +190,8 @@ public final class Array {
      *
      * @param dtype the type; for unsigned ones give the bits in Java's type of the same size, for complex ones
      *     twice as many numbers as elements
-     * @param elements an array of Java's numbers, a {@link MemorySegment}, or a buffer of {@code java.nio}, from
+     * @param elements an array of Java's numbers, a {@link MemorySegment}, or a buffer of
+     * {@code java.nio}, from
      *     its position on
      * @param shape the extent of each dimension; none for an array of no dimensions, which has one element
      */

@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
-/** What is common to all calls of an {@link Instance}: one thread at a time, errors, and waits that are given up. */
+/**
+ * What is common to all calls of an {@link Instance}: one thread at a time, errors, and waits that are given
+ * up.
+ */
 abstract class Calling {
     /**
      * Who uses the instance of a light component while none of its functions runs; this thread never starts.

@@ -116,7 +116,9 @@ public final class Instance extends Receiving implements AutoCloseable {
         }
     }
 
-    /** Which of its instance's ranks this is, where the model says that each of them speaks for itself; else 0. */
+    /**
+     * Which of its instance's ranks this is, where the model says that each of them speaks for itself; else 0.
+     */
     public int rank() {
         boolean first = enter();
         try {
