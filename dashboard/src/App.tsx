@@ -8,6 +8,7 @@ import { Progress } from "./Progress";
 import { Sight } from "./Sight";
 import type { State } from "./state";
 import { Steering } from "./Steering";
+import { Studies } from "./Studies";
 import { Tables } from "./Tables";
 import { Timeline } from "./Timeline";
 import { Values } from "./Values";
@@ -112,6 +113,7 @@ export function App({ state }: { state: State }) {
             <Sight state={state} asked={asked}>
               <Progress {...shared} />
             </Sight>
+            <Studies {...shared} />
             <Sight state={state} asked={asked}>
               <Logs {...shared} />
             </Sight>

@@ -351,6 +351,50 @@ export interface HistoryEntry {
   order?: string;
 }
 
+/** An evaluation that failed. */
+export interface FailureRecord {
+  evaluation: number;
+  /** Its settings, such as `rate = 0.1`. */
+  settings: string;
+  why: string;
+}
+
+/** The state of a study. */
+export interface ProgressRecord {
+  format: string;
+  evaluations: number;
+  /** Those that failed are among them. */
+  answered: number;
+  failed: number;
+  instances: number;
+  /** Instances that have not ended. */
+  instances_left: number;
+  /** Time until all are answered, s; `None` before the first answer. */
+  remains?: number;
+  /** The names of the parameters, in the order of an answer's `point`. */
+  parameters: string[];
+  /** The first failures. */
+  failures: FailureRecord[];
+}
+
+/** One answer: numbers in row-major order, and their shape (`[]` for a single number). */
+export interface AnswerEntry {
+  evaluation: number;
+  /** Values of the parameters, as a table of points has them. */
+  point: string[];
+  shape: number[];
+  values: number[];
+}
+
+/** A study of the run. */
+export interface StudyView {
+  /** The instance that makes it. */
+  instance: string;
+  state: ProgressRecord;
+  /** The latest answers, the oldest first. */
+  answers: AnswerEntry[];
+}
+
 /** The news of an instance: its record, in which durations that grow are there only if it is over. */
 export interface InstanceNews
   extends Omit<InstanceRecord, "total" | "computing" | "waiting">,

@@ -13,7 +13,7 @@ import time
 from pages import Asker
 
 PATHS = ("/api/news", "/api/plan", "/api/timeline", "/api/trace", "/api/log",
-         "/api/output?instance=worker", "/api/tap?port=source.out")
+         "/api/output?instance=worker", "/api/tap?port=source.out", "/api/studies")
 
 
 def test_without_a_session_there_is_the_empty_page_and_nothing_else(place):

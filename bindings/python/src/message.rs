@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 ///     timestamp: The model time of the data, s.
 ///     next_timestamp: The model time of the sender's next message, s; None if there will be none.
 ///     data: The value. Arrays of a received message are read-only: NumPy says "assignment destination is
-///         read-only" where one would be changed, "output array is read-only" or "sort array is read-only". Change a copy,
-///         or receive into an array of one's own.
+///         read-only" where one would be changed, "output array is read-only" or "sort array is read-only".
+///         Change a copy, or receive into an array of one's own.
 ///     settings: The settings overlay under which the message is sent, None for the one in force. Of a message
 ///         that was received: the overlay that came with it, where the instance asked to have it.
 #[pyclass(module = "ligament", weakref)]

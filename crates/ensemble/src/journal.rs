@@ -18,7 +18,7 @@ pub(crate) const CONTINUE: &str = "continue";
 /// One answer: numbers in row-major order, and their shape (`[]` for a single number).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AnswerEntry {
+pub struct AnswerEntry {
     pub evaluation: usize,
     /// Values of the parameters, as a table of points has them.
     pub point: Vec<String>,
@@ -28,7 +28,12 @@ pub(crate) struct AnswerEntry {
 
 impl AnswerEntry {
     /// `None` if a value is not finite: JSON has no such numbers, and the evaluation counts as failed.
-    pub fn new(plan: &SamplingPlan, evaluation: usize, shape: &[u64], values: &[f64]) -> Option<AnswerEntry> {
+    pub(crate) fn new(
+        plan: &SamplingPlan,
+        evaluation: usize,
+        shape: &[u64],
+        values: &[f64],
+    ) -> Option<AnswerEntry> {
         values.iter().all(|value| value.is_finite()).then(|| AnswerEntry {
             evaluation,
             point: point_of(plan, evaluation),

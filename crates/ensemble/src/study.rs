@@ -5,6 +5,7 @@
 use crate::journal::{self, AnswerEntry, Journal, CONTINUE};
 use crate::parameters::Parameter;
 use crate::pool::{EvaluationAnswer, InstancePool};
+use crate::progress::{ProgressFile, WRITE_INTERVAL};
 use crate::sampler::{text_of, SamplingMethod, SamplingPlan};
 use crate::statistics::{Statistics, Summary};
 use ligament_catalogue::{fault, Code, Fault};
@@ -87,6 +88,7 @@ struct Study {
     /// Lines of `results.csv`.
     lines: Vec<String>,
     left_out: usize,
+    progress: ProgressFile,
     journal: Journal,
     /// Answers of the earlier run that this one continues.
     known: Vec<AnswerEntry>,
@@ -173,6 +175,7 @@ impl Study {
             told: Instant::now(),
             lines: vec![head],
             left_out: 0,
+            progress: ProgressFile::default(),
             journal: Journal::create().map_err(own)?,
             known,
         })
@@ -193,6 +196,7 @@ impl Study {
         let mut pool: InstancePool<StudyNumbers> =
             InstancePool::new(instances, self.plan.points.len(), self.now());
         self.begin_with_known(instance, &mut pool)?;
+        self.write_progress(instance, &pool)?;
         while !pool.is_over() {
             while let Some((slot, number)) = pool.hand_out(self.now()) {
                 self.send(instance, slot, number)?;
@@ -219,6 +223,7 @@ impl Study {
             self.add_all(instance, &mut pool)?;
             self.tell(instance, &pool)?;
         }
+        self.write_progress(instance, &pool)?;
         self.write()?;
         self.hand_on(instance)?;
         self.wait_for_stragglers(instance, pool)
@@ -268,6 +273,7 @@ impl Study {
     ) -> Result<(), Error> {
         self.add_all(instance, &mut pool)?;
         self.write()?;
+        self.write_progress(instance, &pool)?;
         let rest = "others are to be made; the results so far are written";
         Err(own(fault!(EVALUATION_FAILED, "{why}, and {rest}")))
     }
@@ -280,10 +286,15 @@ impl Study {
 
     /// The next answer of anybody who is busy; nothing if one takes too long now.
     fn receive(&self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<PoolEvent, Error> {
-        let wait = match self.limit.and_then(|limit| pool.next_late(limit)) {
-            Some(at) => patience(at - self.now()),
+        let now = self.now();
+        // The file of the progress is brought up to date while nothing else happens.
+        let is_behind = self.progress.is_behind(pool.progress(now).answered);
+        let longest = if is_behind { WRITE_INTERVAL.as_secs_f64() } else { f64::INFINITY };
+        let wait = match (self.limit, self.limit.and_then(|limit| pool.next_late(limit))) {
+            (_, Some(at)) => patience((at - now).min(longest)),
             // All are given up: one may still come back.
-            None => self.limit.map_or(Wait::Forever, patience),
+            (Some(limit), None) => patience(limit),
+            (None, None) => patience(longest),
         };
         next_of(instance, pool, wait)
     }
@@ -375,8 +386,9 @@ impl Study {
         match added {
             Ok(result) => line.extend([result, String::new()]),
             Err(why) => {
-                let what =
-                    format!("evaluation {number} ({}) has failed: {}", self.plan.describe(number), why.text());
+                let settings = self.plan.describe(number);
+                let what = format!("evaluation {number} ({settings}) has failed: {}", why.text());
+                self.progress.add_failure(number, settings, why.text());
                 if !self.leaves_out {
                     return Err(own(fault!(
                         EVALUATION_FAILED,
@@ -393,7 +405,21 @@ impl Study {
         Ok(())
     }
 
+    /// A full disk costs the file of the progress, and not the study.
+    fn write_progress(
+        &mut self,
+        instance: &mut Instance,
+        pool: &InstancePool<StudyNumbers>,
+    ) -> Result<(), Error> {
+        let instances = [instance.get_port_length("results")?, pool.left()];
+        match self.progress.write(pool.progress(self.now()), instances, &self.plan.names) {
+            Ok(()) => Ok(()),
+            Err(why) => instance.log(LogLevel::Warning, why.text()),
+        }
+    }
+
     fn tell(&mut self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<(), Error> {
+        self.write_progress(instance, pool)?;
         if self.told.elapsed() < PROGRESS_INTERVAL {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use crate::door::{self, same, Door, Visitor};
 use crate::history::{plain_file, History};
 use crate::listen::TrustFlag;
 use crate::picture::SharedPicture;
+use crate::study::studies_of;
 use crate::taps::TapTable;
 use crate::{metrics, plan, steer};
 use axum::body::{Body, Bytes};
@@ -138,6 +139,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/api/log", get(log))
         .route("/api/output", get(output))
         .route("/api/steering", get(steering))
+        .route("/api/studies", get(studies))
         .route("/api/steer", post(steer::steered).layer(DefaultBodyLimit::max(steer::MAX_REQUEST_BYTES)))
         .layer(from_fn_with_state(server.clone(), needs_session));
     let mut router =
@@ -341,6 +343,11 @@ async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Respons
         Json(json!({ "history": history.of(&server.run) })).into_response()
     })
     .await
+}
+
+/// The studies of the run.
+async fn studies(State(server): State<Arc<Server>>) -> Result<Response, Response> {
+    beside(move || Json(json!({ "studies": studies_of(&server.run) })).into_response()).await
 }
 
 #[derive(Deserialize)]

@@ -4,8 +4,8 @@
 //! links, `listen` says where, `public` where that is behind a proxy, `elsewhere` serves the page of a run at a
 //! site over ssh's pipes, with `pipes` for the connections; `answers` has the addresses, `plan` the drawing
 //! of the model, `taps` what ports send, `steer` what browsers want of the run, `history` what was wanted,
-//! `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The page itself is in
-//! `dashboard/`, and is built in here.
+//! `study` the studies, `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The
+//! page itself is in `dashboard/`, and is built in here.
 
 mod answers;
 mod demand;
@@ -21,6 +21,7 @@ mod pipes;
 mod plan;
 mod public;
 mod steer;
+mod study;
 mod taps;
 mod usage;
 

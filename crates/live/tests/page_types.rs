@@ -7,7 +7,7 @@ use std::path::Path;
 use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Type};
 
 /// The sources below `crates/`, and the types that the page gets of each.
-const TYPES: [(&str, &[&str]); 9] = [
+const TYPES: [(&str, &[&str]); 12] = [
     ("model/src/settings.rs", &["SettingType"]),
     ("agent/src/memory.rs", &["MessageMemory"]),
     ("manager/src/steering/settings.rs", &["ReadingMoment", "SteerableRecord", "SettingAssignment"]),
@@ -35,6 +35,9 @@ const TYPES: [(&str, &[&str]); 9] = [
     ("live/src/door.rs", &["Role"]),
     ("live/src/usage.rs", &["InstanceUsage"]),
     ("live/src/history.rs", &["HistoryEntry"]),
+    ("ensemble/src/progress.rs", &["FailureRecord", "ProgressRecord"]),
+    ("ensemble/src/journal.rs", &["AnswerEntry"]),
+    ("live/src/study.rs", &["StudyView"]),
 ];
 
 const HEAD: &str = "\

@@ -1,0 +1,120 @@
+//! The progress of a study, in a file of its working directory: the page of the run shows it.
+
+use crate::pool::StudyProgress;
+use ligament_catalogue::{fault, Fault};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// The file's name.
+pub const PROGRESS: &str = "study.json";
+/// Another file of this name does not begin with this format.
+const FORMAT: &str = "ligament-study-1";
+/// Minimum time between two states of the file.
+pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(1);
+/// Failures that the file names.
+const MAX_FAILURES: usize = 20;
+/// Characters of a failure's reason in the file.
+const MAX_REASON_CHARS: usize = 500;
+
+/// An evaluation that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FailureRecord {
+    pub evaluation: usize,
+    /// Its settings, such as `rate = 0.1`.
+    pub settings: String,
+    pub why: String,
+}
+
+/// The state of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgressRecord {
+    pub format: String,
+    pub evaluations: usize,
+    /// Those that failed are among them.
+    pub answered: usize,
+    pub failed: usize,
+    pub instances: usize,
+    /// Instances that have not ended.
+    pub instances_left: usize,
+    /// Time until all are answered, s; `None` before the first answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remains: Option<f64>,
+    /// The names of the parameters, in the order of an answer's `point`.
+    pub parameters: Vec<String>,
+    /// The first failures.
+    pub failures: Vec<FailureRecord>,
+}
+
+impl ProgressRecord {
+    /// Reads the file; `None` if it is another one of this name, or cut.
+    pub fn read(bytes: &[u8]) -> Option<ProgressRecord> {
+        serde_json::from_slice::<ProgressRecord>(bytes).ok().filter(|record| record.format == FORMAT)
+    }
+}
+
+/// Writes the file now and then.
+#[derive(Debug, Default)]
+pub(crate) struct ProgressFile {
+    written: Option<Instant>,
+    /// Answers that the file counts.
+    answered: usize,
+    is_broken: bool,
+    failures: Vec<FailureRecord>,
+    failed: usize,
+}
+
+impl ProgressFile {
+    /// Notes an evaluation that failed.
+    pub fn add_failure(&mut self, evaluation: usize, settings: String, why: &str) {
+        self.failed += 1;
+        if self.failures.len() < MAX_FAILURES {
+            let why = why.chars().take(MAX_REASON_CHARS).collect();
+            self.failures.push(FailureRecord { evaluation, settings, why });
+        }
+    }
+
+    /// Returns true if there are answers that the file does not count yet.
+    pub fn is_behind(&self, answered: usize) -> bool {
+        !self.is_broken && answered != self.answered
+    }
+
+    /// Writes the state, if the file is old or the study is over. After an error it writes no more.
+    ///
+    /// # Errors
+    /// The file cannot be written; once.
+    pub fn write(&mut self, at: StudyProgress, instances: [usize; 2], names: &[String]) -> Result<(), Fault> {
+        let is_due = self.written.is_none_or(|written| written.elapsed() >= WRITE_INTERVAL);
+        if self.is_broken || !(is_due || at.answered >= at.evaluations) {
+            return Ok(());
+        }
+        (self.written, self.answered) = (Some(Instant::now()), at.answered);
+        let [instances, instances_left] = instances;
+        let record = ProgressRecord {
+            format: FORMAT.to_owned(),
+            evaluations: at.evaluations,
+            answered: at.answered,
+            failed: self.failed,
+            instances,
+            instances_left,
+            remains: at.remains,
+            parameters: names.to_vec(),
+            failures: self.failures.clone(),
+        };
+        let part = format!("{PROGRESS}.part");
+        // A file that an earlier pass left is removed; a link there is not followed.
+        let _ = fs::remove_file(&part);
+        let text = serde_json::to_string(&record).map_err(std::io::Error::from);
+        let written = text.and_then(|text| {
+            std::io::Write::write_all(&mut fs::File::create_new(&part)?, text.as_bytes())?;
+            fs::rename(&part, PROGRESS)
+        });
+        written.map_err(|error| {
+            self.is_broken = true;
+            fault!(
+                BAD_STUDY,
+                "{PROGRESS} cannot be written: {error}; the page does not show the study's progress"
+            )
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! The studies of a run: their progress, which each writes into its working directory, and their latest answers.
+
+use crate::history::plain_file;
+use ligament_ensemble::{AnswerEntry, ProgressRecord, ANSWERS, PROGRESS};
+use ligament_manager::{instances_of, RunDirectory};
+use serde::Serialize;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+const MAX_PROGRESS_BYTES: u64 = 256 << 10;
+/// The end of the answers that is read.
+const ANSWERS_TAIL_BYTES: u64 = 256 << 10;
+/// Instances of a run that are looked at, and studies that are shown.
+const MAX_INSTANCES: usize = 2000;
+const MAX_STUDIES: usize = 8;
+/// Answers that are shown of a study.
+const MAX_ANSWERS: usize = 200;
+
+/// A study of the run.
+#[derive(Debug, Serialize)]
+pub struct StudyView {
+    /// The instance that makes it.
+    pub instance: String,
+    pub state: ProgressRecord,
+    /// The latest answers, the oldest first.
+    pub answers: Vec<AnswerEntry>,
+}
+
+/// Elements of an answer that are shown.
+const MAX_ELEMENTS: usize = 4;
+
+/// The studies of a run, in the order of their names. A study at another site has its files there until the run
+/// is over.
+pub fn studies_of(run: &RunDirectory) -> Vec<StudyView> {
+    let names = instances_of(run).into_iter().take(MAX_INSTANCES);
+    let views = names.filter_map(|instance| {
+        let workdir = run.workdir(&instance);
+        let state = state_in(&workdir)?;
+        Some(StudyView { instance, state, answers: answers_in(&workdir).unwrap_or_default() })
+    });
+    views.take(MAX_STUDIES).collect()
+}
+
+fn state_in(workdir: &Path) -> Option<ProgressRecord> {
+    let mut bytes = Vec::new();
+    plain_file(&workdir.join(PROGRESS)).ok()?.take(MAX_PROGRESS_BYTES).read_to_end(&mut bytes).ok()?;
+    ProgressRecord::read(&bytes)
+}
+
+fn answers_in(workdir: &Path) -> std::io::Result<Vec<AnswerEntry>> {
+    let mut file = plain_file(&workdir.join(ANSWERS))?;
+    let from = file.metadata()?.len().saturating_sub(ANSWERS_TAIL_BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(ANSWERS_TAIL_BYTES).read_to_end(&mut bytes)?;
+    // The first line may be cut, and the last one is perhaps being written: neither is an object then.
+    let text = String::from_utf8_lossy(&bytes);
+    let mut answers: Vec<AnswerEntry> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    answers.drain(..answers.len().saturating_sub(MAX_ANSWERS));
+    for answer in &mut answers {
+        answer.values.truncate(MAX_ELEMENTS);
+    }
+    Ok(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_study_is_shown_as_its_files_have_it_and_other_files_are_none() {
+        let place = std::env::temp_dir().join(format!("ligament-study-{}", std::process::id()));
+        for name in ["study", "other", "pipe"] {
+            fs::create_dir_all(place.join("instances").join(name).join("workdir")).unwrap();
+        }
+        let run = RunDirectory::open(&place);
+        let in_workdir = |name: &str, file: &str| run.workdir(name).join(file);
+        fs::write(in_workdir("other", PROGRESS), r#"{"progress": 3}"#).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            in_workdir("pipe", PROGRESS),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let state = r#"{"format": "ligament-study-1", "evaluations": 9, "answered": 3, "failed": 1, "instances": 2,
+            "instances_left": 1, "remains": null, "parameters": ["rate"], "failures":
+            [{"evaluation": 1, "settings": "rate = 0.1", "why": "it ended"}]}"#;
+        fs::write(in_workdir("study", PROGRESS), state).unwrap();
+        let answer = |at: usize| {
+            format!("{{\"evaluation\":{at},\"point\":[\"0.5\"],\"shape\":[9],\"values\":[1,2,3,4,5]}}\n")
+        };
+        let lines: String = (0..300).map(answer).collect();
+        fs::write(in_workdir("study", ANSWERS), format!("valu\n{lines}{}", &answer(300)[..20])).unwrap();
+        let found = studies_of(&run);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].state.answered, found[0].state.failures[0].evaluation), (3, 1));
+        assert_eq!((found[0].answers.len(), found[0].answers[199].evaluation), (200, 299));
+        assert_eq!(found[0].answers[0].values, [1.0, 2.0, 3.0, 4.0]);
+        fs::remove_dir_all(&place).unwrap();
+    }
+}
