@@ -148,8 +148,8 @@ fn parcel(message: &Bound<'_, Message>) -> Result<Parcel<'static>, Fault> {
     if settings {
         return Err(fault!(
             FILTER_FAILED,
-            "the function gave a message with settings, and what a filter makes has those of the message that \
-             came"
+            "the function gave a message with settings; a message that a filter makes has the settings of the \
+             one that came, so leave them out"
         ));
     }
     let node = PlannedValue::within(&data, "by a filter").map_err(|error| raised(py, &error))?;

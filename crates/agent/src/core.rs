@@ -412,7 +412,8 @@ impl AgentCore {
         let mut out = Vec::new();
         if let Some((_, ConnectionRole::Endpoint(me))) = self.links.get(&link) {
             let rank = Some(me.leader());
-            let what = fault!(MALFORMED_DATA, "sent its agent what it does not understand: {what}");
+            let what =
+                fault!(MALFORMED_DATA, "sent its agent a message that the agent does not understand: {what}");
             self.fail(RunFailure { rank, what, said: None, exit: None }, &mut out);
         }
         out.push(Action::Close { link });

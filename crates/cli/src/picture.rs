@@ -36,7 +36,7 @@ pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Pa
     if inputs.into_iter().any(is_it) {
         Err(fault!(
             FILE_NOT_WRITTEN,
-            "{} cannot be written: it is what this is made from; name another file",
+            "{} cannot be written: the picture is made from this file; name another file",
             written.display()
         ))
     } else {

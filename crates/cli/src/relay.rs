@@ -67,8 +67,8 @@ impl RelayOptions {
         if !encrypt {
             return Err(fault!(
                 WORD_OF_THE_COMMAND_LINE,
-                "a relay would read what is not encrypted, and so would a machine on the way by ssh; leave out \
-                 --no-encryption and trusted_network, or these"
+                "an unencrypted path cannot go through a relay or an ssh host, which would read it; leave out \
+                 --no-encryption and trusted_network, or the relay and the ssh host"
             ));
         }
         way(gate, &stations(files)?)

@@ -631,7 +631,7 @@ fn a_directory_of_the_users_own_is_no_run_directory_and_keeps_its_files() {
         let output = place.ask(&arguments);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("holds what is no run's (model.ymmsl, settings.yaml)"), "{said}");
+        assert!(said.contains("holds files that are not a run's (model.ymmsl, settings.yaml)"), "{said}");
         assert!(said.contains("ligament explain directory-not-empty"), "{said}");
     }
     assert_eq!(std::fs::read_to_string(place.path.join("model.ymmsl")).unwrap(), model);

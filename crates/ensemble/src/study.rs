@@ -576,7 +576,7 @@ fn numbers(value: &Value) -> EvaluationAnswer<StudyNumbers> {
         Value::List(values) => {
             let one = |value: &Value| match numbers(value)? {
                 (shape, one) if shape.is_empty() => Ok(one[0]),
-                _ => Err(fault!(EVALUATION_FAILED, "its answer is a list of what are no numbers")),
+                _ => Err(fault!(EVALUATION_FAILED, "its answer is a list with an item that is no number")),
             };
             let all = values.iter().map(one).collect::<EvaluationAnswer<Vec<f64>>>()?;
             Ok((vec![all.len() as u64], all))

@@ -128,8 +128,8 @@ impl RunDirectory {
         names.truncate(MAX_NAMED_FILES);
         Err(fault!(
             DIRECTORY_NOT_EMPTY,
-            "the run directory {} holds what is no run's ({}{more}), and a run would write its own files over \
-            it; choose a directory that is new or empty",
+            "the run directory {} holds files that are not a run's ({}{more}), and a run would write over \
+            them; choose a directory that is new or empty",
             run.path.display(),
             names.join(", "),
         ))
@@ -661,7 +661,10 @@ mod tests {
         }
         for begin in [RunDirectory::create, RunDirectory::prepare] {
             let error = begin(Some(&path), "m", UtcTime(0)).unwrap_err();
-            assert!(error.contains("holds what is no run's (.hidden, model.ymmsl, notes, …)"), "{error}");
+            assert!(
+                error.contains("holds files that are not a run's (.hidden, model.ymmsl, notes, …)"),
+                "{error}"
+            );
         }
         assert_eq!(fs::read_dir(&path).unwrap().count(), 4);
         assert_eq!(fs::read_to_string(path.join("model.ymmsl")).unwrap(), "mine");
@@ -674,7 +677,7 @@ mod tests {
         let prepared = RunDirectory::prepare(Some(&path), "m", UtcTime(0)).unwrap();
         prepared.write("job.sh", "").unwrap();
         let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
-        assert!(RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap_err().contains("no run's"));
+        assert!(RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap_err().contains("not a run's"));
         run.withdraw(false);
         let run = RunDirectory::create(Some(&path), "m", UtcTime(0)).unwrap();
         run.write_record("{}").unwrap();

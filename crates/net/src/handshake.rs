@@ -298,7 +298,7 @@ impl Handshake {
             DialStep::Proof { hello, bytes, welcome, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 if !proved(&house.prover, bytes, welcome, &answer) {
-                    return Err(fault!(NOT_LET_IN, "it only repeats what somebody else has said"));
+                    return Err(fault!(NOT_LET_IN, "it repeats a greeting of somebody else"));
                 }
                 if !hello.last_word {
                     return Ok(Progress::Joined(*hello));

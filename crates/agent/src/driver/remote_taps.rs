@@ -132,7 +132,7 @@ impl TapReceiver {
     /// Puts a piece of a value in the client's box. Returns the answer for the other agent, if there is one.
     fn take(&mut self, offset: u64, bytes: &[u8], note: Option<TapNote>) -> Result<Option<TapWish>, Fault> {
         let wrong = |what: &str| {
-            fault!(TAP_REFUSED, "the agent of domain {} shows what makes no sense: {what}", self.domain)
+            fault!(TAP_REFUSED, "the agent of domain {} sent a value that makes no sense: {what}", self.domain)
         };
         let Some(bin) = self.bin.as_ref().filter(|bin| self.asked && bin.is_asked()) else {
             return Err(wrong("a value for which nobody has asked"));

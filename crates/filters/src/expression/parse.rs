@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
                 let text = self.text;
                 return Err(fault!(
                     FILTER_FAILED,
-                    "\"{text}\" compares what a comparison made; write \"a < x and x < b\", or brackets"
+                    "\"{text}\" compares the result of a comparison; write \"a < x and x < b\", or brackets"
                 ));
             }
             let right = self.program.len();

@@ -170,7 +170,7 @@ impl Head {
             Ok(message) => Ok(message),
             Err(why) => Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
-                "the agent on {} (domain {domain}) says what makes no sense: {why}",
+                "the agent on {} (domain {domain}) sent a message that makes no sense: {why}",
                 member.name
             )),
         }
@@ -195,7 +195,7 @@ impl Head {
                 return self.lose(domain, |name| {
                     fault!(
                         DOMAIN_SENDS_NONSENSE,
-                        "the agent on {name} (domain {domain}) says what makes no sense: {why}"
+                        "the agent on {name} (domain {domain}) sent a message that makes no sense: {why}"
                     )
                 })
             }

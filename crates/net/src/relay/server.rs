@@ -262,12 +262,12 @@ impl Relay {
             self.due.remove(&(at, token));
             let Some(end) = self.ends.get(&token) else { continue };
             let why = match end.state {
-                RelayConnectionState::Asks(_) => fault!(NOT_LET_IN, "it did not say what it wants in time"),
+                RelayConnectionState::Asks(_) => fault!(NOT_LET_IN, "it sent no request in time"),
                 RelayConnectionState::Proves { .. } => {
-                    fault!(NOT_LET_IN, "it did not prove that it holds the key in time")
+                    fault!(NOT_LET_IN, "it did not prove in time that it holds the key")
                 }
                 RelayConnectionState::Wants(_) => {
-                    fault!(NOT_LET_IN, "the domain that it wants does not wait here")
+                    fault!(NOT_LET_IN, "the domain that it asks for is not waiting here")
                 }
                 RelayConnectionState::Joined { .. } | RelayConnectionState::Waits(_) => {
                     fault!(NOT_LET_IN, "one half of it was over, and the other half did not end")
@@ -335,11 +335,11 @@ impl Relay {
         };
         let (asks, proves) = (of(false), of(true));
         if let Some(first) = asks {
-            let why = fault!(NOT_LET_IN, "too many have come that do not say what they want");
+            let why = fault!(NOT_LET_IN, "too many connections have sent no request yet");
             self.part_with(first, Some(why));
         }
         if let Some(first) = proves {
-            let why = fault!(NOT_LET_IN, "too many have come that do not prove that they hold the key");
+            let why = fault!(NOT_LET_IN, "too many connections have not proved yet that they hold the key");
             self.part_with(first, Some(why));
         }
     }

@@ -420,7 +420,7 @@ impl Host for Domain<'_> {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
                     let unable =
-                        fault!(DOMAIN_SENDS_NONSENSE, "it does not understand what the head says: {why}");
+                        fault!(DOMAIN_SENDS_NONSENSE, "it does not understand a message of the head: {why}");
                     self.tell(&FromAgent::Unable(unable.with_code()));
                     vec![AgentOrder::Fail(fault!(
                         DOMAIN_SENDS_NONSENSE,

@@ -259,7 +259,9 @@ impl TapSession {
             TapOutcome::NoMemory => {
                 fault!(NOT_SHOWN, "the system has no memory to show the {bytes} bytes that {port} sends")
             }
-            TapOutcome::Unsendable => fault!(NOT_SHOWN, "{port} is given what no message can have"),
+            TapOutcome::Unsendable => {
+                fault!(NOT_SHOWN, "the value on {port} cannot be shown: no message can hold it")
+            }
         }
     }
 }

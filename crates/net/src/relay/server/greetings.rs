@@ -29,7 +29,7 @@ impl Relay {
                 match proof {
                     Ok(None) => Ok(()),
                     Ok(Some(proof)) if !is_proof(&self.prover, bytes, challenge, &proof) => {
-                        Err(fault!(NOT_LET_IN, "it only repeats what somebody else has said"))
+                        Err(fault!(NOT_LET_IN, "it repeats a greeting of somebody else"))
                     }
                     Ok(Some(_)) => {
                         let ask = *ask;

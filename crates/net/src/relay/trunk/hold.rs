@@ -51,7 +51,7 @@ impl TrunkPeer {
         self.left += cost(message.len() as u64);
         self.leaving.insert(id, message);
         if self.left > 2 * MAX_LEAVING_BYTES {
-            self.wrong = Some(fault!(NOT_LET_IN, "the other relay of a trunk does not say what it has"));
+            self.wrong = Some(fault!(NOT_LET_IN, "the other relay of a trunk acknowledges nothing"));
         }
     }
 
