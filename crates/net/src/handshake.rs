@@ -79,6 +79,8 @@ pub(crate) struct Handshake {
     /// When it is given up.
     pub deadline: Nanos,
     pub errand: Errand,
+    /// It sent a wrong proof: somebody repeats the greeting of another one.
+    is_repeated: bool,
     step: DialStep,
 }
 
@@ -195,13 +197,15 @@ impl Handshake {
             }
         };
         let place = place.clone();
-        Ok(Handshake { connection, place, deadline, errand, step: DialStep::Dialling(passage.map(Box::new)) })
+        let step = DialStep::Dialling(passage.map(Box::new));
+        Ok(Handshake { connection, place, deadline, errand, is_repeated: false, step })
     }
 
     /// Somebody has connected.
     pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Handshake {
         let (place, errand) = (DialAddress::At(address), Errand::Came);
-        Handshake { connection, place, deadline, errand, step: DialStep::Hello(FixedRead::NONE) }
+        let step = DialStep::Hello(FixedRead::NONE);
+        Handshake { connection, place, deadline, errand, is_repeated: false, step }
     }
 
     /// The stream that it will be, if it was dialled from here.
@@ -216,6 +220,16 @@ impl Handshake {
     /// once, so a guest that has sent one is identified.
     pub fn is_unknown(&self) -> bool {
         self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
+    }
+
+    /// The hello of a guest that was welcomed, and has not proved the contrary of what it says.
+    pub fn welcomed_hello(&self) -> Option<&Hello> {
+        match &self.step {
+            DialStep::Proof { hello, .. } | DialStep::LastWord { hello, .. } if !self.is_repeated => {
+                Some(hello)
+            }
+            _ => None,
+        }
     }
 
     /// The progress of a connection that waited at a relay, or was offered.
@@ -298,6 +312,7 @@ impl Handshake {
             DialStep::Proof { hello, bytes, welcome, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 if !proved(&house.prover, bytes, welcome, &answer) {
+                    self.is_repeated = true;
                     return Err(fault!(NOT_LET_IN, "it repeats a greeting of somebody else"));
                 }
                 if !hello.last_word {

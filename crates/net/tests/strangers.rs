@@ -495,3 +495,25 @@ fn whoever_joined_and_then_talks_nonsense_is_given_up_and_not_for_ever_taken_in_
     });
     assert!(one.has(|event| matches!(event, Event::StreamLost { .. })));
 }
+
+#[test]
+fn earlier_attempts_of_a_peer_to_dial_are_no_strangers() {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, true, hurried());
+    let mut one = End::new(&keys, 1, true, NetOptions { connect: SECOND_NS / 20, ..hurried() });
+    let (listener, address) = listener();
+    zero.net.listen(listener);
+    zero.net.expect(1);
+    one.net.dial(0, vec![address], 2);
+    // Nobody accepts, as when a machine is busy: domain 1 dials again and again.
+    let mut proxy = None;
+    let mut since = now();
+    play(&mut [&mut one], &mut proxy, |_, _| now() - since > SECOND_NS / 2);
+    since = now();
+    play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| {
+        let both = ends.iter().all(|end| end.has(|event| matches!(event, Event::PathUp { .. })));
+        // So long that what is late would have been turned away.
+        both && now() - since > SECOND_NS
+    });
+    assert_eq!(zero.refusals(), [] as [&str; 0]);
+}

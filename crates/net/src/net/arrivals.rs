@@ -144,6 +144,7 @@ impl Net {
             Errand::Waits => self.is_cut_off(&why, now),
             Errand::Offers { domain, .. } => self.was_not_offered(domain, now),
             Errand::Offered(_) => {}
+            Errand::Came if self.is_dialled_anew(&guest) => {}
             Errand::Came => {
                 let others = match self.events.back() {
                     Some(Event::Refused { others, .. }) => Some(others + 1),
@@ -156,6 +157,15 @@ impl Net {
                 self.events.push_back(Event::Refused { from, why: why.into(), others });
             }
         }
+    }
+
+    /// Returns true if a guest is a peer's earlier attempt to dial: the peer has closed it, or has come anew
+    /// meanwhile. Such a guest is no stranger.
+    fn is_dialled_anew(&self, guest: &Handshake) -> bool {
+        guest.welcomed_hello().is_some_and(|hello| {
+            let is_older = self.seen.get(&hello.line()).is_some_and(|&newest| newest > hello.incarnation);
+            self.peers.contains_key(&hello.from) && (is_older || guest.connection.is_closed())
+        })
     }
 
     /// Continues a greeting.
