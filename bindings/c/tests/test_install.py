@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 from programs import flags, run_program
 
+ROOT = Path(__file__).resolve().parents[3]
 PROJECT = """cmake_minimum_required(VERSION 3.18)
 project(user C CXX)
 find_package(ligament {version} REQUIRED)
@@ -107,3 +109,11 @@ def test_a_command_that_is_not_installed_says_so(prefix, tmp_path):
     assert f"{tmp_path}/include/ligament.h is missing; install Ligament with" in ran.text
     ran = run_program(stray, "config", "--json")
     assert ran.status == 2 and json.loads(ran.text)["ok"] is False
+
+
+def test_each_command_has_its_man_page(prefix):
+    names = re.findall(r"^#+ `ligament ([a-z ]+)`", (ROOT / "docs/reference/commands.md").read_text(), re.M)
+    pages = {page.name: page.read_text() for page in (prefix / "share/man/man1").iterdir()}
+    assert set(pages) == {"ligament.1"} | {f"ligament-{name.replace(' ', '-')}.1" for name in names}
+    assert "Couples" in pages["ligament.1"] and "--detach" in pages["ligament-run.1"].replace("\\-", "-")
+    assert all(".TH" in text for text in pages.values())

@@ -82,8 +82,6 @@ fn escaped(text: &str) -> String {
 
 /// Text in lines of the page, each behind `prefix`. Code is not broken.
 fn wrapped(text: &str, prefix: &str) -> String {
-    let mut page = String::new();
-    let mut line = prefix.to_owned();
     let mut code = false;
     let unbroken: String = text
         .chars()
@@ -96,17 +94,9 @@ fn wrapped(text: &str, prefix: &str) -> String {
             }
         })
         .collect();
-    for word in unbroken.split(' ') {
-        if line.len() > prefix.len() && line.chars().count() + 1 + word.chars().count() > MAX_COLUMNS {
-            page += &format!("{}\n", line.trim_end());
-            line = prefix.to_owned();
-        }
-        if line.len() > prefix.len() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    format!("{page}{}\n", line.trim_end()).replace('\u{a0}', " ")
+    let words = textwrap::Options::new(MAX_COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let lines = words.break_words(false).initial_indent(prefix).subsequent_indent(prefix);
+    textwrap::fill(&unbroken, lines).replace('\u{a0}', " ") + "\n"
 }
 
 /// The data behind `ligament explain`: each code, then its messages behind tabs.

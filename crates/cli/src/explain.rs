@@ -139,19 +139,9 @@ fn plain(markdown: &str) -> String {
 
 /// A paragraph in lines of at most `width` columns, each after `indent`.
 fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
-    let (mut text, mut line) = (String::new(), String::new());
-    for word in paragraph.split_whitespace() {
-        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
-            text.push_str(&format!("{indent}{line}\n"));
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    text.push_str(&format!("{indent}{line}\n"));
-    text
+    let words = textwrap::Options::new(width).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let lines = words.break_words(false).initial_indent(indent).subsequent_indent(indent);
+    textwrap::fill(paragraph, lines) + "\n"
 }
 
 #[cfg(test)]

@@ -72,22 +72,10 @@ a bad model, and 130 when the command was interrupted. `--json`, where a command
     }
 
     fn wrapped(text: &str, indent: &str) -> String {
-        let mut page = String::new();
-        for paragraph in text.split("\n\n") {
-            let mut line = indent.to_owned();
-            for word in paragraph.split_whitespace() {
-                if line.trim().len() > 1 && line.chars().count() + 1 + word.chars().count() > MAX_COLUMNS {
-                    page += &format!("{}\n", line.trim_end());
-                    line = " ".repeat(indent.len());
-                }
-                if !line.is_empty() && !line.ends_with(' ') {
-                    line.push(' ');
-                }
-                line += word;
-            }
-            page += &format!("{}\n\n", line.trim_end());
-        }
-        page
+        let blank = " ".repeat(indent.len());
+        let words = textwrap::Options::new(MAX_COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation);
+        let lines = words.break_words(false).initial_indent(indent).subsequent_indent(&blank);
+        text.split("\n\n").map(|paragraph| textwrap::fill(paragraph, &lines) + "\n\n").collect()
     }
 
     fn section(command: &clap::Command, name: &str, level: &str) -> String {
