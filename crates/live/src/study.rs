@@ -1,4 +1,5 @@
-//! The studies of a run: their progress, which each writes into its working directory, and their latest answers.
+//! The studies of a run: their progress, which each writes into its working directory, and their latest
+//! answers.
 
 use crate::history::plain_file;
 use ligament_ensemble::{AnswerEntry, ProgressRecord, ANSWERS, PROGRESS};
@@ -86,8 +87,8 @@ mod tests {
             0,
         )
         .unwrap();
-        let state = r#"{"format": "ligament-study-1", "evaluations": 9, "answered": 3, "failed": 1, "instances": 2,
-            "instances_left": 1, "remains": null, "parameters": ["rate"], "failures":
+        let state = r#"{"format": "ligament-study-1", "evaluations": 9, "answered": 3, "failed": 1,
+            "instances": 2, "instances_left": 1, "remains": null, "parameters": ["rate"], "failures":
             [{"evaluation": 1, "settings": "rate = 0.1", "why": "it ended"}]}"#;
         fs::write(in_workdir("study", PROGRESS), state).unwrap();
         let answer = |at: usize| {
