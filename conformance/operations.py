@@ -10,8 +10,8 @@ PAGE = HERE.parent / "docs" / "reference" / "operations.md"
 LANGUAGES = {"c": "C", "cpp": "C++", "fortran": "Fortran", "java": "Java", "python": "Python", "rust": "Rust"}
 ABOVE = """# Operations
 
-Each operation of the library, and its name in each language. The pages of the languages say how each is called; what it does
-is the same everywhere.
+Each operation of the library, and its name in each language. The pages of the languages say how to call it; it
+does the same in all of them.
 """
 
 

@@ -53,7 +53,8 @@ def difference(found, sent):
     """What differs between two values, bit by bit; None if nothing does."""
     if isinstance(sent, Array) or isinstance(found, Array):
         if not (isinstance(sent, Array) and isinstance(found, Array)):
-            return f"{type(found).__name__}, not {type(sent).__name__}: names and unit are lost, or came from nowhere"
+            return (f"{type(found).__name__}, not {type(sent).__name__}: names and unit are lost, or came from "
+                    f"nowhere")
         if (list(found.names or ()), found.unit) != (list(sent.names or ()), sent.unit):
             return f"names {found.names} and unit {found.unit!r}, not {sent.names} and {sent.unit!r}"
         return difference(found.array, sent.array)

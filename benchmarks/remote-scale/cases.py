@@ -50,7 +50,8 @@ def names(case, side):
 def model(case, folder):
     """Each instance sends to as many on the other machine, one after the other, and receives from as many."""
     half, each = case.instances // 2, case.conduits // 2
-    ports = f"{{o_i: [{', '.join(f'o{k}' for k in range(each))}], s: [{', '.join(f'i{k}' for k in range(each))}]}}"
+    ports = (f"{{o_i: [{', '.join(f'o{k}' for k in range(each))}], s: "
+             f"[{', '.join(f'i{k}' for k in range(each))}]}}")
     lines = ["ymmsl_version: v0.1", "model:", "  name: scale", "  components:"]
     lines += [f"    {name}: {{implementation: {side}, ports: {ports}}}" for side in "ab"
               for name in names(case, side)]

@@ -21,7 +21,8 @@ def find_result(directory):
     results = sorted(Path(directory).rglob("concentration.npy"))
     if len(results) != 1:
         sys.exit(
-            f"{directory}: {len(results)} files named concentration.npy; give the directory of one finished run")
+            f"{directory}: {len(results)} files named concentration.npy; give the directory of one finished "
+            f"run")
     return [np.load(results[0].with_name(f"{name}.npy")) for name in ("t", "x", "concentration")]
 
 

@@ -74,7 +74,8 @@ def test_no_symbol_went_and_none_came_unannounced(prefix):
     found, promised = exported(prefix / "lib/libligament.so.0"), listed()
     went = sorted(promised.keys() - found)
     came = sorted(found - promised.keys())
-    assert not went, f"a symbol went: {', '.join(went)}; programs that call it would not start any more: put it back"
+    assert not went, (f"a symbol went: {', '.join(went)}; programs that call it would not start any more: put "
+                      f"it back")
     assert not came, (
         f"a symbol came: {', '.join(came)}; if it is meant for users, add it to {PROMISED / 'symbols'} under "
         f"a new minor "

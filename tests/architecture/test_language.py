@@ -16,7 +16,7 @@ MAX_TERMS = 50
 MAX_MODULES_OF_A_TYPE = 2
 MAX_COMMENTS_WITHOUT_A_NOUN = 130
 # The aim is none; the number only becomes smaller.
-MAX_LONG_LINES = 293
+MAX_LONG_LINES = 160
 
 EXCEPTIONS = {
     # A trait for what can be sent, of each layer; the sources of a model are another thing.

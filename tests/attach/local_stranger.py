@@ -2,7 +2,8 @@
 
 usage: local_stranger.py connect ADDRESS COUNT connects so often, and holds what it may; prints how often it got
 through
-       local_stranger.py listen NAME                 listens at an abstract name; prints what it hears, as a number of bytes
+       local_stranger.py listen NAME                 listens at an abstract name; prints what it hears, as a
+       number of bytes
 Says "ready" when it begins. It becomes the user `nobody` first.
 """
 

@@ -17,7 +17,8 @@ def test_on_a_terminal_it_draws_the_run_and_ctrl_c_leaves_it_alone(place):
     terminal.shows("worker: root: the worker warns")
     terminal.presses_ctrl_c()
     assert terminal.ends() == 130
-    assert 'left run alone; "ligament attach run" comes back to it, "ligament stop run" ends it' in terminal.text
+    assert ('left run alone; "ligament attach run" comes back to it, "ligament stop run" ends '
+            'it') in terminal.text
     assert place.record["state"] == "running"
 
 

@@ -85,7 +85,8 @@ def test_nor_where_the_socket_has_an_abstract_name(place, stranger):
     until(lambda: place.record["state"] != "running", "the end of the run")
     assert place.record["state"] == "done", place.record["reason"]
     log = (path / "run/manager.log").read_text()
-    assert f"{COUNT} strangers were not let in during the run, the last user 65534: this run belongs to user" in log
+    assert (f"{COUNT} strangers were not let in during the run, the last user 65534: this run belongs to "
+            f"user") in log
     assert log.count("stranger") <= 3, "a line for each of them would fill the disk"
 
 
@@ -163,7 +164,8 @@ def test_a_run_for_which_there_is_no_room_leaves_its_record(place):
     model = place.path / "endless.ymmsl"
     model.write_text(model.read_text().replace("settings: {t_max: 1000.0}\n", f"settings:\n{settings}"))
     (place.path / "disk").mkdir()
-    script = "mount -t tmpfs -o size=128k none disk && { \"$0\" run endless.ymmsl --run-dir disk/run; cat disk/run/run.json; }"
+    script = ("mount -t tmpfs -o size=128k none disk && { \"$0\" run endless.ymmsl --run-dir disk/run; cat "
+              "disk/run/run.json; }")
     done = subprocess.run(["unshare", "--mount", "sh", "-c", script, place.ligament], cwd=place.path,
                           capture_output=True, text=True, timeout=LONG)
     record = json.loads(done.stdout)

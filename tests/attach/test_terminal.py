@@ -160,8 +160,10 @@ def test_on_a_terminal_the_output_of_a_program_has_no_control_sequences_and_in_a
         terminal = place.on_terminal(*words)
         terminal.ends()
         if words[0] == "logs":
-            assert terminal.text.split() == "red 10 % 20 % bad \N{REPLACEMENT CHARACTER} end".split(), terminal.text
-        assert "a title" not in terminal.text + failing.text and "\x1b[31mred" not in terminal.text + failing.text
+            assert terminal.text.split() == ("red 10 % 20 % bad \N{REPLACEMENT CHARACTER} "
+                                             "end").split(), terminal.text
+        assert ("a title" not in terminal.text + failing.text
+                and "\x1b[31mred" not in terminal.text + failing.text)
     raw = subprocess.run([place.ligament, "logs", "run", "noisy"], cwd=place.path, capture_output=True,
                          check=True)
     assert raw.stdout == printed

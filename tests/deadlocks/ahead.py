@@ -1,6 +1,7 @@
 """Models whose operators' order lets them go on, or not, and a judge that plays the order by itself.
 
-A model is what each component has for ports, conduits, and how many steps it makes in its passes (two, if nothing is said).
+A model is what each component has for ports, conduits, and how many steps it makes in its passes (two, if
+nothing is said).
 """
 
 import random
@@ -239,7 +240,8 @@ def random_model(dice, with_scales):
 
 
 def judge(model):
-    """Plays the operators' order, with room for all messages: `ends`, `waits` for ever, or `fails` because one waits for a
+    """Plays the operators' order, with room for all messages: `ends`, `waits` for ever, or `fails` because one
+    waits for a
     message of another that has ended."""
     ways = [tuple(end.split(".") for end in conduit.split(" -> ")) for conduit in model.conduits]
     there = [0] * len(ways)
@@ -288,7 +290,8 @@ def judge(model):
 
 
 def goes_on_with(model, tries=2000):
-    """Other numbers of steps with which a model that waits for ever would come to its end, or else fail; none if none of
+    """Other numbers of steps with which a model that waits for ever would come to its end, or else fail; none
+    if none of
     those that were tried do. Only a component that is called may do without a step in its first pass."""
     dice = random.Random(1)
     called = {conduit.split(" -> ")[1].split(".")[0] for conduit in model.conduits

@@ -1,10 +1,11 @@
 """Models of players: each component is a script, the conduits say who sends to whom.
 
 Steps, with `;` between them: `send PORT [BYTES]`, `receive PORT`, `hold PORT` (receive, and keep the view),
-`drop` (from now on a thread drops all that is held at a SIGUSR1), `into PORT BYTES` (receive into memory of one's own),
-`within PORT SECONDS` (receive with a time-out, which is no error), `any PORT PORT…` (receive from whichever has
-something), `poll PORT`, `await FILE` (in Python only), `sleep SECONDS`, `compute SECONDS`, `stop` (SIGSTOP to itself), `xN STEP, STEP…` (N times).
-A slot of a vector port is `port[2]`. `late SECONDS` as the first step waits before the instance registers.
+`drop` (from now on a thread drops all that is held at a SIGUSR1), `into PORT BYTES` (receive into memory of
+one's own), `within PORT SECONDS` (receive with a time-out, which is no error), `any PORT PORT…` (receive from
+whichever has something), `poll PORT`, `await FILE` (in Python only), `sleep SECONDS`, `compute SECONDS`, `stop`
+(SIGSTOP to itself), `xN STEP, STEP…` (N times). A slot of a vector port is `port[2]`. `late SECONDS` as the
+first step waits before the instance registers.
 """
 
 import json

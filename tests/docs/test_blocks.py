@@ -1,7 +1,8 @@
-"""Every block of code on every page is run, or says why not, and then is at least well formed and names what exists.
+"""Every block of code on every page is run, or says why not, and then is at least well formed and names what
+exists.
 
-A block is run if it is a file or a session of a page that is followed. Otherwise a comment before it says `in part`,
-for what cannot stand by itself, or `run by` and the test that runs it.
+A block is run if it is a file or a session of a page that is followed. Otherwise a comment before it says `in
+part`, for what cannot stand by itself, or `run by` and the test that runs it.
 """
 
 import ast

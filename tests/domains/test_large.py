@@ -41,7 +41,8 @@ def test_whatever_ends_or_cuts_a_run_amid_a_large_message_ends_or_cuts_nothing_e
     first = SEED - SEED % len(ways) + ways.index(way)
     plans = [large.plan(first + i * len(ways), ways) for i in range(4)]
     for result in fuzz.all_of(plans, program, ligament, 2, keep=True):
-        again = f"tests/domains/fuzz {'--stops ' if ways is large.STOPS else ''}--runs 1 --seed {result['seed']}"
+        again = (f"tests/domains/fuzz {'--stops ' if ways is large.STOPS else ''}--runs 1 --seed "
+                 f"{result['seed']}")
         problems = "\n".join(result["problems"])
         assert not problems, f"{result['plan']}: {problems}\nrepeat it with: {again}"
 

@@ -149,7 +149,8 @@ class Hidden(Spread):
     @staticmethod
     def mounted(disks, command):
         """A command in a mount namespace of its own, with these small disks: path and size."""
-        script = "while [ $1 != -- ]; do mount -t tmpfs -o size=$2 none $1 || exit 9; shift 2; done; shift; exec \"$@\""
+        script = ("while [ $1 != -- ]; do mount -t tmpfs -o size=$2 none $1 || exit 9; shift 2; done; shift; "
+                  "exec \"$@\"")
         return ["unshare", "--mount", "sh", "-c", script, "sh", *disks, "--", *command]
 
     def with_disk(self, path, size, command):

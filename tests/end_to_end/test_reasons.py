@@ -119,7 +119,8 @@ while instance.reuse_instance():
     except ClosedError:
         print("all have ended")
 """
-    leave = 'import numpy\n    for n in range(4):\n        instance.send("out", Message(n, data=numpy.zeros(3)))'
+    leave = ('import numpy\n    for n in range(4):\n        instance.send("out", Message(n, '
+             'data=numpy.zeros(3)))')
     done = ran(run, python_program, leave, taker)
     assert done.status == 0, done.text
     lines = (done.directory / "instances/taker/output.log").read_text().splitlines()
@@ -148,7 +149,8 @@ while instance.reuse_instance():
     model = CALLS.replace("MODEL_OPERATOR", "o_i")
     done = run(model.format(caller=python_program("caller", CALLER), called=python_program("called", called)))
     assert done.status == 0, done.text
-    warning = 'the code declares the port "end" with the operator O_F, and the model says O_I; the code\'s counts'
+    warning = ('the code declares the port "end" with the operator O_F, and the model says O_I; the code\'s '
+               'counts')
     assert f"called: {warning}" in (done.directory / "manager.log").read_text()
 
 

@@ -220,7 +220,8 @@ def test_a_pool_goes_on_with_one_fewer_when_an_instance_is_killed(make):
     (found,) = study.rows("statistics.csv")
     assert float(found["mean"]) == pytest.approx(sum((n / 10) ** 2 for n in OTHERS) / 9)
     assert "('left_out', 2)" in study.read
-    assert "evaluation 4 (rate = 0.4" in study.text and "2 are left" in study.text and "1 are left" in study.text
+    assert ("evaluation 4 (rate = "
+            "0.4") in study.text and "2 are left" in study.text and "1 are left" in study.text
     assert study.text.count("SIGKILL") >= 2 and "the run goes on without it" in study.text
     members = [one for one in study.record["instances"] if one["name"].startswith("member")]
     assert sorted(one["state"] for one in members) == ["done", "failed", "failed"]
@@ -320,7 +321,8 @@ def test_a_run_ends_without_an_instance_that_hangs_and_may_fail(make):
     study = make("time.sleep(3600) if evaluation == 2 else None", leave_out=True, time_limit=LATE, **CRASHES)
     assert study.status == 0, study.text
     assert failures_of(study) == {2: f"it takes longer than {LATE:g} s"}
-    assert "does not come back from evaluation 2 (rate = 0.2" in study.text and "it is left behind" in study.text
+    assert ("does not come back from evaluation 2 (rate = "
+            "0.2") in study.text and "it is left behind" in study.text
     assert "the run ends without member[" in study.text
     assert study.record["state"] == "done"
 

@@ -308,7 +308,8 @@ def test_what_the_kernel_does_not_tell_is_found_by_looking(ligament, tmp_path):
     here.mkdir()
     one, here, there = begin(ligament, tmp_path, "--look=0.3s", "--rest=0.3s")
     # A file that is written through memory and never closed is not told about.
-    source = "import mmap,os,sys; f=open(sys.argv[1],'r+b'); m=mmap.mmap(f.fileno(),4); m[:4]=b'late'; m.flush(); input()"
+    source = ("import mmap,os,sys; f=open(sys.argv[1],'r+b'); m=mmap.mmap(f.fileno(),4); m[:4]=b'late'; "
+              "m.flush(); input()")
     (here / "mapped").write_bytes(b"soon")
     until((there / "mapped").exists, "the file")
     writer = subprocess.Popen([sys.executable, "-c", source, here / "mapped"], stdin=subprocess.PIPE)

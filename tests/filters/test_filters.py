@@ -362,7 +362,8 @@ end):
                                                                                       "[1.0, 'text']"))
     done = run(chained(source, python_program("sink", SINK), f"[{{every: 1}}, {{multiply: 2, at: {end}}}]"))
     assert done.status == 1, done.text
-    assert "conduit source.out -> sink.in: filter 2 (multiply), message at time 2.5: it takes numbers" in done.text, done.text
+    assert ("conduit source.out -> sink.in: filter 2 (multiply), message at time 2.5: it takes "
+            "numbers") in done.text, done.text
     assert "this is text" in done.text and "filter-failed" in done.text, done.text
 
 

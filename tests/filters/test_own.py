@@ -100,7 +100,8 @@ def test_a_function_of_a_library_changes_numbers_and_arrays_of_any_shape_and_ord
                                                                                    end):
     values = ["1.0", "np.arange(6.0).reshape(2, 3)", "np.arange(6.0).reshape(2, 3).T", "np.arange(6.0)[::2]",
               "np.zeros((0, 2))"]
-    filters = f'[{{multiply: 1}}, {{library: {{file: {library(language)}, function: scale, with: "0.5"}}, at: {end}}}]'
+    filters = (f'[{{multiply: 1}}, {{library: {{file: {library(language)}, function: scale, with: "0.5"}}, at: '
+               f'{end}}}]')
     assert came(through(filters, values, [0.0, 1.0, 2.0, 3.0, 4.0])) == [
         [0, 1, 0.5],
         [1, 2, array("float64", [2, 3], [[0, 0.5, 1], [1.5, 2, 2.5]])],
@@ -199,7 +200,8 @@ def test_a_generator_of_python_s_makes_many_messages_of_one(through):
 def test_what_python_raises_ends_the_run_with_all_that_is_to_be_known(through, end):
     done = through(f"[{{python: my_filters:fails, at: {end}}}]", ["1.0", "2.0"], [0.0, 2.5])
     assert done.status == 1, done.text
-    assert "conduit source.out -> sink.in: filter 1 (python), message at time 2.5: ValueError: it is too late" in done.text, done.text
+    assert ("conduit source.out -> sink.in: filter 1 (python), message at time 2.5: ValueError: it is too "
+            "late") in done.text, done.text
     assert "my_filters.py" in done.text, done.text
 
 
@@ -214,7 +216,8 @@ def test_what_a_function_of_python_may_not_give_ends_the_run(through, monkeypatc
     monkeypatch.setenv("GIVES", gives)
     done = through("[{python: my_filters:gives}]", ["1.0"], [0.0])
     assert done.status == 1, done.text
-    assert "conduit source.out -> sink.in: filter 1 (python), message at time 0" in done.text and why in done.text, done.text
+    assert ("conduit source.out -> sink.in: filter 1 (python), message at time "
+            "0") in done.text and why in done.text, done.text
 
 
 @pytest.mark.parametrize("function, why", [
@@ -256,7 +259,8 @@ int main(void) {
     own = 'python: {function: my_filters:scale, with: "2"}'
     done = run(chained(source, sink, f"[{{{own}}}]"))
     assert done.status == 1, done.text
-    assert "source.out -> sink.in: filter 1 (python): a filter of Python's runs in a Python program" in done.text, done.text
+    assert ("source.out -> sink.in: filter 1 (python): a filter of Python's runs in a Python "
+            "program") in done.text, done.text
     done = run(chained(source, sink, f"[{{{own}, at: sender}}]"))
     assert done.status == 0, done.text
     assert (done.directory / "instances/sink/output.log").read_text() == "6\n"

@@ -129,7 +129,8 @@ programs:
 
 
 def test_last_is_refused_where_the_code_sets_the_length_of_the_port(ligament, tmp_path):
-    make = "from ligament import Instance, Operator\ninstance = Instance({})\nwhile instance.reuse_instance():\n    {}\n"
+    make = ("from ligament import Instance, Operator\ninstance = Instance({})\nwhile "
+            "instance.reuse_instance():\n    {}\n")
     (tmp_path / "macro.py").write_text(
         make.format('{Operator.O_I: ["call"], Operator.S: ["profile[]"]}', 'instance.receive("profile", 0)')
     )
@@ -141,4 +142,5 @@ def test_last_is_refused_where_the_code_sets_the_length_of_the_port(ligament, tm
     command = [ligament, "run", "m.ymmsl", "--run-dir", "run"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert 'port "data" has the filter "last", and the code sets the length of this port' in done.stderr, done.stderr
+    assert ('port "data" has the filter "last", and the code sets the length of this '
+            'port') in done.stderr, done.stderr

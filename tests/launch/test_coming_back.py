@@ -65,7 +65,8 @@ def test_who_leaves_what_submit_shows_leaves_the_job(slurm, tmp_path):
     terminal.shows("source")
     terminal.presses_ctrl_c()
     assert terminal.ends() == 130
-    assert "left run alone; \"ligament attach run\" comes back to it, \"ligament cancel run\" ends it" in terminal.text
+    assert ("left run alone; \"ligament attach run\" comes back to it, \"ligament cancel run\" ends "
+            "it") in terminal.text
     terminal.goes_away()
     job = json.loads((tmp_path / "run/job.json").read_text())["job"]
     assert state(job) == "RUNNING"

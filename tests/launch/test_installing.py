@@ -34,7 +34,8 @@ def test_it_is_put_there_once_with_its_version_and_checksum_looked_at(far):
     assert f"would be put to {to}/ligament" in dry.stdout and sum_[:12] in dry.stdout and left(
         to) == [], dry.stdout
     done = install(far)
-    assert f"{to}/ligament is ligament 0." in done.stdout and f"ligament: {to}/ligament" in done.stdout, done.stdout
+    assert (f"{to}/ligament is ligament "
+            f"0.") in done.stdout and f"ligament: {to}/ligament" in done.stdout, done.stdout
     assert "export PATH=" in done.stdout
     assert left(to) == ["ligament"] and (to / "ligament").read_bytes() == OWN.read_bytes()
     assert os.access(to / "ligament", os.X_OK)
@@ -86,4 +87,5 @@ def test_where_a_directory_has_its_name_nothing_is_put(far):
 def test_a_site_that_is_not_reached_says_so(ssh, tmp_path):
     failed = call("ligament", "site", "install", ssh.site(tmp_path / "gone.yaml", ssh="nobody"), cwd=tmp_path,
                   check=1)
-    assert "nothing was put to the site gone" in failed.stderr and "Connection refused" in failed.stderr, failed.stderr
+    assert ("nothing was put to the site "
+            "gone") in failed.stderr and "Connection refused" in failed.stderr, failed.stderr

@@ -201,7 +201,8 @@ def test_check_says_what_only_the_start_will_tell_and_promises_nothing(library, 
     # A variable that no module brings is known.
     del library.environment["OWN_CODES"]
     refused = library.call(ligament, "check", library.house, check=2)
-    assert 'the executable "${OWN_CODES}/table" of "codes.programs.table" has a variable, OWN_CODES, that is not set' in refused.stderr
+    assert ('the executable "${OWN_CODES}/table" of "codes.programs.table" has a variable, OWN_CODES, that is '
+            'not set') in refused.stderr
 
 
 @needs_mpi

@@ -101,7 +101,8 @@ ligament: {{mpirun: {{ranks: {launcher}}}{more}}}
 
 # To Open MPI the nodes are one machine by its name, though it keeps apart what they share: messages go by the
 # loopback interface instead.
-ENV = "{{SLURM_MPI_TYPE: {}, OMPI_MCA_btl: 'self,tcp', OMPI_MCA_btl_tcp_if_include: lo, OMPI_MCA_oob_tcp_if_include: lo}}"
+ENV = ("{{SLURM_MPI_TYPE: {}, OMPI_MCA_btl: 'self,tcp', OMPI_MCA_btl_tcp_if_include: lo, "
+       "OMPI_MCA_oob_tcp_if_include: lo}}")
 
 # The execution model, whose MPI it is, by what it is started, which plugin of Slurm's, and what else the model
 # says.

@@ -33,7 +33,8 @@ def test_mistakes_are_told_with_their_lines_all_at_once(tmp_path):
     (tmp_path / "sites/bad.yaml").write_text("lancher: slurm\nports: 1-0\n")
     env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     wrong = call("ligament", "site", "check", "bad", cwd=tmp_path, env=env, check=2)
-    assert "sites/bad.yaml:1:1: error: a site file has no key \"lancher\"; did you mean \"launcher\"?" in wrong.stderr
+    assert ("sites/bad.yaml:1:1: error: a site file has no key \"lancher\"; did you mean "
+            "\"launcher\"?") in wrong.stderr
     assert "sites/bad.yaml:2:8: error: ports must be a range" in wrong.stderr
     assert "has mistakes" in call("ligament", "site", "list", cwd=tmp_path, env=env, check=0).stdout
     misspelt = call("ligament", "site", "check", "bd", cwd=tmp_path, env=env, check=2)

@@ -53,7 +53,8 @@ def test_nodes_are_asked_for_as_the_model_needs_them_if_the_site_says_what_they_
 def test_what_has_no_room_is_refused_and_named(slurm, tmp_path):
     programs.write(tmp_path, workers=6)
     failed = call("ligament", "submit", "counting.ymmsl", "--nodes=3", cwd=tmp_path, check=1)
-    assert "worker[5] needs 1 core on one node, and there is no room for it: n1 has 0 of 2 left" in failed.stderr
+    assert ("worker[5] needs 1 core on one node, and there is no room for it: n1 has 0 of 2 "
+            "left") in failed.stderr
     call("ligament", "submit", "counting.ymmsl", "--nodes=3", "--overcommit", cwd=tmp_path, check=0)
 
 

@@ -111,7 +111,8 @@ def test_a_run_that_goes_on_is_shown_as_it_goes_and_then_as_it_ended(place, brow
     record = place.is_over()
     browser.says("done", "h1")
     browser.until(
-        "[...document.querySelectorAll('[data-instance]')].every((row) => row.children[1].innerText === 'done')")
+        "[...document.querySelectorAll('[data-instance]')].every((row) => row.children[1].innerText === "
+        "'done')")
     comes_to_numbers(browser, record)
     sent = record["instances"][0]["sent_messages"]
     assert [one["messages"] for one in record["conduits"]] == [sent, sent]

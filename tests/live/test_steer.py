@@ -236,7 +236,8 @@ def test_a_run_at_a_site_is_seen_and_steered_over_ssh_without_a_port_there(run, 
     assert stat.S_IMODE(token.stat().st_mode) == 0o600 and not any(told in word for word in words_of(far))
     assert asker.ask("GET", "/metrics", {"Authorization": "Bearer wrong"})[0] == 401
     status, _, text = asker.ask("GET", "/metrics", {"Authorization": f"Bearer {told}"})
-    assert status == 200 and 'ligament_run_state{run="run",model="steered",state="running"} 1' in text.splitlines()
+    assert status == 200 and ('ligament_run_state{run="run",model="steered",state="running"} '
+                              '1') in text.splitlines()
     # One who reads nothing keeps nobody waiting.
     stalled = [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(5)]
     headers = "".join(f"{name}: {value}\r\n" for name, value in session.items())

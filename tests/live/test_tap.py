@@ -135,7 +135,8 @@ def test_a_value_for_which_the_disk_has_no_room_leaves_no_file(shown):
                           stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=LIMIT)
     assert done.stdout == "status 1\n", done.stdout + done.stderr
-    assert "out.npy cannot be written: No space left" in done.stderr and "file-not-written" in done.stderr, done.stderr
+    assert ("out.npy cannot be written: No space "
+            "left") in done.stderr and "file-not-written" in done.stderr, done.stderr
 
 
 def test_two_who_look_and_one_who_is_killed_do_not_disturb_each_other(shown):

@@ -1,4 +1,5 @@
-"""Modules that Python packages bring as entry points: found by `check` and `run` as by MUSCLE 3's `ymmsl`, first of all; and
+"""Modules that Python packages bring as entry points: found by `check` and `run` as by MUSCLE 3's `ymmsl`,
+first of all; and
 what is said of those that cannot be had."""
 
 import os

@@ -140,7 +140,8 @@ def test_a_communicator_whose_rank_0_is_another_is_told_who_speaks(ligament, tmp
     run = Run(ligament, tmp_path, mpi, 4, mode=mode, steps=10)
     status, said = run.end()
     assert status == 1, said
-    assert f"this is rank {which} of the 4 of relay, and rank 0 speaks for all of them" in run.output(), run.output()
+    assert (f"this is rank {which} of the 4 of relay, and rank 0 speaks for all of "
+            f"them") in run.output(), run.output()
     assert nobody_left(run)
 
 

@@ -123,10 +123,12 @@ def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligamen
         named = rf"(?i)relay lost its ranks? [\d, ]*{rank}|rank {rank} |which its launcher had started"
         if when == "at start" and mpi[0] == "mpich":
             # The guard looks every 10 ms; what lives shorter, the launcher alone has seen.
-            named += r"|relay ended with exit status 9 (?s:.*)TERMINATED WITH THE EXIT STRING: Killed \(signal 9\)"
+            named += (r"|relay ended with exit status 9 (?s:.*)TERMINATED WITH THE EXIT STRING: Killed "
+                      r"\(signal 9\)")
         if who == "unborn" and mpi[0] == "openmpi":
             # The same; of a rank that did not come to its program, Open MPI's launcher says no more than this.
-            named += r"|relay ended with exit status 137 before it had registered: Primary job +terminated normally, but "
+            named += (r"|relay ended with exit status 137 before it had registered: Primary job +terminated "
+                      r"normally, but ")
             named += r"\d+ process(es)? returned a non-zero exit code"
         if who == "unborn" and mpi[0] == "mpich":
             # The first that the launcher bears is its helper: see there.

@@ -20,7 +20,8 @@ def test_there_are_ten_mutants_and_more():
 def test_a_mutant_applies_to_the_code(patch):
     check = ["git", "apply", "--check", "--verbose", str(patch)]
     result = subprocess.run(check, cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 0, f"{result.stderr}\nbring {patch.name} up to date with the code that it breaks"
+    assert result.returncode == 0, (f"{result.stderr}\nbring {patch.name} up to date with the code that it "
+                                    f"breaks")
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)

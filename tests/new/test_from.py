@@ -83,7 +83,8 @@ programs:
 def test_nothing_is_written_in_a_dry_run(user):  # noqa: F811
     shutil.copy(XMML / "vessel.xmml", user.path)
     done = user("ligament", "new", "model", "first", "--from", "vessel.xmml", "--dry-run")
-    assert done.returncode == 0 and "first would have" in done.stdout and "  tissue.py\n" in done.stdout, done.stdout
+    assert done.returncode == 0 and ("first would "
+                                     "have") in done.stdout and "  tissue.py\n" in done.stdout, done.stdout
     assert files(user.path) == ["vessel.xmml"]
 
 

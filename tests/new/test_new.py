@@ -135,7 +135,8 @@ def test_nothing_is_overwritten(user):
     (user.path / "there").mkdir()
     (user.path / "there/mine").write_text("mine")
     done = user("ligament", "new", "submodel", "--language", "c", "there")
-    assert done.returncode == 2 and "there is there already" in done.stdout and "(ligament explain starter-not-made)" in done.stdout
+    assert (done.returncode == 2 and "there is there already" in done.stdout
+            and "(ligament explain starter-not-made)" in done.stdout)
     assert files(user.path / "there") == ["mine"]
     (user.path / "link").symlink_to("nowhere")
     assert user("ligament", "new", "model", "link").returncode == 2

@@ -130,7 +130,8 @@ def test_a_failure_of_the_submodel_is_told_as_that_of_a_run(play):
 
 
 def test_no_answer_is_waited_for_no_longer_than_said(play):
-    silent = "from ligament import Instance\nimport signal\ni = Instance()\ni.reuse_instance()\nsignal.pause()\n"
+    silent = ("from ligament import Instance\nimport signal\ni = "
+              "Instance()\ni.reuse_instance()\nsignal.pause()\n")
     done = play(CASE, sys.executable, "-c", silent, options=["--timeout", "1s"])
     assert done.returncode == 1
     assert "case.yaml:7: end: nothing came within 1 s" in done.stdout

@@ -89,7 +89,8 @@ def test_the_macro_side_can_be_recorded_too(user):
     text = (user.path / "case.yaml").read_text()
     assert "ports:\n  o_i: [state, hint]\n  s: [result]\n" in text and "steps: 3" in text
     played = user("play", "case.yaml", "--", sys.executable, "macro.py")
-    assert played.returncode == 0 and "6 of 6 messages as expected" in played.stdout, played.stdout + played.stderr
+    assert played.returncode == 0 and ("6 of 6 messages as "
+                                       "expected") in played.stdout, played.stdout + played.stderr
 
 
 def test_a_setting_given_with_the_command_is_that_of_the_case(user):
@@ -136,7 +137,8 @@ def test_a_case_that_appears_meanwhile_is_not_overwritten(user):
                                                      f"open({str(user.path / 'case.yaml')!r}, "
                                                      f"'w').write('mine')\n    for t in range(3):"))
     done = record(user)
-    assert done.returncode == 2 and "is there already" in done.stderr and "the recording is in .case.yaml." in done.stderr
+    assert done.returncode == 2 and "is there already" in done.stderr and ("the recording is in "
+                                                                           ".case.yaml.") in done.stderr
     assert (user.path / "case.yaml").read_text() == "mine"
     (kept,) = user.path.glob(".case.yaml.*")
     assert kept.read_text().startswith("ligament_case: 1\n")

@@ -428,7 +428,8 @@ def test_a_file_that_a_link_leads_to_is_not_written_over(failure, tmp_path, kind
     (tmp_path / f"out.{suffix}.part").symlink_to(tmp_path / "mine")
     said, _ = failure(two("constant", kind), JOINED,
                       {"source.value": 1, "sink.file": str(tmp_path / f"out.{suffix}")})
-    assert f"out.{suffix}.part cannot be written: it is there already" in said and "file-not-written" in said, said
+    assert (f"out.{suffix}.part cannot be written: it is there "
+            f"already") in said and "file-not-written" in said, said
     assert (tmp_path / "mine").read_text() == "mine"
 
 

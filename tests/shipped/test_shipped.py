@@ -194,7 +194,8 @@ def test_a_step_that_does_not_move_the_time_is_an_error(failure, tmp_path, sourc
     np.save(tmp_path / "given.npy", np.arange(3.0))
     said, _ = failure(two(source, "discard"), JOINED,
                       {f"source.{key}": value for key, value in settings.items()})
-    assert "1e17 and 1e17 + 1 are the same number" in said or "1e17 and 1e17 - 1 are the same number" in said, said
+    assert ("1e17 and 1e17 + 1 are the same "
+            "number") in said or "1e17 and 1e17 - 1 are the same number" in said, said
 
 
 @pytest.fixture
@@ -458,7 +459,8 @@ def test_a_pipe_is_written_as_it_is(run, tmp_path):
 def test_numbers_of_two_units_do_not_go_into_one_file(failure, results, tmp_path, sink):
     given = [array([1.0, 2.0], unit="km"), array([3.0, 4.0], unit="m")]
     said, done = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, *given)})
-    assert 'at time 1 has the unit "m", and those before it have the unit "km"' in said and 'the filter "unit"' in said, said
+    assert ('at time 1 has the unit "m", and those before it have the unit '
+            '"km"') in said and 'the filter "unit"' in said, said
     said, _ = failure(two("jsonl", sink), JOINED, {"source.file": messages(tmp_path, given[0], 2.0)})
     assert 'at time 1 has no unit, and those before it have the unit "km"' in said, said
     if sink == "csv":
@@ -472,7 +474,8 @@ def test_numbers_of_two_units_do_not_go_into_one_file(failure, results, tmp_path
 def test_arrays_that_a_file_cannot_hold_are_refused(failure, results, tmp_path):
     unequal = messages(tmp_path, array([1.0, 2.0]), array([3.0]))
     said, _ = failure(two("jsonl", "npy"), JOINED, {"source.file": unequal})
-    assert "sink-refuses" in said and "at time 1 is an array of float64 with shape [1]" in said and "{n}" in said, said
+    assert "sink-refuses" in said and ("at time 1 is an array of float64 with shape "
+                                       "[1]") in said and "{n}" in said, said
     done = results(two("jsonl", "npy"), JOINED, {"source.file": unequal, "sink.file": "{instance}-{n}.npy"})
     assert [np.load(done.path(f"sink-{n}.npy")).tolist() for n in range(2)] == [[1.0, 2.0], [3.0]]
     for wrong, words in [(array(np.zeros((1, 1, 1, 1)).tolist()), "one to three dimensions"),
@@ -848,7 +851,8 @@ def test_a_full_device_is_named_and_not_replaced(failure, kind):
     # Few messages are written when the sink is closed, and have to be noticed then.
     said, _ = failure(two("constant", kind), JOINED,
                       {"source.value": 1, "source.step": 1, "source.until": 3, "sink.file": "/dev/full"})
-    assert "sink reported an error: /dev/full cannot be written: No space left" in said and "make room" in said, said
+    assert ("sink reported an error: /dev/full cannot be written: No space "
+            "left") in said and "make room" in said, said
     assert Path("/dev/full").is_char_device()
 
 
@@ -889,7 +893,8 @@ def test_shapes_that_do_not_go_together_are_named(failure, tmp_path):
     files = {"one.file": messages(tmp_path, [1.0], name="a.jsonl"),
              "other.file": messages(tmp_path, [1.0, 2.0], name="b.jsonl")}
     said, _ = failure(components, conduits, files)
-    assert "less: one has numbers with shape [2], and the other numbers with shape [1]" in said and "cannot-map" in said, said
+    assert ("less: one has numbers with shape [2], and the other numbers with shape "
+            "[1]") in said and "cannot-map" in said, said
 
 
 def test_a_mesh_that_does_not_fit_is_named(failure, tmp_path):

@@ -64,7 +64,8 @@ def test_a_model_keeps_its_couplings_and_its_scales(made, tmp_path, ask):
 def test_mappers_call_and_release(made):
     text = made("vessel")
     assert "ports: {f_init: [cells], o_f: [lumen, wall]}" in text
-    assert "tissue: {time_step: 1 h, total_time: 14 d, space_step: [30 um, 30 um], extent: [1 mm, 1 mm]}" in text
+    assert ("tissue: {time_step: 1 h, total_time: 14 d, space_step: [30 um, 30 um], extent: [1 mm, 1 "
+            "mm]}") in text
     assert "The slow scale: cells grow and divide." in text
 
 

@@ -45,7 +45,8 @@ def test_a_call_that_comes_while_another_is_in_progress_is_refused_and_disturbs_
                                                                                         tmp_path):
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.c"), program(HERE / "echo.c")))
     assert ran.status == 0, ran.output()
-    assert "lig_instance_free: the instance is in the middle of another call: lig_receive of thread" in ran.output()
+    assert ("lig_instance_free: the instance is in the middle of another call: lig_receive of "
+            "thread") in ran.output()
 
 
 def test_a_submodel_s_functions_have_its_instance_while_they_run_and_no_longer(prefix, program, tmp_path):

@@ -20,7 +20,8 @@ target_link_libraries(cpp_user PRIVATE ligament::ligament)
 target_compile_features(cpp_user PRIVATE cxx_std_17)
 """
 C = '#include <ligament.h>\n#include <stdio.h>\nint main(void) { puts(lig_version()); }\n'
-CPP = "#include <ligament/ligament.hpp>\n#include <iostream>\nint main() { std::cout << ligament::version(); }\n"
+CPP = ("#include <ligament/ligament.hpp>\n#include <iostream>\nint main() { std::cout << ligament::version(); "
+       "}\n")
 
 
 def configure(directory, prefix, version):

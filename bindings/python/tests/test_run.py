@@ -150,7 +150,8 @@ def test_an_array_that_is_not_what_was_expected_is_named_with_port_and_sender(ru
             with pytest.raises(ligament.UnexpectedError, match=words + " with 1 dimension was expected"):
                 message.array(ndim=1)
             instance.send("question", Message(0.0, data="text"))
-            words = r'came on port "answer" from teller\.answer, where an array of float64 with shape \[4\] was expected'
+            words = (r'came on port "answer" from teller\.answer, where an array of float64 with shape \[4\] '
+                     r'was expected')
             with pytest.raises(ligament.UnexpectedError, match="text " + words):
                 instance.receive_into("answer", np.zeros(4))
 

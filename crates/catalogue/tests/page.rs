@@ -30,9 +30,9 @@ const ABOUT_CHECKS: &str = "# Problems of a model, by code
 
 <!-- made from the sources: LIGAMENT_WRITE_PAGES=1 cargo test -p ligament-catalogue --test page -->
 
-Everything that `ligament check` can find has a code, which stands at the end of its line, which `--json` gives and which
-does not change. The message names the place and says what to do; this page, and `ligament explain CODE` in the terminal, say
-what lies behind it. Warnings leave the model fit to run.
+Each problem that `ligament check` can find has a code. It stands at the end of the problem's line and in the
+output of `--json`, and does not change. The message names the place and says what to do; this page, and
+`ligament explain CODE` in the terminal, give the reason. A model with warnings can be run.
 
 | code | what it means, and what to do |
 | --- | --- |

@@ -21,9 +21,9 @@ class Shown:
         next_timestamp: The model time of the sender's next message, s, or None.
         slot: The slot of a vector port, else None.
         number: How many messages the port had sent since it is looked at, with this one.
-        data: The value: a read-only NumPy array, a number, a text, a list, a dict, None. Of a histogram a dict with
-            `least` and `greatest` (None if no element is finite), `counts`, and `others`, the number of elements that are
-            not finite.
+        data: The value: a read-only NumPy array, a number, a text, a list, a dict, None. Of a histogram a dict
+            with `least` and `greatest` (None if no element is finite), `counts`, and `others`, the number of
+            elements that are not finite.
 """
 
     timestamp: float
@@ -54,8 +54,8 @@ class TappedPort:
         Raises:
             TimeoutError: Nothing was sent within that time.
             RunEndsError: Nothing will be sent any more.
-            UnexpectedError: What was sent cannot be shown as it was asked for: it is larger than there is room for, or has
-                not the key, axis or index. The next value may be another.
+            UnexpectedError: What was sent cannot be shown as it was asked for: it is larger than there is room
+                for, or has not the key, axis or index. The next value may be another.
 """
         shown, why = self._tapping.next(timeout)
         if shown is None:
@@ -137,7 +137,8 @@ class AttachedRun:
             name: The port: `macro.state_out`, `micro[3].out`, or `macro.out[2]` for a slot of a vector port.
             slice: Of an array, take this: `"0"`, `"::2, 5:10"`, as NumPy would.
             thin: Of an array, take every so many-th element along each axis.
-            histogram: How many elements are how large, in so many bars (at most 4096); 0 for the elements themselves.
+            histogram: How many elements are how large, in so many bars (at most 4096); 0 for the elements
+                themselves.
             key: Of a dict, take what stands under this key, or under these keys of dicts inside each other.
             room: For how large a value there is to be room, bytes; None for 64 MiB, at most 1 GiB.
 

@@ -61,8 +61,8 @@ class Instance(_Instance):
 
         Args:
             name: The setting's name, without this component's.
-            type: "int", "float", "bool", "str", "[int]", "[float]" or "[[float]]"; a whole number is taken for a
-                float. None takes any.
+            type: "int", "float", "bool", "str", "[int]", "[float]" or "[[float]]"; a whole number is taken for
+                a float. None takes any.
             default: What to give if it is not set.
 
         Raises:

@@ -36,12 +36,12 @@ class Mapper(Submodel):
         """Makes the messages of a pass.
 
         Args:
-            messages: By the name of each F_INIT port that is connected, its `Message`; a list of those of its slots for a
-                vector port.
+            messages: By the name of each F_INIT port that is connected, its `Message`; a list of those of its
+                slots for a vector port.
 
         Returns:
-            By the name of each O_F port, the data to send (of a `Message`, its data); a list with one for each slot for a
-            vector port. Ports that are not connected can be left out.
+            By the name of each O_F port, the data to send (of a `Message`, its data); a list with one for each
+            slot for a vector port. Ports that are not connected can be left out.
 """
 
     def initialise(self, instance: Instance) -> None:
@@ -71,7 +71,8 @@ class Mapper(Submodel):
         timestamp, next_timestamp = _times(came)
         given = self.map(came)
         if not isinstance(given, Mapping):
-            text = f"map gave something of type {type(given).__name__}; it gives a dict with the data for each port"
+            text = (f"map gave something of type {type(given).__name__}; it gives a dict with the data for "
+                    f"each port")
             raise UsageError(_fault("mapper-incomplete", text))
         made = dict(given)
         for port in [*made, *(port for port in connected(instance, Operator.O_F) if port not in made)]:
@@ -126,5 +127,6 @@ def _data(made: Any) -> Any:
 
 
 def _incomplete(port: str, slot: str = "") -> UsageError:
-    text = f'the mapper made no message for port "{port}"{slot}; it makes one for each slot of each port that is connected'
+    text = (f'the mapper made no message for port "{port}"{slot}; it makes one for each slot of each port that '
+            f'is connected')
     return UsageError(_fault("mapper-incomplete", text))

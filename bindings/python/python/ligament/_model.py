@@ -62,8 +62,9 @@ class Model(_Model):
 
         Args:
             name: Its name.
-            program: The executable that does its work, or a list of executable and arguments. Leave it out where
-                `run` gets a Python function for the component, or `implementation` names one added before.
+            program: The executable that does its work, or a list of executable and arguments. Leave it out
+                where `run` gets a Python function for the component, or `implementation` names one added
+                before.
             ports: The ports by operator. Without them, those that conduits name.
             multiplicity: How many instances it has: a number, or the shape of their set.
             implementation: The name of a program that `add_program` added or the file has.
@@ -116,8 +117,8 @@ class Model(_Model):
         """Everything that is wrong with the model, as `ligament check` says it; an empty list if nothing is.
 
         Args:
-            given: The components that Python functions will be given for, and which so need no program. None lets
-                all do without.
+            given: The components that Python functions will be given for, and which so need no program. None
+                lets all do without.
             files: Whether the executables must be on this machine.
             ignore: What to leave out of what a run cannot do yet: "checkpoints", "resume", "wait"; or
                 "deadlocks" that it will come to. It is a warning then.

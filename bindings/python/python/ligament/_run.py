@@ -86,9 +86,10 @@ def run(
 
     Args:
         model: The model, or a file to read it from.
-        functions: Python functions, by the name of the component (or implementation) whose work they do. Each of
-            its instances is a forked process, in which the function makes an `Instance` and takes part in the run.
-            For a `Submodel` class all instances are light components of one process, as with `run_light`.
+        functions: Python functions, by the name of the component (or implementation) whose work they do. Each
+            of its instances is a forked process, in which the function makes an `Instance` and takes part in
+            the run. For a `Submodel` class all instances are light components of one process, as with
+            `run_light`.
         settings: Settings laid over those of the model.
         run_dir: Where to put the run directory; by default ``runs/<model>-<time>``.
         show: What to show meanwhile on standard error: "nothing", "log", or "view", which a terminal redraws.

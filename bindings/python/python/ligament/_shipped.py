@@ -98,7 +98,8 @@ class Source(Submodel):
         if given is None and before is None:
             raise wrong("source-ends-early", f"{self._place}: there is no message")
         if given is not None and before is not None and is_earlier:
-            times = f"the time {shown_time(given.timestamp)} is earlier than {shown_time(before.timestamp)}, the one before it"
+            times = (f"the time {shown_time(given.timestamp)} is earlier than {shown_time(before.timestamp)}, "
+                     f"the one before it")
             raise wrong("malformed-source", f"{self._place}: {times}")
         return given
 
@@ -231,7 +232,8 @@ def function_gives(instance: Instance) -> Iterator[Given]:
     try:
         iterator = iter(made)
     except TypeError:
-        text = f"{function.place}: the function gave something of type {type(made).__name__}, and not one message after the other"
+        text = (f"{function.place}: the function gave something of type {type(made).__name__}, and not one "
+                f"message after the other")
         raise wrong("malformed-source", f"{text}; write yield, or give a list") from None
     for number, one in enumerate(iterator):
         frame = getattr(iterator, "gi_frame", None)
@@ -284,14 +286,16 @@ def mapper_of(instance: Instance) -> Mapper:
         return FunctionMaps(function.call)
     name = function.call.__name__
     if not issubclass(function.call, Mapper):
-        text = f"{function.place}: the class {name} is no mapper; let it extend ligament.Mapper, or name a function"
+        text = (f"{function.place}: the class {name} is no mapper; let it extend ligament.Mapper, or name a "
+                f"function")
         raise wrong("shipped-setting-wrong", text)
     for operator, declared in ((Operator.F_INIT, function.call.inputs), (Operator.O_F, function.call.outputs)):
         known = None if declared is None else [one.removesuffix("[]") for one in declared]
         for port in connected(instance, operator):
             if known is not None and port not in known:
                 theirs = ", ".join(known) or "none"
-                text = f'the model joins "{port}" ({operator.name}) to it, and {function.place}, class {name}, has {theirs}'
+                text = (f'the model joins "{port}" ({operator.name}) to it, and {function.place}, class '
+                        f'{name}, has {theirs}')
                 raise wrong("shipped-setting-wrong", text)
     return function.call(instance)
 

@@ -214,7 +214,8 @@ class _Whole:
         self.path = Path(name)
         self.part = Path(f"{name}.part")
         if self.part.absolute() in self._being_written:
-            text = f'{name} is being written by another sink; put {{instance}} into the name under "file", or give each its own'
+            text = (f'{name} is being written by another sink; put {{instance}} into the name under "file", or '
+                    f'give each its own')
             raise wrong("file-not-written", text)
         self._being_written.add(self.part.absolute())
         self.guard(self._begin)
@@ -260,7 +261,8 @@ class _Table(ABC):
         data, time = np.asarray(getattr(message.data, "array", message.data)), shown_time(message.timestamp)
         unit: str | None = getattr(message.data, "unit", None)
         if data.dtype.kind not in "biufc" or not self.fits(data.dtype):
-            text = f"the message at time {time} holds {data.dtype}, and only numbers of the file's types can be written"
+            text = (f"the message at time {time} holds {data.dtype}, and only numbers of the file's types can "
+                    f"be written")
             raise wrong("sink-refuses", text)
         if self._count == 0:
             self._like, self._data_unit = (data.dtype, data.shape), unit

@@ -71,7 +71,8 @@ def run_light(
 
     Args:
         make: Makes the submodel of an instance: a `Submodel` class whose constructor takes the instance, or a
-            function. The instance may be used in the constructor and in those of the submodel's functions that get it.
+            function. The instance may be used in the constructor and in those of the submodel's functions that
+            get it.
         ports: The ports that every instance has, by operator. Without them, those of the model count.
         flags: What every instance asks for.
 

@@ -44,15 +44,17 @@ class play:  # noqa: N801  (used as a function)
     """Runs one submodel, with this test at the other end of its conduits.
 
     Args:
-        program: The submodel: an executable, a Python file, or a list of executable and arguments. Names of files are
-            those in the working directory of the test.
+        program: The submodel: an executable, a Python file, or a list of executable and arguments. Names of
+            files are those in the working directory of the test.
         f_init, o_i, s, o_f: The names of the submodel's ports by operator; ``name[]`` is a vector port.
         settings: The run's settings.
         mpi: How many MPI processes the submodel is, if it is an MPI program.
         execution_model: What starts them: "openmpi" unless said; "intelmpi", "srunmpi".
         timeout: How long to wait for an answer, and at the end for the submodel, s; None waits for ever.
-        run_dir: Where to put the run directory. By default it is a temporary one, which is kept if the test fails.
-        manual: Do not start the submodel; say how to start it instead, for example in a debugger. Needs no program.
+        run_dir: Where to put the run directory. By default it is a temporary one, which is kept if the test
+            fails.
+        manual: Do not start the submodel; say how to start it instead, for example in a debugger. Needs no
+            program.
 
     Raises:
         RunError: The submodel failed; the text has its last lines.
@@ -262,7 +264,8 @@ class play:  # noqa: N801  (used as a function)
         if player is None:
             raise _outside()
         if player.closed:
-            text = "a call to this submodel was interrupted, so that no other can be made; leave the block, and play it again"
+            text = ("a call to this submodel was interrupted, so that no other can be made; leave the block, "
+                    "and play it again")
             raise UsageError(_fault("bad-argument", text))
         with self._asking:
             try:

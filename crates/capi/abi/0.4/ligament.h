@@ -1,16 +1,17 @@
-// Ligament's C interface: couples this code to others in one model. Made from crates/capi by cbindgen; do not edit.
+// Ligament's C interface: couples this code to others in one model. Made from crates/capi by cbindgen; do not
+// edit.
 //
-// Every function that can fail returns a lig_status and writes what went wrong, for people, into the lig_error that
-// it is given (or not, if that is NULL). Structs of options begin with their size; NULL instead of them means what
-// their description says. Unless a description says otherwise, pointers must not be NULL (which is an error, not a
-// crash), and texts are UTF-8 and end with a NUL. What a call is given is read during the call and not kept, unless its
-// description says otherwise. The guide is docs/reference/c-api.md.
+// Every function that can fail returns a lig_status and writes what went wrong, for people, into the lig_error
+// that it is given (or not, if that is NULL). Structs of options begin with their size; NULL instead of them
+// means what their description says. Unless a description says otherwise, pointers must not be NULL (which is
+// an error, not a crash), and texts are UTF-8 and end with a NUL. What a call is given is read during the call
+// and not kept, unless its description says otherwise. The guide is docs/reference/c-api.md.
 //
-// For other languages: enumerations are int32_t, a bool is one byte (as an argument: 0 is false, anything else true),
-// no struct is passed or returned by value, nothing is variadic, inline or a macro but for constants. Indices, slots and
-// counts begin at 0. The library starts no threads, but for one with each path
-// (lig_path), and installs no signal handlers. docs/reference/c-abi.md has the
-// size and the offsets of every struct, and says what may change.
+// For other languages: enumerations are int32_t, a bool is one byte (as an argument: 0 is false, anything else
+// true), no struct is passed or returned by value, nothing is variadic, inline or a macro but for constants.
+// Indices, slots and counts begin at 0. The library starts no threads, but for one with each path (lig_path),
+// and installs no signal handlers. docs/reference/c-abi.md has the size and the offsets of every struct, and
+// says what may change.
 
 #ifndef LIGAMENT_H
 #define LIGAMENT_H
