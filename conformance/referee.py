@@ -128,7 +128,7 @@ def main():
             sent, times = case.make(), (at * 0.1, None if at % 2 else at * 0.1 + 1e-9)
             settings = Settings(case.settings) if case.settings else None
             told = case.told()
-            # What the first driver found is passed on as it is.
+            # The finding of the first driver is passed on as it is.
             later = {**told, "way": "value"} if case.way in ("error", "setting", "default") else told
             instance.send("how_first", Message(times[0], data=told, settings=settings))
             instance.send("how_second", Message(times[0], data=later, settings=settings))

@@ -96,7 +96,7 @@ chmod 644 "$rust/Cargo.toml"
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
-# Where there was no JDK to build it with, there is none.
+# Without a JDK it was not built, and is not there.
 jar=$root/bindings/java/target/ligament.jar
 if [ -f "$jar" ]; then
     mkdir -p "$prefix/share/java"

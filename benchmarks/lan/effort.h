@@ -1,5 +1,6 @@
-// What all processes of this side have cost so far: those in the network namespace of the caller, with their
-// threads. So whoever carries the messages of a program counts, whatever it is called and whoever started it.
+// The processor time of all processes of this side so far: those in the network namespace of the caller, with
+// their threads. So whoever carries the messages of a program counts, whatever it is called and whoever started
+// it.
 #ifndef LAN_EFFORT_H
 #define LAN_EFFORT_H
 #include <dirent.h>

@@ -1,6 +1,6 @@
-// What every C program of this benchmark runs between two ends of a link: plan, the two loops, what is timed
-// and counted, output. A program defines the peer_* functions declared below, as `static inline`, in its own
-// file. How bytes travel is each program's business and not known here.
+// The exchange that every C program of this benchmark runs between two ends of a link: plan, the two loops,
+// what is timed and counted, output. A program defines the peer_* functions declared below, as `static inline`,
+// in its own file. How bytes travel is each program's business and not known here.
 #ifndef LAN_EXCHANGE_H
 #define LAN_EXCHANGE_H
 // Compile with -D_GNU_SOURCE.

@@ -24,7 +24,7 @@ def missing(families, packages=PACKAGES):
 def launcher(family, ranks, options=()):
     """The start of a command line that runs so many ranks, bound to nothing."""
     if family == "openmpi":
-        # Where ranks have cores enough the option could only make them yield.
+        # The option could only make ranks yield that have cores enough.
         crowded = ["--oversubscribe"] if ranks > len(os.sched_getaffinity(0)) else []
         return ["mpirun.openmpi", "--bind-to", "none", *crowded, "-np", str(ranks), *options]
     return ["mpirun.mpich", "-bind-to", "none", "-np", str(ranks), *options]

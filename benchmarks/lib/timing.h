@@ -1,5 +1,5 @@
-// What C programs of benchmarks share: the clock, the pause of a spinning loop, an order for times, and data
-// that looks random.
+// The parts that C programs of benchmarks share: the clock, the pause of a spinning loop, an order for times,
+// and data that looks random.
 #ifndef BENCHMARKS_TIMING_H
 #define BENCHMARKS_TIMING_H
 #include <stdint.h>

@@ -1,6 +1,7 @@
-// What is looked at and steered. `part steps`: one of a ring of codes whose steps sleep 1 ms, which writes down
-// when a change is in force. `part sender CORE`: computes about 1 ms a step and sends 1 MiB to whoever looks,
-// and writes down how long each block of steps took. `part cost`: how long steer(t) takes with nothing to do.
+// The code that is looked at and steered. `part steps`: one of a ring of codes whose steps sleep 1 ms, which
+// writes down when a change is in force. `part sender CORE`: computes about 1 ms a step and sends 1 MiB to
+// whoever looks, and writes down how long each block of steps took. `part cost`: how long steer(t) takes with
+// nothing to do.
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <sched.h>

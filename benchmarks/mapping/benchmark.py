@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
 COUNTS = (10**4, 10**5, 10**6)
 STEPS = ("tree", "search", "nearest", "apply", "linear", "apply_linear")
-# What the peer needs, in an environment of its own.
+# The peer's packages, in an environment of their own.
 VENV = REPOSITORY / "build/benchmarks/scipy"
 REQUIREMENTS = "numpy==2.4.6\nscipy==1.17.1\n"
 # Times of SciPy's.

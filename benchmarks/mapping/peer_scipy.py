@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 known, asked = (np.fromfile(path).reshape(-1, 3) for path in sys.argv[1:])
-# What is flat has no third coordinate here, as somebody who uses SciPy would have it.
+# A flat mesh has no third coordinate here, as a user of SciPy would have it.
 if not known[:, 2].any():
     known, asked = (np.ascontiguousarray(points[:, :2]) for points in (known, asked))
 values = np.ascontiguousarray(known[:, 0])

@@ -128,7 +128,7 @@ static void check_sum(const void *array, size_t bytes, uint64_t value, long roun
         fail("round %ld with %zu bytes: the received data is not what was sent", round, bytes);
 }
 
-// What a side writes in a round; another value each time, never the same on both sides.
+// The value that a side writes in a round: another one each time, never the same on both sides.
 static inline uint64_t value_of(enum side side, long round) { return 2 * (uint64_t)round + 1000 + side; }
 enum { UNTOUCHED = -1 };  // the "round" whose value stands in arrays that are not rewritten
 

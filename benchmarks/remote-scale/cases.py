@@ -61,7 +61,7 @@ def model(case, folder):
     executable, held = OUT / ("light" if case.light else "process"), half if case.light else 1
     lines += ["implementations:"]
     lines += [f"  {side}: {{executable: {executable}, args: ['{folder}', '{held}']}}" for side in "ab"]
-    # Where each runs stands in the model: hundreds of names would be a long command line.
+    # The model says where each runs: hundreds of names would be a long command line.
     lines += ["ligament:", *(["  light: [a, b]"] if case.light else []), "  place:"]
     lines += [f"    '{domain}': [{', '.join(names(case, side))}]" for domain, side in enumerate("ab")]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,5 @@
-// What both programs that use the library share: its last error, and calls that end the program if they fail.
+// The parts that both programs with the library share: its last error, and calls that end the program if they
+// fail.
 #ifndef WAN_LIBRARY_H
 #define WAN_LIBRARY_H
 #include <ligament.h>

@@ -36,7 +36,7 @@ static void pause_ms(double ms) {
     if (ms > 0) nanosleep(&t, NULL);
 }
 
-// What each program has of its own.
+// The functions that each program has of its own.
 static void peer_open(int is_a, int argc, char **argv);
 static void peer_send(const char *data, size_t bytes);
 static void peer_receive(char *data, size_t bytes);
@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
         if (word.bytes > largest) largest = word.bytes;
         if (word.kind != ANSWERED && word.bytes > to_and_fro) to_and_fro = word.bytes;
     }
-    // Where both send, the one before may still be on its way; the one before that has arrived.
+    // If both send, the last message may still be on its way; the one before it has arrived.
     char *data = memory(largest), *other = memory(to_and_fro), *back = memory(to_and_fro);
     uint64_t x = 88172645463325252ull;  // looks random, so that nothing is won by compressing it
     for (size_t i = 0; i + 8 <= largest; i += 8)

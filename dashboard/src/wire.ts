@@ -363,7 +363,7 @@ export interface FailureRecord {
 export interface ProgressRecord {
   format: string;
   evaluations: number;
-  /** Those that failed are among them. */
+  /** Evaluations with an answer, and those that failed. */
   answered: number;
   failed: number;
   instances: number;

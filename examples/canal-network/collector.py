@@ -45,7 +45,7 @@ def draw(found, route, dx, file):
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
     figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12.6, 6.4),
                                       layout="constrained")
-    # What stands beside the colours must not be taken for the axis of the plots to the right.
+    # Text beside the colours must not be taken for the axis of the plots to the right.
     figure.get_layout_engine().set(wspace=0.06)
 
     discharge = np.concatenate([found[f"{reach}.discharges"][:, 1:] for reach in route], axis=1)

@@ -15,7 +15,7 @@ GATES = {  # between which reaches
     "north_mouth": ("north", "lower"), "south_mouth": ("south", "lower"), "sluice": ("lower", "sea"),
 }
 PUMPS = {"sea_pump": ("lower", "sea"), "polder_pump": ("polder", "south")}
-# Who gets orders, and by the level of which reach.
+# The gates that get orders, and the reach whose level decides.
 ORDERS = {"weir": "river", "north_gate": "upper", "south_gate": "upper", "sluice": "lower", "sea_pump": "lower",
           "polder_pump": "polder"}
 

@@ -1,4 +1,4 @@
-// What a controller wants of a gate or pump: 0 is shut or still, 1 is open or at full speed.
+// The order of a controller to a gate or pump: 0 is shut or still, 1 is open or at full speed.
 #pragma once
 #include <ligament/ligament.hpp>
 

@@ -53,7 +53,7 @@ def test_three_programs_on_three_scales_are_as_one(coupled):
     np.testing.assert_allclose(X, moistures, rtol=1e-12)
     np.testing.assert_allclose(heated, temperatures, rtol=1e-12)
     assert temperatures[-1] > temperatures[0] + 5 and X.shape == (HOURS * STEPS, LAYERS)
-    # What the grain has lost is in the air.
+    # The water that the grain has lost is in the air.
     assert float(said.split()[0]) == pytest.approx(600.0 * 0.15 * (0.25 - X[-1].mean()), rel=1e-6)
     assert np.all(np.diff(X[-1]) > 0), "the air comes from below"
 

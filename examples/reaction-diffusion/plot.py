@@ -39,7 +39,7 @@ def draw(t, x, u, speed, file):
     figure, (history, moments) = plt.subplots(
         1, 2, figsize=(12.6, 5.8), width_ratios=(1.3, 1), layout="constrained", dpi=130
     )
-    # What stands beside the colours must not be taken for the axis of the profiles.
+    # Text beside the colours must not be taken for the axis of the profiles.
     figure.get_layout_engine().set(wspace=0.06)
 
     edges = np.linspace(0, x[-1] + x[0], x.size + 1)

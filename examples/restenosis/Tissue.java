@@ -35,7 +35,7 @@ final class Tissue {
     private double[] clock = new double[0]; // parts of its cycle that a cell has gone through
     private int count;
 
-    // Who is where: the first cell of each box, and the next one of the same box.
+    // The cells of each box: its first cell, and for each cell the next one of the same box.
     private final int along;
     private final int across;
     private final double box;

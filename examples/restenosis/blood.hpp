@@ -148,7 +148,7 @@ private:
 
     int begin_of(int rank) const { return int(long(length_) * rank / ranks_); }
     int offset(int d) const { return C[d].z * plane_ + C[d].y * width_ + C[d].x; }
-    // Where the population of a direction lies that is at a node.
+    // The index of the population of a direction at a node.
     int at(int d, int n) const { return d * size_ + n; }
 
     double from_axis(int n) const {
@@ -220,7 +220,7 @@ private:
         return all;
     }
 
-    // What each rank has of its layers, of all layers, on rank 0.
+    // All layers on rank 0, gathered from the ranks.
     std::vector<double> gather(const std::vector<double> &own, int each) const {
         std::vector<int> counts, places;
         for (int rank = 0; rank < ranks_; rank++) {

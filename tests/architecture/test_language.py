@@ -14,9 +14,9 @@ MAX_COLUMNS = 112
 MAX_TERMS = 50
 # Modules that may define a type of one name, if the glossary does not have it.
 MAX_MODULES_OF_A_TYPE = 2
-MAX_COMMENTS_WITHOUT_A_NOUN = 130
+MAX_COMMENTS_WITHOUT_A_NOUN = 40
 # The aim is none; the number only becomes smaller.
-MAX_LONG_LINES = 160
+MAX_LONG_LINES = 159
 
 EXCEPTIONS = {
     # A trait for what can be sent, of each layer; the sources of a model are another thing.

@@ -148,5 +148,5 @@ def test_when_the_guard_is_killed_too_the_run_is_not_called_running(place):
     status = json.loads(place.call("status", "run", "--json")[0])
     assert status["state"] == "lost"
     assert status["last"]["event"] in ("registered", "warning", "started"), "half a line is none"
-    # Nobody is told to end that is not there.
+    # A run without a socket is not told to end.
     place.call("stop", "run", status=1)

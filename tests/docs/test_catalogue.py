@@ -11,7 +11,7 @@ SOURCES = sorted(
     path
     for folder in [*ROOT.glob("crates/*/src"), ROOT / "bindings/python/src"]
     for path in folder.rglob("*.rs")
-    # What stands in the files of a starter is no message.
+    # The text of a starter's files is no message.
     if path.name != "tests.rs" and "starters" not in path.parts
 )
 # An error that is a bare text has no code.

@@ -60,7 +60,7 @@ def reader(tmp_path):
         "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
         "CARGO_NET_OFFLINE": "true",
-        # Nobody will look at it in a debugger, or build it again.
+        # The build needs no debug information and no incremental state.
         "CARGO_PROFILE_DEV_DEBUG": "0",
         "CARGO_INCREMENTAL": "0",
     }

@@ -26,7 +26,7 @@ LIMIT = 120  # s; far longer than any run takes: who reaches it hangs
 KILLS = ("macro", "micro", "agent", "head")
 STOPS = ("stop", "SIGINT", "cut")
 MOMENTS = ("before", "midst", "midst", "end")
-# What no process says unless something is wrong that nobody did.
+# Words that no process prints unless something is wrong that the test did not do.
 WRONG = re.compile(r"SIGSEGV|SIGBUS|SIGABRT|panicked|crashed|a bug in|malformed|is wrong$", re.M)
 CLONE_NEWNET = 0x40000000
 

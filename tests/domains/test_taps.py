@@ -129,7 +129,7 @@ def test_who_is_killed_is_shown_nothing_any_more_and_the_end_of_the_instance_end
         times.append((one["timestamp"], one["message"]))
     assert times == sorted(set(times))
     until(lambda: shown.boxes() == 6, "all three are shown, each by the instance and its agent")
-    # Who looks rarely ends with the others.
+    # A viewer with a long interval ends with the others.
     seldom = shown.begin("field.number", every="1000")
     assert json.loads(seldom.stdout.readline())["ok"]
     shown.tells("go")

@@ -102,7 +102,7 @@ def test_colours_are_only_where_they_are_wanted(place):
     words = ["profile", "runs/good", "-o", "profile.svg"]
     assert "\x1b[" not in place(*words)[0]
     assert "\x1b[" in place(*words, "--color", "always")[0]
-    # What was asked for on the command line counts more than the environment.
+    # The command line counts more than the environment.
     assert "\x1b[" in place(*words, "--color=always", NO_COLOR="1")[0]
     assert "\x1b[" not in place(*words, "--color", "never")[0]
 

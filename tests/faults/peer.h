@@ -1,4 +1,4 @@
-// What goes wrong in a C instance, as the environment says: what, when, and to whom. peer.py has the same.
+// A fault in a C instance. The environment says which one, when, and in which instance. peer.py has the same.
 #ifndef PEER_H
 #define PEER_H
 #define _GNU_SOURCE

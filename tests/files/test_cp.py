@@ -170,7 +170,7 @@ def test_a_full_disk_is_named_and_the_copy_goes_on_when_there_is_room(ligament, 
         said = ligament.cp("large", f"east:{full}", check=1)
         assert said["code"] == "disk-full" and "large" in said["error"] and "No space left" in said["error"]
         assert not (full / "large").exists()
-        # What was sent and had no room any more does not count.
+        # Bytes that were sent and had no room any more do not count.
         for name in ("one", "two"):
             (tmp_path / name).write_bytes(b"small")
         said = ligament.cp("one", "two", f"east:{full}", check=1)

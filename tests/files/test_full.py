@@ -53,7 +53,7 @@ def test_a_full_disk_where_files_are_written_costs_only_what_could_not_be_writte
     writes = subprocess.run(["dd", "if=/dev/urandom", f"of={full}/large", "bs=1M", "count=8"],
                             capture_output=True, check=False)
     assert writes.returncode != 0, "the disk is not full"
-    # What is there of it is what a reader finds; it is written again when there is room.
+    # A reader finds the part that is there; it is written again when there is room.
     get_room()
     (full / "large").write_bytes(os.urandom(8 * MB))
     (full / "other").write_text("other")

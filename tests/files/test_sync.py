@@ -32,7 +32,7 @@ def test_a_file_appears_when_it_is_closed_and_not_before(ligament, tmp_path):
     with (here / "slow").open("wb") as file:
         file.write(b"half")
         file.flush()
-        # What comes later has passed it.
+        # A later file has passed it.
         (here / "later").write_text("later")
         until((there / "later").exists, "the file after it")
         (here / "deep/er").mkdir(parents=True)

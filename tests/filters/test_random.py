@@ -44,7 +44,7 @@ def conduits_of(dice):
         if common < min(len(one), len(two)) and one[common] > two[common] or len(two) <= common:
             continue
         from_port, to_port = dice.choice(["call", "data", "end"]), dice.choice(["extra", "forcing"])
-        # What a caller ends with comes after all that it calls.
+        # The last message of a caller comes after all that it calls.
         if (b, to_port) in taken or from_port == "end" and common == len(one):
             continue
         taken.add((b, to_port))

@@ -1,4 +1,5 @@
-// What the kernel proofs share: a claim that ends the program when it fails, a skip, a clock, a watchdog.
+// The parts that the kernel proofs share: a claim that ends the program when it fails, a skip, a clock, a
+// watchdog.
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

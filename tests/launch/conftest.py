@@ -24,7 +24,7 @@ def ssh(tmp_path_factory):
     one.end()
 
 
-# What sshd's own environment lacks, as it does on machines where programs come from modules.
+# Variables that sshd's own environment lacks, as it does on machines where programs come from modules.
 PATH = "commands: ['export AT=there', 'export PATH=\"" + os.environ["PATH"] + "\"']"
 
 

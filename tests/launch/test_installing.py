@@ -57,7 +57,7 @@ def test_another_version_is_replaced_and_named(far):
     assert left(to) == ["ligament"] and (to / "ligament").read_bytes() == OWN.read_bytes()
 
 
-# What makes a site unfit, or breaks the way there, as functions that its shell takes for the programs.
+# Functions that a site's shell takes for programs; each makes the site unfit, or breaks the way there.
 @pytest.mark.parametrize("line, why", [
     ("uname() { echo Linux riscv64; }", "and the site far is Linux riscv64"),
     ("cat() { head -c 1000; }", "it did not arrive whole: 1000 bytes of"),

@@ -11,7 +11,7 @@ import programs
 import pytest
 from conftest import until
 
-# What sshd's own environment lacks, as it does on machines where programs come from modules.
+# Variables that sshd's own environment lacks, as it does on machines where programs come from modules.
 PATH = "commands: ['export PATH=\"" + os.environ["PATH"] + "\"']"
 
 

@@ -177,7 +177,7 @@ def test_what_modules_set_is_filled_in_where_each_program_starts(library, ligame
     arguments, told = started(run, "room.heat")
     assert arguments == [f"{site}/heat/heat.py", "--input", str(tmp_path / "models/codes/table.csv"),
                          "$HEAT_ROOT"]
-    # What modules make of a variable comes before what the program appends.
+    # A module's value of a variable comes before what the program appends.
     assert told == {"VIRTUAL_ENV": f"{site}/venv", "HEAT_PATH": "module:own", "OWN": "a $b"}
     for rank in range(2):
         arguments, _ = started(run, "room.wall", rank)

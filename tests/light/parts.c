@@ -75,7 +75,7 @@ static lig_status micro_observe_final(lig_instance *instance, void *user, lig_er
     lig_array array;
     const lig_send_options when = {.size = sizeof when, .timestamp = part->time};
     const lig_status status = lig_send_array(instance, "out", &when, as_array(part, &array), error);
-    // What the sender changes afterwards is never seen.
+    // A change by the sender afterwards is never seen.
     memset(part->values, 0xff, sizeof part->values);
     return status;
 }

@@ -242,7 +242,7 @@ class Walker(Submodel):
     def observe(self, instance):
         self.value["array"] = np.full((2, 3), float(self.value["number"]))
         instance.send("out", Message(self.step, self.step + 1.0, self.value))
-        # What the sender changes afterwards is never seen.
+        # A change by the sender afterwards is never seen.
         self.value["array"][:] = -1
         self.value["list"].append("changed")
 

@@ -30,7 +30,7 @@ def test_without_a_session_there_is_the_empty_page_and_nothing_else(place):
     session = asker.opens()
     for path in PATHS:
         assert asker.ask("GET", path, session)[0] == 200, path
-        # What a browser sends to whoever listens at another port of this machine: the cookie.
+        # A browser sends the cookie to any other port of this machine, too.
         assert asker.ask("GET", path, {"Cookie": session["Cookie"]})[0] == 401, path
         assert asker.ask("GET", path, {"X-Ligament": session["X-Ligament"]})[0] == 401, path
     for path in ("/api/tap?port=nothing", "/api/tap?port=source.out&slice=x", "/api/tap",

@@ -159,7 +159,7 @@ def test_a_run_that_is_over_is_shown_from_its_directory(place, browser, pictures
     browser.does("tell", what="document.querySelector('.node').focus()")
     browser.does("press", key="Enter")
     browser.until("document.querySelectorAll('[data-instance]').length === 1")
-    # What it printed, which is text and nothing else.
+    # Its output is text and nothing else.
     browser.does(
         "tell",
         what="[...document.querySelectorAll('.node')].at(-1).dispatchEvent(new MouseEvent('click', {bubbles: "

@@ -41,7 +41,7 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     place.view()
     opens(place, browser, "steer")
     opens(place, browser, "look", viewer="other")
-    # Who looks has nothing to change, and sees what changes.
+    # A viewer who only looks has nothing to change, and sees what changes.
     parts = "[...document.querySelectorAll('#steering input, #steering button, #steering select')].length"
     assert browser.does("tell", what=parts, viewer="other") == 0
     browser.says("This page is for looking", "#steering", viewer="other")

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 MODULES = HERE / "good" / "modules"
 # The reference refuses a file with a section of Ligament's own.
-# What is valid and not done yet is read, too.
+# Parts that are valid and not done yet are read, too.
 GOOD = sorted(
     path
     for folder in ("good", "notyet")
@@ -61,7 +61,7 @@ def load(path):
 
 
 def text(description):
-    # What the reference puts in where v0.1 and programs have no description.
+    # The reference puts this in where v0.1 and programs have no description.
     return "" if description.startswith("Please add a description") else description
 
 

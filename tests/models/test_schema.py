@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 SCHEMA = json.loads((HERE.parent.parent / "schemas" / "ymmsl.schema.json").read_text())
 GOOD = sorted(path for folder in ("good", "notyet") for path in (HERE / folder).rglob("*.ymmsl"))
 
-# What is wrong with these can be seen without knowing what names refer to.
+# The mistakes in these can be seen without knowing what names refer to.
 BROKEN_FORM = [
     "bad-names",
     "budgets",

@@ -71,7 +71,7 @@ def found(run, who):
     all_of_it = below(guard[0]) if guard else []
     launchers = [pid for pid in all_of_it if name_of(pid) in LAUNCHERS]
     tree = children()
-    # What a helper starts looks like it until it is a rank.
+    # A process that a helper starts looks like the helper until it is a rank.
     helpers = [pid for one in launchers for pid in tree.get(one, []) if name_of(pid) == "hydra_pmi_proxy"]
     if who == "unborn":
         # A process that is to be a rank, but is not yet its program.
@@ -133,7 +133,7 @@ def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligamen
         if who == "unborn" and mpi[0] == "mpich":
             # The first that the launcher bears is its helper: see there.
             named += f"|{UNSEEN_HELPER}"
-        # What a report of many tests shows is the first line.
+        # A report of many tests shows the first line.
         briefly = [line for line in said.splitlines() if "relay" in line and "INFO" not in line]
         assert re.search(named, said), f"{killed} was killed, rank {rank}: {briefly}\n{said}"
     assert nobody_left(run)
@@ -202,7 +202,7 @@ def test_of_two_coupled_programs_the_one_with_the_killed_rank_is_named(ligament,
     run = Run(ligament, tmp_path, mpi, 2, steps=10_000_000, model=CHAIN,
               macro=MACRO.replace("field * factor", "field * factor**2"))
     until, log, output = time.monotonic() + LIMIT, run.folder / "manager.log", run.folder / f"instances/{who}/output.log"
-    # What a rank prints comes through its launcher, later than its registration.
+    # The output of a rank comes through its launcher, later than its registration.
     while not (log.exists() and all(f"{one}: registered" in log.read_text() for one in ["macro", "relay",
                                                                                         "second"])
                and (it := re.search(rf"process (\d+) is rank {rank}\n", output.read_text()))):

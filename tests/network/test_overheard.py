@@ -34,7 +34,7 @@ else:
         assert link.send_receive(marker.encode(), 120.0) == marker.encode()
         link.send(b"the end")
 """
-# What is said somewhere, names of files and components among it.
+# Words that are said somewhere, names of files and components among them.
 SPOKEN = [MARKER.decode(), "teller", "listener", "spoken.txt", "copied.txt", "the end"]
 
 
@@ -110,7 +110,7 @@ def test_tshark_finds_no_plain_text_on_any_link(sites, ligament, spread, plain, 
     secrets += [(tmp_path / "path.key").read_bytes().strip(),
                 bytes.fromhex((tmp_path / "path.key").read_text())]
     run.succeed()
-    # What is plain is found: this test would notice.
+    # Plain text is found: this test would notice.
     plain(sites["gate"], "echo", sites["gate"].v4, 7000)
     for name in ("here", "there"):
         talker = plain(sites[name], "talk", sites["gate"].v4, 7000)

@@ -130,7 +130,7 @@ def test_where_sshd_forbids_to_lead_on_the_command_does_it(strict, flow):
     until(lambda: len(leads_on(net["gate"])) >= 4, started.run.said)
     kill(leading(net["other"]))
     assert started.end_well() > 20
-    # What was under way in those that were killed may arrive for a while.
+    # Bytes under way in those that were killed may arrive for a while.
     until(lambda: not leading(net["other"]) and not leads_on(net["gate"]), lambda: "somebody goes on leading")
 
 

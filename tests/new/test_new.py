@@ -49,7 +49,7 @@ def make(user, name, language):
     without a network."""
     if language == "rust":
         (user.path / name / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
-        # What all starters depend on is compiled once.
+        # The dependencies of all starters are compiled once.
         built = ROOT / "target/starters"
         built.mkdir(parents=True, exist_ok=True)
         if not (user.path / name / "target").exists():

@@ -45,7 +45,7 @@ class Environment:
             "HOME": str(place),
             "LANG": "C.UTF-8",
         }
-        # Where packages come from, and how the machine reaches them, is the machine's matter.
+        # The machine decides where packages come from, and how it reaches them.
         self.variables |= {k: v for k, v in os.environ.items() if k.startswith("PIP_")
                            or k.lower().endswith("_proxy")}
         # Not by this process's own environment, of which venv would make a child.

@@ -12,7 +12,7 @@ PAGES = ["getting-started/README", "getting-started/c", "getting-started/cpp", "
 
 
 def test_the_pages_for_getting_started_are_right_for_the_wheel(wheel, environment, tmp_path):
-    # Where `make wheel`, which the page says before, would have put it.
+    # The place where `make wheel`, which the page says before, would have put it.
     (tmp_path / "dist").mkdir()
     shutil.copy(wheel, tmp_path / "dist")
     # NumPy comes from where pip has it; the pages' own environment is made by the pages.

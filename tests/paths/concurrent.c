@@ -16,7 +16,7 @@ static void fine(lig_status status) {
     exit(1);
 }
 
-// What both ends know of message `number` of an end (0 listens, 1 opens).
+// The bytes of message `number` of an end (0 listens, 1 opens), which both ends know.
 static size_t length_of(size_t number, size_t end) { return (number * 245489 + end * 1013) % 400000; }
 
 static void fill(char *bytes, size_t number, size_t end) {

@@ -12,7 +12,7 @@ using ligament::Path;
 
 static const double minute = 60.0;
 
-// What both ends know of message `number` of an end (0 listens, 1 opens).
+// The bytes of message `number` of an end (0 listens, 1 opens), which both ends know.
 static std::vector<char> content(std::size_t number, std::size_t end) {
     std::vector<char> bytes((number * 245489 + end * 1013) % 400000);
     for (std::size_t i = 0; i < bytes.size(); ++i)

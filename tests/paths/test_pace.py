@@ -11,7 +11,7 @@ from ligament import path
 
 HERE = Path(__file__).resolve().parent
 PACE, BYTES = 2_000_000, 6_000_000
-# What the streams may send at once, before their pace counts.
+# The bytes that the streams may send at once, before their pace counts.
 AT_ONCE = 1_000_000
 
 

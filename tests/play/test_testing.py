@@ -45,7 +45,7 @@ while instance.reuse_instance():
 @pytest.fixture
 def temporary():
     """The directory for temporary ones. Its name is short, since that of a socket is."""
-    # What is left of a test that was killed may still write into it.
+    # A process of a test that was killed may still write into it.
     with tempfile.TemporaryDirectory(prefix="p-", dir="/tmp", ignore_cleanup_errors=True) as place:
         yield Path(place)
 

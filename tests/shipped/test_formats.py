@@ -291,7 +291,7 @@ def check_vti(case, path, taken):
     assert [float(one.get("timestep")) for one in listed] == case.times
     for number, (data, (_, _, came)) in enumerate(zip(case.data, taken, strict=True)):
         array = data[1].view(np.uint8) if data[1].dtype == bool else data[1]
-        # What runs fastest in memory is x, the last axis.
+        # The axis that runs fastest in memory is x, the last one.
         array = array if array.flags.c_contiguous else array.T
         content = (path.parent / listed[number].get("file")).read_bytes()
         start = content.index(b"_", content.index(b"<AppendedData")) + 1

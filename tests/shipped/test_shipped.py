@@ -769,7 +769,7 @@ def test_shipped_components_run_under_python_too(tmp_path, python_program):
     assert len(list((tmp_path / "under_python").rglob("levels.csv"))) == 1
 
 
-# What is wrong is named.
+# The error names the mistake.
 
 WRONG_TABLES = {
     "malformed": ("0,1\n1,two\n", {}, ["in.csv:2", '"two" is no number']),
@@ -909,7 +909,7 @@ def test_a_mesh_that_does_not_fit_is_named(failure, tmp_path):
     assert "bad-mesh" in said and "corner 99" in said and "mapper" in said, said
 
 
-# What the check finds.
+# The findings of the check.
 
 @pytest.mark.parametrize("components, conduits, settings, words", [
     (two("cvs", "csv"), JOINED, {}, ["unknown-implementation", 'did you mean "ligament.sources.csv"?']),

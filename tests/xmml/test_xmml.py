@@ -77,7 +77,7 @@ def test_filters_do_what_they_did(made, ask, tmp_path):
     assert (tmp_path / "run/instances/archive[1]/output.log").read_text().startswith("2 messages")
 
 
-# What is changed in a file, and what is said of it.
+# Changes of a file, and the message for each.
 MISTAKES = [
     ("canals", '<datatype id="double" size_estimate="8"/>', '<datatype size_estimate="8"/>',
      "<datatype> has no id"),

@@ -107,7 +107,7 @@ static void check_settings(void) {
     lig_names_free(names);
 }
 
-// What is expected of an array of 40 by 50 numbers, and what is not.
+// Expectations that an array of 40 by 50 numbers meets, and others that it does not.
 static void check_expected(const lig_message *message, uint32_t from) {
     lig_expected expected = {.size = sizeof expected};
     lig_array_view view;

@@ -1,4 +1,4 @@
-// What the C test programs share: statements that end the program with a line when they do not hold.
+// The checks that the C test programs share: statements that end the program with a line when they do not hold.
 #ifndef CHECK_H
 #define CHECK_H
 

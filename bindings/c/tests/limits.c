@@ -30,7 +30,7 @@ static void deep(void) {
     FINE(lig_value_copy(value, &copy, &error));
     ENDS_WITH(lig_value_append(more, copy, &error), LIG_ERR_USAGE, "inside more than 64");
     lig_value_free(more);
-    // What is replaced by something flatter counts no more.
+    // A value that is replaced by a flatter one counts no more.
     lig_value *map = lig_value_new_map();
     FINE(lig_value_set(map, "a", nested(63), &error));
     FINE(lig_value_set(map, "a", lig_value_new_int(1), &error));

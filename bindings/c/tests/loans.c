@@ -34,7 +34,7 @@ static void two_at_a_time(size_t length, size_t number) {
     HOLDS(first != second);
     FINE(lig_send_loan(instance, "out", NULL, other, &error));
     lig_message *kept = answer(length, number + 1);
-    // What is lent next is not what is still to be sent.
+    // The next loan is not the one that is still to be sent.
     double *third;
     lig_loan *unsent = filled(length, number + 2, &third);
     HOLDS(third != first);

@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
     FINE(lig_path_get_statistics(one, &seen, &error));
     HOLDS(seen.connected && seen.received == 9 && seen.sent == 11 && seen.cuts == 0);
 
-    // What cannot be.
+    // Calls that are refused.
     size_t length;
     ENDS_WITH(lig_path_send(NULL, "x", 1, SOON, &error), LIG_ERR_USAGE, "path is NULL");
     ENDS_WITH(lig_path_send(one, NULL, 1, SOON, &error), LIG_ERR_USAGE, "data is NULL");

@@ -3,7 +3,7 @@
 
 static lig_instance *instance;
 
-// What comes back for the message that was just sent, at the time at which it was sent.
+// The answer to the message that was just sent, at the time at which it was sent.
 static lig_message *answer(double timestamp) {
     lig_message *message;
     lig_times times;
@@ -73,7 +73,7 @@ int main(void) {
     TELL(lig_send(instance, "out", &at, tree, &error));
     check_tree(value);
     lig_value_free(tree);
-    // What was received can be sent on as it is, and read when its message has been freed and sent again.
+    // A received value can be sent on as it is, and read when its message has been freed and sent again.
     lig_value *copy;
     FINE(lig_value_copy(value, &copy, &error));
     lig_message_free(message);

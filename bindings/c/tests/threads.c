@@ -101,7 +101,7 @@ static void a_call_while_another_thread_waits(void) {
     FINE(lig_set_interrupt_check(instance, give_up, NULL, &error));
     HOLDS(pthread_create(&waiter, NULL, waits, NULL) == 0);
     bool ready;
-    // Who has just begun its call has not said yet which thread it is.
+    // A thread that has just begun its call has not named itself yet.
     while (lig_poll(instance, "in", NULL, &ready, &error) == LIG_OK ||
            strstr(error.message, "of another thread")) {}
     HOLDS(strstr(error.message,

@@ -8,7 +8,7 @@ int main(void) {
     lig_value_free(map);
     check_tree(copy);
 
-    // What is not there, or something else.
+    // Keys that are not there, and values of another kind.
     const lig_value *none;
     lig_string key;
     double number;

@@ -33,7 +33,7 @@ int main() {
     HOLDS(bytes.data().as<ligament::Bytes>().size == 3);
     const Message tree = told(build_tree());
     check_tree(tree.data());
-    // What was received can be sent on as it is.
+    // A received value can be sent on as it is.
     const Message again = told(tree.data());
     check_tree(again.data());
     const Message grid = told(tree.data().at("grid").array<double>());

@@ -122,7 +122,7 @@ def test_receive_into_fills_the_callers_array(run_in):
             instance.send("question", Message(0.0, data=np.zeros(3)))
             with pytest.raises(ligament.UnexpectedError, match="float64 with shape"):
                 instance.receive_into("answer", np.zeros(4))
-            # What has the buffer protocol will do; NumPy's is only one that has it.
+            # Any object with the buffer protocol will do, not NumPy's alone.
             for into in [array("d", [0.0] * 3), memoryview(bytearray(24)).cast("d"),
                          Array(np.zeros(3), unit="K")]:
                 instance.send("question", Message(0.0, data=np.arange(3.0)))

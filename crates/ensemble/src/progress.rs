@@ -31,7 +31,7 @@ pub struct FailureRecord {
 pub struct ProgressRecord {
     pub format: String,
     pub evaluations: usize,
-    /// Those that failed are among them.
+    /// Evaluations with an answer, and those that failed.
     pub answered: usize,
     pub failed: usize,
     pub instances: usize,

@@ -505,7 +505,7 @@ fn earlier_attempts_of_a_peer_to_dial_are_no_strangers() {
     zero.net.listen(listener);
     zero.net.expect(1);
     one.net.dial(0, vec![address], 2);
-    // Nobody accepts, as when a machine is busy: domain 1 dials again and again.
+    // Domain 0 accepts no connection, as on a busy machine, so domain 1 dials again and again.
     let mut proxy = None;
     let mut since = now();
     play(&mut [&mut one], &mut proxy, |_, _| now() - since > SECOND_NS / 2);

@@ -169,7 +169,7 @@ private:
 template <class T>
 class ArrayView {
 public:
-    // What lies in memory. A truth value is a byte there, since any byte but 0 means true.
+    // The type of an element in memory. A truth value is a byte there, since any byte but 0 means true.
     using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     using value_type = Stored;
     using const_iterator = const Stored *;

@@ -14,7 +14,7 @@
 
 namespace ligament {
 
-// What every error of this library is. Its text says what is wrong, where, and what to do.
+// The base of all errors of this library. The text says what is wrong, where, and what to do.
 class Error : public std::runtime_error {
 public:
     Error(lig_status status, const std::string &text) : std::runtime_error(text), status_(status) {}

@@ -31,7 +31,7 @@ enum class LogLevel : std::int32_t {
     critical = LIG_LOG_CRITICAL,
 };
 
-// What a setting is.
+// The kinds of settings.
 enum class SettingType : std::int32_t {
     boolean = LIG_SETTING_BOOL,
     integer = LIG_SETTING_INT,
@@ -46,7 +46,7 @@ enum class SettingType : std::int32_t {
 // vector port.
 using Ports = std::map<Operator, std::vector<std::string>>;
 
-// What an instance may ask for when it is made; several by `|`.
+// Options of an instance when it is made; several are joined by `|`.
 enum class Flags : std::uint64_t {
     none = 0,
     // Overlays of settings are handed over with messages (Message::settings) instead of being applied: for

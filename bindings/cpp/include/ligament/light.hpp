@@ -11,7 +11,7 @@ namespace ligament {
 
 namespace detail {
 
-// What run_light is given, on its way through C.
+// The arguments of run_light on their way through C.
 struct Light {
     std::function<std::unique_ptr<Submodel>(Instance &)> make_submodel;
     std::exception_ptr failed;

@@ -40,8 +40,8 @@ public:
     // connected to it.
     const std::vector<Message> &slots(const std::string &port) const { return find(port).messages; }
 
-    // What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0
-    // and none if there are none.
+    // A message that is made of these has the latest of their timestamps, and the earliest of their next
+    // timestamps; 0 and none if there are none.
     Times times() const {
         std::optional<double> latest, next;
         for (const auto &input : inputs_) {
@@ -91,7 +91,7 @@ private:
     std::map<std::string, Input> inputs_;
 };
 
-// Where the messages of a pass are sent: the O_F ports.
+// The O_F ports, on which the messages of a pass are sent.
 class Outputs {
 public:
     // Sends data at the times of the pass, as Instance::send does: whatever that takes, a loan, or a message,

@@ -8,7 +8,7 @@ namespace ligament {
 
 // The times of a message, in model time, s.
 struct Times {
-    // What the data belongs to.
+    // The owner of the data.
     double timestamp = 0.0;
     // Of the next message on this port, if there will be one.
     std::optional<double> next_timestamp;

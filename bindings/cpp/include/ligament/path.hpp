@@ -149,7 +149,7 @@ public:
     void barrier(double timeout = -1.0) const { detail::call(lig_path_barrier, handle(), timeout); }
     // Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
     void set_pace(std::uint64_t pace) const { detail::call(lig_path_set_pace, handle(), pace); }
-    // What has passed.
+    // The traffic so far.
     lig_path_statistics statistics() const {
         lig_path_statistics statistics;
         detail::call(lig_path_get_statistics, handle(), &statistics);

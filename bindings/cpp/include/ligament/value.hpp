@@ -12,7 +12,7 @@
 
 namespace ligament {
 
-// What a value is.
+// The kinds of values.
 enum class Kind : std::int32_t {
     none = LIG_KIND_NONE,
     boolean = LIG_KIND_BOOL,

@@ -81,7 +81,7 @@ public final class Teller {
         same(new byte[] {0, 1, 2}, new byte[] {0, 1, 2});
         same(new byte[100_000], new byte[100_000]);
         same(new byte[0], new byte[0]);
-        // What the compiler takes as a number, and not as an object.
+        // A literal that the compiler takes as a number, and not as an object.
         instance.send("out", 0.0, 7);
         try (Message answer = instance.receive("in")) {
             Check.equal(answer.toObject(), 7L);
@@ -108,7 +108,7 @@ public final class Teller {
     static void trees() {
         Message tree = told(Tree.build());
         Tree.check(tree.value());
-        // What was received can be sent on as it is.
+        // A received value can be sent on as it is.
         try (Message again = told(tree.value())) {
             Tree.check(again.value());
         }

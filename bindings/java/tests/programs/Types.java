@@ -258,7 +258,7 @@ public final class Types {
         instance.send("out", 0.0, large);
         instance.receiveInto("in", into);
         Check.equal(into, large);
-        // What does not fit is said, and nothing is written.
+        // An array that does not fit is an error, and nothing is written.
         for (Array wrong : List.of(Array.of(new double[3]), Array.of(new float[2]))) {
             instance.send("out", 0.0, new double[] {1, 2});
             Check.fails(LigamentException.Unexpected.class, "asked for", () ->

@@ -34,7 +34,7 @@ public final class Worker {
             Check.fails(IndexOutOfBoundsException.class, "index 40", () -> loan.setDouble(0, 40, 0));
             Check.fails(LigamentException.Usage.class, "float64, not int32", loan::asIntBuffer);
             instance.send("out", 0.0, loan);
-            // What was sent is the receiver's: nothing leads there any more.
+            // A loan that was sent is the receiver's: nothing leads there any more.
             Check.fails(IllegalStateException.class, "closed", () -> memory.fill((byte) 0));
             Check.fails(IllegalStateException.class, "closed", () -> buffer.put(0, 1));
             Check.fails(LigamentException.Usage.class, "the loan is closed", () ->
