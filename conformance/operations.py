@@ -2,6 +2,7 @@
 """Makes docs/reference/operations.md from operations.toml: conformance/operations.py [--write]"""
 
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def page():
             names = [f"`{row[key]}`" if row[key] != "-" else "–" for key in LANGUAGES]
             lines.append(f"| {row['what']} | " + " | ".join(names) + " |")
             if "note" in row:
-                notes.append(f"{row['note']}.")
+                wrapped = textwrap.wrap(f"{row['note']}.", 112, break_long_words=False, break_on_hyphens=False)
+                notes += wrapped
         lines += ["", *notes, ""] if notes else [""]
     return "\n".join(lines).rstrip("\n") + "\n"
 

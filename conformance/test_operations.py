@@ -226,7 +226,8 @@ else:
         assert len({(one.timestamp, one.next_timestamp, str(one.settings)) for one in came}) == 1
         first = came[0]
         factor = first.settings["factor"] if first.settings else None
-        print(first.timestamp, first.next_timestamp, factor, first.data, *(one.data.tolist() for one in came[1:]))
+        rest = [one.data.tolist() for one in came[1:]]
+        print(first.timestamp, first.next_timestamp, factor, first.data, *rest)
 """
 
 # The latest time and the earliest next one; the second pass has another length, another setting, and a next

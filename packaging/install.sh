@@ -61,7 +61,8 @@ if [ $wheel = yes ]; then
     # The one library bears the name that programs ask for when they start. Linkers look for libligament.so, and
     # read a text there as well as a library or a link.
     put "$built/libligament.so" "$lib/libligament.so.$soversion"
-    echo "/* Leads -lligament to the library itself. */ INPUT(libligament.so.$soversion)" > "$lib/libligament.so"
+    echo "/* Leads -lligament to the library itself. */ INPUT(libligament.so.$soversion)" \
+        > "$lib/libligament.so"
 else
     put "$built/libligament.so" "$lib/libligament.so.$version"
     ln -sfn "libligament.so.$version" "$lib/libligament.so.$soversion"
@@ -79,12 +80,14 @@ install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 # Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
 rust=$prefix/share/ligament/rust
 for name in catalogue wire model filters shm instance; do
-    (cd "$root/crates/$name" && find src -type f \( -name '*.rs' -o -name '*.txt' \) -print) | while read -r file; do
+    (cd "$root/crates/$name" && find src -type f \( -name '*.rs' -o -name '*.txt' \) -print) |
+    while read -r file; do
         mkdir -p "$rust/crates/$name/$(dirname "$file")"
         install -m 644 "$root/crates/$name/$file" "$rust/crates/$name/$file"
     done
     # Programs and benchmarks of the clone stay there.
-    sed '/^# Rust.s part/d; /^\[\[/,/^$/d; /^\[target/,/^$/d; /^\[dev-dependencies\]/,/^$/d' "$root/crates/$name/Cargo.toml" \
+    sed '/^# Rust.s part/d; /^\[\[/,/^$/d; /^\[target/,/^$/d; /^\[dev-dependencies\]/,/^$/d' \
+        "$root/crates/$name/Cargo.toml" \
         > "$rust/crates/$name/Cargo.toml"
     chmod 644 "$rust/crates/$name/Cargo.toml"
 done
@@ -108,7 +111,8 @@ if [ $command = yes ]; then
     # `ligament explain` names them.
     pages=$prefix/share/doc/ligament
     (cd "$root" && find README.md docs bindings examples schemas -type f \
-        \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' -o -path 'examples/*.svg' -o -path 'schemas/*' \) \
+        \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' \
+           -o -path 'examples/*.svg' -o -path 'schemas/*' \) \
         ! -path '*/build/*' -print) | while read -r page; do
         mkdir -p "$pages/$(dirname "$page")"
         install -m 644 "$root/$page" "$pages/$page"

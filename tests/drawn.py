@@ -18,7 +18,8 @@ import numpy as np
 from ligament import Array, Message
 
 def series(number):
-    for time, value, unit in pickle.load(open(__file__.replace("drawn_source.py", "drawn.pickle"), "rb"))[int(number)]:
+    drawn = __file__.replace("drawn_source.py", "drawn.pickle")
+    for time, value, unit in pickle.load(open(drawn, "rb"))[int(number)]:
         yield time, value if unit is None else Array(value, unit=unit)
 """
 

@@ -97,9 +97,12 @@ contains
       print '(2(a, i0))', 'rank ', instance%rank(), ' of ', instance%ranks()
       print '(a, i0)', 'run ', one(len(instance%run_name()) > 0)
       print '(2(a, i0))', 'ports ', size(sending), ' ', size(receiving)
-      print '(2(a, i0))', 'connected ', one(instance%is_connected('deal')), ' ', one(instance%is_connected('nothing'))
-      print '(2(a, i0))', 'vector ', one(instance%is_vector_port('deal')), ' ', one(instance%is_vector_port('plain'))
-      print '(2(a, i0))', 'resizable ', one(instance%is_resizable('deal')), ' ', one(instance%is_resizable('plain'))
+      print '(2(a, i0))', 'connected ', one(instance%is_connected('deal')), ' ', &
+         one(instance%is_connected('nothing'))
+      print '(2(a, i0))', 'vector ', one(instance%is_vector_port('deal')), ' ', &
+         one(instance%is_vector_port('plain'))
+      print '(2(a, i0))', 'resizable ', one(instance%is_resizable('deal')), ' ', &
+         one(instance%is_resizable('plain'))
       call instance%set_port_length('deal', 2)
       print '(a, i0)', 'length ', instance%get_port_length('deal')
       call instance%get_setting('ratio', ratio)
@@ -122,7 +125,8 @@ contains
       real(real64) :: two(2)
       integer :: which, number, status
       logical :: connected
-      instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'deal[]'), ligament_port(LIGAMENT_O_I, 'plain'), &
+      instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'deal[]'), &
+                                     ligament_port(LIGAMENT_O_I, 'plain'), &
          ligament_port(LIGAMENT_S, 'back[]'), ligament_port(LIGAMENT_S, 'nothing')])
       if (.not. instance%reuse_instance()) error stop 'there is no pass'
       call about()

@@ -5,7 +5,8 @@ import sys
 
 import numpy as np
 
-from ligament import Instance, LogLevel, Mapper, Message, Operator, Settings, Submodel, run_light, run_mapper, run_submodel
+from ligament import (Instance, LogLevel, Mapper, Message, Operator, Settings, Submodel, run_light, run_mapper,
+                      run_submodel)
 
 
 def about(instance):

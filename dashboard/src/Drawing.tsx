@@ -205,7 +205,8 @@ function brief(one: Conduit, rate: Rate | null): string {
 
 function told(one: Conduit, rate: Rate | null): string {
   const now = rate ? `, ${inRate(rate.messages)} messages and ${inBytes(rate.bytes)} a second` : "";
-  return `${one.from} to ${one.to}: ${count(one.messages, "message")}, ${inBytes(one.bytes)}${now}; ${inCount(one.under_way)} under way`;
+  const traffic = `${count(one.messages, "message")}, ${inBytes(one.bytes)}${now}`;
+  return `${one.from} to ${one.to}: ${traffic}; ${inCount(one.under_way)} under way`;
 }
 
 /** A link as it is drawn, and by which keys its waits are found: none of that changes. */
@@ -290,7 +291,8 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
     const found = new Map<string, { names: string[]; since: number }>();
     for (const one of state.instances.filter(isWaiting)) {
       // Of a port with several conduits, only that of who waits.
-      const key = `${one.state === "waiting to send" ? "to" : "from"} ${withoutIndices(one.waits_for ?? "")} by ${withoutIndices(one.name)}`;
+      const direction = one.state === "waiting to send" ? "to" : "from";
+      const key = `${direction} ${withoutIndices(one.waits_for ?? "")} by ${withoutIndices(one.name)}`;
       const known = found.get(key) ?? { names: [], since: one.waits_from! };
       known.names.push(one.name);
       known.since = Math.min(known.since, one.waits_from!);
@@ -331,7 +333,9 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
     const words = {
       text: conduit ? brief(conduit, rate) : "",
       waits: waited ? `${who} ${waiting.names.length === 1 ? "waits" : "wait"}, ${inSeconds(seconds)}` : "",
-      label: `${conduit ? told(conduit, rate) : arrow.name}${waited ? `; ${some(waiting.names)} waiting for ${inSeconds(seconds)}` : ""}`,
+      label:
+        (conduit ? told(conduit, rate) : arrow.name) +
+        (waited ? `; ${some(waiting.names)} waiting for ${inSeconds(seconds)}` : ""),
     };
     return [
       `${flags} ${words.text};${words.waits};${words.label}`,

@@ -44,7 +44,8 @@ function Waits({ group, now, choose }: { group: Group; now: number; choose: (nam
       <li>
         <strong>{names.length === 1 ? names[0] : count(names.length, "instance")}</strong>{" "}
         {names.length > 1 && <span class="quiet">({some(names)}) </span>}
-        {names.length === 1 ? "waits" : "wait"} for <Name name={root.name} choose={choose} />, {doing(root)}.{" "}
+        {names.length === 1 ? "waits" : "wait"} for <Name name={root.name} choose={choose} />,{" "}
+        {doing(root)}.{" "}
         <span class="since">Since {since}.</span>
       </li>
     );

@@ -186,7 +186,10 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
           viewBox={`${seen.x} ${seen.y} ${seen.width} ${seen.height}`}
           role="group"
           tabindex={0}
-          aria-label="The model. Plus and minus zoom, arrow keys move, 0 shows all; Tab goes from component to component."
+          aria-label={
+            "The model. Plus and minus zoom, arrow keys move, 0 shows all; " +
+            "Tab goes from component to component."
+          }
           onKeyDown={press}
           onPointerDown={touches}
           onPointerMove={drag}

@@ -22,8 +22,10 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** A panel, or a part of one: of a large run, drawn again only while it is in sight, and when the run or the view begins or
- *  ends. */
+/**
+ * A panel, or a part of one: of a large run, drawn again only while it is in sight, and when the run or the
+ * view begins or ends.
+ */
 export class Sight extends Component<Props, { near: boolean }> {
   override state = { near: false };
   private place = createRef<HTMLDivElement>();

@@ -544,7 +544,8 @@ function standing(run: Run): string {
     halt.held.length === 0
       ? "nobody has come there yet"
       : `${some(halt.held, 4)} ${halt.held.length === 1 ? "stands" : "stand"} there`;
-  return `The run stands still from model time ${inTime(halt.at)} on${halt.stops ? ", and ends then" : ""}: ${who}.${notHeld(halt.unsteered)}`;
+  const ends = halt.stops ? ", and ends then" : "";
+  return `The run stands still from model time ${inTime(halt.at)} on${ends}: ${who}.${notHeld(halt.unsteered)}`;
 }
 
 export function Steering({ state }: Shared) {
@@ -583,7 +584,8 @@ export function Steering({ state }: Shared) {
               ? "The run cannot be asked from here at the moment."
               : state.role === "look"
                 ? "This page is for looking. “ligament view RUN --link steer” makes a link for steering."
-                : `${count((run.steerable ?? []).length, "setting")} can be changed, for all whom it concerns from one model time on, or for nobody.`}
+                : `${count((run.steerable ?? []).length, "setting")} can be changed, ` +
+                  "for all whom it concerns from one model time on, or for nobody."}
         </p>
       </div>
       {run.halt && run.state === "running" && (

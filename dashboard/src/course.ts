@@ -1,7 +1,9 @@
 // How a number went by: from its beginning, in bounded memory; and when it will be at its end, by its pace.
 
-/** A series from its beginning. When it is full, every second item goes, and items lie twice as far apart from then on. The
- *  last one is always there. */
+/**
+ * A series from its beginning. When it is full, every second item goes, and items lie twice as far apart from
+ * then on. The last one is always there.
+ */
 export class Thinned<T> {
   items: T[] = [];
   private many = 0;

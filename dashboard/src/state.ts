@@ -145,8 +145,10 @@ export class State {
     return this.view?.state === "live" || this.view?.state === "elsewhere";
   }
 
-  /** Asks for news, but not where a new link is needed. Of a run that is over none come: the server only learns that somebody
-   *  still looks. */
+  /**
+   * Asks for news, but not where a new link is needed. Of a run that is over none come: the server only learns
+   * that somebody still looks.
+   */
   async follow(): Promise<never> {
     for (;;) {
       let pause = document.hidden || this.view?.state === "over" ? UNSEEN : OFTEN;

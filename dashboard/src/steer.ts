@@ -137,7 +137,8 @@ export function undoable(changes: Change[]): Set<number> {
 export function notHeld(unsteered: string[] = []): string {
   if (unsteered.length === 0) return "";
   const [have, go] = unsteered.length === 1 ? ["has", "it goes"] : ["have", "they go"];
-  return ` ${some(unsteered, 4)} ${have} never called steer(t): ${go} on until ${unsteered.length === 1 ? "it waits" : "they wait"} for others.`;
+  const waits = unsteered.length === 1 ? "it waits" : "they wait";
+  return ` ${some(unsteered, 4)} ${have} never called steer(t): ${go} on until ${waits} for others.`;
 }
 
 /** What a change is, in few words. */

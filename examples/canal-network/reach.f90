@@ -13,8 +13,10 @@ program reach
 
    instance = ligament_instance([ &
       ligament_port(LIGAMENT_O_I, 'level_above'), ligament_port(LIGAMENT_O_I, 'level_below'), &
-      ligament_port(LIGAMENT_O_I, 'gauge'), ligament_port(LIGAMENT_O_I, 'levels'), ligament_port(LIGAMENT_O_I, 'discharges'), &
-      ligament_port(LIGAMENT_S, 'above[]'), ligament_port(LIGAMENT_S, 'below[]'), ligament_port(LIGAMENT_S, 'lateral[]'), &
+      ligament_port(LIGAMENT_O_I, 'gauge'), ligament_port(LIGAMENT_O_I, 'levels'), &
+      ligament_port(LIGAMENT_O_I, 'discharges'), &
+      ligament_port(LIGAMENT_S, 'above[]'), ligament_port(LIGAMENT_S, 'below[]'), &
+      ligament_port(LIGAMENT_S, 'lateral[]'), &
       ligament_port(LIGAMENT_O_F, 'balance')])
    do while (instance%reuse_instance())
       call simulate()
@@ -44,9 +46,11 @@ contains
 
       bed = [(setting('bed_above') + (setting('bed_below') - setting('bed_above')) * (i - 0.5d0) / n, i = 1, n)]
       level = spread(setting('level'), 1, n)
-      if (any(level <= bed)) call fail('the reach is dry at the start: level must be above bed_above and bed_below')
+      if (any(level <= bed)) &
+         call fail('the reach is dry at the start: level must be above bed_above and bed_below')
       if (dt * sqrt(GRAVITY * maxval(level - bed)) > 0.7d0 * dx) &
-         call fail('dt is too long a step for waves in water as deep as this; use at most 0.7 dx / sqrt(9.81 depth)')
+         call fail('dt is too long a step for waves in water as deep as this; use at most ' // &
+                   '0.7 dx / sqrt(9.81 depth)')
       allocate (flow(0:n), levels(n, per_film), flows(0:n, per_film))
       flow = 0
       allocate (above(slots('above')), below(slots('below')), lateral(slots('lateral')))
@@ -95,7 +99,8 @@ contains
       integer :: n
       n = size(level)
       depth = max(level(:n - 1), level(2:)) - max(bed(:n - 1), bed(2:))
-      if (.not. all(depth > 0)) call fail('the reach has run dry; let in more water, take out less, or use a shorter dt')
+      if (.not. all(depth > 0)) &
+         call fail('the reach has run dry; let in more water, take out less, or use a shorter dt')
       area = width * depth
       radius = area / (width + 2 * depth)
       friction = GRAVITY * dt * roughness**2 * abs(flow) / (area * radius**(4d0 / 3))

@@ -6,7 +6,8 @@ program plate
    implicit none
    type(ligament_instance) :: instance
 
-   instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'temperature'), ligament_port(LIGAMENT_S, 'heating')])
+   instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'temperature'), &
+      ligament_port(LIGAMENT_S, 'heating')])
    do while (instance%reuse_instance())
       call simulate()
    end do
@@ -26,7 +27,8 @@ contains
       call instance%get_setting('t_max', t_max)
       call instance%get_setting('conductivity', conductivity)
       if (conductivity * dt > 0.25d0) then
-         call instance%error_shutdown('dt is too long a step for this conductivity; use at most 0.25 / conductivity')
+         call instance%error_shutdown( &
+            'dt is too long a step for this conductivity; use at most 0.25 / conductivity')
          stop 1
       end if
 

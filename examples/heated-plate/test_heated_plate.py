@@ -23,7 +23,8 @@ instance = Instance({Operator.F_INIT: ["temperature"], Operator.O_F: ["heating"]
 while instance.reuse_instance():
     came = instance.receive("temperature")
     assert came.data.flags.f_contiguous and not came.data.flags.c_contiguous
-    added = heating(np.array(came.data), instance.get_setting("target", "float"), instance.get_setting("power", "float"))
+    target, power = instance.get_setting("target", "float"), instance.get_setting("power", "float")
+    added = heating(np.array(came.data), target, power)
     instance.send("heating", Message(came.timestamp, data=np.ascontiguousarray(added)))
 """
 PYTHON_PLATE = """

@@ -11,7 +11,8 @@ from ligament import Instance, Message, Operator, Settings
 values = [
     None, True, -3, 2**64 - 1, 0.5, 1 - 2j, "text", b"\\0\\1", [1, "two", []], {"a": {"b": 1.5}},
     np.arange(6.0).reshape(2, 3), np.arange(6, dtype=np.int16), np.zeros((0, 3)), np.full((), 2.5, np.float32),
-    np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(12.0).reshape(3, 4)[:, ::2], Settings({"x": [1, 2]}),
+    np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(12.0).reshape(3, 4)[:, ::2],
+    Settings({"x": [1, 2]}),
 ]
 instance = Instance({Operator.O_I: ["question"], Operator.S: ["answer"]})
 while instance.reuse_instance():

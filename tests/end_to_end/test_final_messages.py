@@ -13,7 +13,8 @@ model:
   components:
     asker: {{implementation: asker, ports: {{o_i: ask, s: [end, list, many]}}}}
     answers: {{implementation: answers, ports: {{f_init: start, o_f: [end, list, many]}}}}
-  conduits: {{asker.ask: answers.start, answers.end: asker.end, answers.list: asker.list, answers.many: asker.many}}
+  conduits:
+    {{asker.ask: answers.start, answers.end: asker.end, answers.list: asker.list, answers.many: asker.many}}
 implementations: {{asker: {asker}, answers: {answers}}}
 """
 ASKER = """

@@ -32,7 +32,8 @@ model:
   components:
     study: {{implementation: study, ports: {{o_i: [settings, begin], s: results}}}}
     member: {{implementation: member, multiplicity: 2, ports: {{f_init: begin, o_i: result}}}}
-  conduits: {{study.settings: member.muscle_settings_in, study.begin: member.begin, member.result: study.results}}
+  conduits:
+      {{study.settings: member.muscle_settings_in, study.begin: member.begin, member.result: study.results}}
 implementations:
   study: {python_program("study", STUDY)}
   member: {python_program("member", MEMBER)}
@@ -51,7 +52,8 @@ model:
   components:
     study: {{implementation: study, ports: {{o_i: [settings, begin], s: results}}}}
     member: {{implementation: member, multiplicity: 2, ports: {{f_init: begin, o_i: result}}}}
-  conduits: {{study.settings: member.muscle_settings_in, study.begin: member.begin, member.result: study.results}}
+  conduits:
+      {{study.settings: member.muscle_settings_in, study.begin: member.begin, member.result: study.results}}
 implementations:
   study: {python_program("study", study)}
   member: {python_program("member", MEMBER)}

@@ -365,7 +365,8 @@ class Asker(Giver):
     def observe_final(self, instance):
         instance.send("out", Message(0.0, data=instance.get_setting("k", "int")))
 
-run_light(lambda instance: {"giver": Giver, "taker": Taker, "asker": Asker}[instance.name.split("[")[0]](instance))
+PARTS = {"giver": Giver, "taker": Taker, "asker": Asker}
+run_light(lambda instance: PARTS[instance.name.split("[")[0]](instance))
 """
 
 LAST = """

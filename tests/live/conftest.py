@@ -11,7 +11,8 @@ from sshd import Ssh
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from pages import DEADLOCK, DEAF, ECHO, FRONT, MODEL, SOURCE, STEERED, STUCK, WORKER, Browser, Place  # noqa: E402
+from pages import (  # noqa: E402
+    DEADLOCK, DEAF, ECHO, FRONT, MODEL, SOURCE, STEERED, STUCK, WORKER, Browser, Place)
 
 
 @pytest.fixture

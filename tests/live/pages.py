@@ -120,7 +120,9 @@ model:
 {deaf}  conduits:
     front.out: echo.in
     echo.out: front.back
-settings: {{front.D: 0.5, front.n: 3, front.on: true, front.name: wave, front.list: [0.5, 1.0], front.last: 100000, k: 2.0, echo.k2: 1.0}}
+settings:
+  {{front.D: 0.5, front.n: 3, front.on: true, front.name: wave, front.list: [0.5, 1.0], front.last: 100000,
+    k: 2.0, echo.k2: 1.0}}
 ligament:
   steerable:
     front.D: {{min: 0.0, max: 1.0, unit: mm^2/s}}

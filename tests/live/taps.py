@@ -13,8 +13,10 @@ while instance.reuse_instance():
         at = n / 2
         instance.send("out", Message(at, data=np.full(1000, at)))
         instance.send("state", Message(at, at + 0.5, np.arange(24.0).reshape(4, 6) + 100 * n))
-        instance.send("tree", Message(at, data={"inner": {"u": np.arange(5) + n}, "name": "tree", "odd": [np.nan, np.inf, -np.inf, "NaN"]}))
-        instance.send("hidden", Message(at, data=Array(np.arange(6, dtype=np.int32).reshape(2, 3).T, unit="mm")))
+        tree = {"inner": {"u": np.arange(5) + n}, "name": "tree", "odd": [np.nan, np.inf, -np.inf, "NaN"]}
+        instance.send("tree", Message(at, data=tree))
+        hidden = Array(np.arange(6, dtype=np.int32).reshape(2, 3).T, unit="mm")
+        instance.send("hidden", Message(at, data=hidden))
         instance.send("number", Message(at, data=at))
         instance.send("nothing", Message(at))
         if told("huge"):

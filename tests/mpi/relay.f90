@@ -62,7 +62,8 @@ program relay
          !$ threads = omp_get_num_threads()
          flat(i) = flat(i) * (rank + 1)
       end do
-      call MPI_Gather(flat(first + 1), part, MPI_DOUBLE_PRECISION, whole, part, MPI_DOUBLE_PRECISION, 0, all%comm(), ierr)
+      call MPI_Gather(flat(first + 1), part, MPI_DOUBLE_PRECISION, whole, part, MPI_DOUBLE_PRECISION, 0, &
+         all%comm(), ierr)
       if (rank == 0) call all%root%send('end', t, whole)
    end do
    write (text, '(4(a, i0), a)') 'rank ', rank, ' of ', ranks, ': ', passes, ' passes, ', threads, ' threads'

@@ -201,7 +201,8 @@ def test_of_two_coupled_programs_the_one_with_the_killed_rank_is_named(ligament,
                                                                        rank):  # noqa: F811
     run = Run(ligament, tmp_path, mpi, 2, steps=10_000_000, model=CHAIN,
               macro=MACRO.replace("field * factor", "field * factor**2"))
-    until, log, output = time.monotonic() + LIMIT, run.folder / "manager.log", run.folder / f"instances/{who}/output.log"
+    log, output = run.folder / "manager.log", run.folder / f"instances/{who}/output.log"
+    until = time.monotonic() + LIMIT
     # The output of a rank comes through its launcher, later than its registration.
     while not (log.exists() and all(f"{one}: registered" in log.read_text() for one in ["macro", "relay",
                                                                                         "second"])

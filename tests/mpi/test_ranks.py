@@ -29,7 +29,8 @@ while instance.reuse_instance():
             instance.send("start", Message(step, data=100.0 * step + rank), slot=rank)
         for rank in reversed(range(ranks)):
             end = instance.receive("end", slot=rank)
-            assert (end.timestamp, end.data) == (step, factor * (100.0 * step + rank) + rank), (step, rank, end.data)
+            expected = factor * (100.0 * step + rank) + rank
+            assert (end.timestamp, end.data) == (step, expected), (step, rank, end.data)
     print(f"{ranks} slots")
 """
 

@@ -42,7 +42,8 @@ while instance.reuse_instance():
         for slot in range(2):
             instance.receive("force", slot=slot)
         if (step + 1) % each == 0:
-            instance.send("film", Message(float(step), step + 1.0 if step + 1 < steps else None, bytes(100_000)))
+            following = step + 1.0 if step + 1 < steps else None
+            instance.send("film", Message(float(step), following, bytes(100_000)))
     instance.send("end", Message(float(steps)))
 """
 CELLS = """

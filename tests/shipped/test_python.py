@@ -194,7 +194,8 @@ class Exchange(Mapper):
 
     def map(self, messages):
         self.passes += 1
-        heat = self.instance.get_setting("conductance", "float") * (messages["right"].data - messages["left"].data)
+        conductance = self.instance.get_setting("conductance", "float")
+        heat = conductance * (messages["right"].data - messages["left"].data)
         return {"to_left": self.passes * heat, "to_right": [-heat, -2 * heat]}
 
 def swap(messages):

@@ -714,7 +714,8 @@ def test_parts_of_an_array_have_its_unit_and_the_names_of_its_axes(results, tmp_
 # Together with submodels, and all of them in one process.
 
 DECAY = """
-instance = Instance({Operator.F_INIT: ["start"], Operator.S: ["rain"], Operator.O_I: ["level"], Operator.O_F: ["end"]})
+instance = Instance({Operator.F_INIT: ["start"], Operator.S: ["rain"], Operator.O_I: ["level"],
+                     Operator.O_F: ["end"]})
 while instance.reuse_instance():
     start = instance.receive("start")
     level = start.data

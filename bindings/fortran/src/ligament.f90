@@ -16,7 +16,8 @@ module ligament
 
    ! How a call ended (`ierr`).
    integer, parameter :: LIGAMENT_OK = 0
-   integer, parameter :: LIGAMENT_ERR_REGISTRATION = 1    ! there is no run to take part in, or it refused this instance
+   ! There is no run to take part in, or it refused this instance.
+   integer, parameter :: LIGAMENT_ERR_REGISTRATION = 1
    integer, parameter :: LIGAMENT_ERR_USAGE = 2           ! a call that cannot work
    integer, parameter :: LIGAMENT_ERR_UNEXPECTED = 3      ! a message is not what was asked for
    integer, parameter :: LIGAMENT_ERR_CLOSED = 4          ! the conduit has ended

@@ -16,7 +16,8 @@
 module ligament_mpi
    use ligament
    use ligament_calls, only: fault_text, lf_set_fault, lig_times, misuse, settle
-   use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_char, c_int, c_int32_t, c_null_ptr, c_ptr, c_size_t
+   use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_char, c_int, c_int32_t, c_null_ptr, c_ptr, &
+      c_size_t
    use, intrinsic :: iso_fortran_env, only: real64
    implicit none
    private
@@ -27,7 +28,8 @@ module ligament_mpi
    ! The collective calls, as ligament_mpi.h numbers them.
    integer(c_int32_t), parameter :: call_create = 1, call_reuse = 2, call_receive = 3, call_receive_into = 4, &
       call_finish = 5, call_steer = 9
-   character(len=*), parameter :: each_rank = 'the model says under "ranks:" that each rank of this instance speaks for ' // &
+   character(len=*), parameter :: each_rank = &
+      'the model says under "ranks:" that each rank of this instance speaks for ' // &
       'itself; make an instance of the ordinary kind on every rank, or take it out of "ranks:"'
 
    type :: ligament_mpi_instance

@@ -29,7 +29,8 @@ program boss
    which = instance%wait_any(['results', 'results'], [0, 1], timeout=0.02d0, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_TIMED_OUT, '')
    call holds(which == 0, 'none of them')
-   which = instance%receive_any(['results', 'results'], message, [0, 1], timeout=0.02d0, ierr=status, errmsg=text)
+   which = instance%receive_any(['results', 'results'], message, [0, 1], timeout=0.02d0, ierr=status, &
+      errmsg=text)
    call ended(LIGAMENT_ERR_TIMED_OUT, '')
    which = instance%receive_any(['results', 'results'], message, [0], ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_USAGE, 'as many slots as ports')
@@ -132,7 +133,8 @@ contains
    function from_worker(slot) result(words)
       integer, intent(in) :: slot
       character(len=:), allocatable :: words
-      words = 'port "results[' // achar(iachar('0') + slot) // ']" from worker[' // achar(iachar('0') + slot) // '].out'
+      words = 'port "results[' // achar(iachar('0') + slot) // &
+         ']" from worker[' // achar(iachar('0') + slot) // '].out'
    end function
 
    subroutine check_ports()
@@ -142,8 +144,10 @@ contains
       call instance%list_ports(LIGAMENT_F_INIT, names)
       call holds(size(names) == 0, 'no F_INIT ports')
       call holds(instance%is_connected('tasks') .and. .not. instance%is_connected('spare '), 'connected')
-      call holds(instance%is_vector_port('results') .and. instance%get_port_length('results') == 3, 'three slots')
-      call holds(instance%name() == 'boss' .and. size(instance%index()) == 0 .and. len(instance%run_name()) > 0, 'names')
+      call holds(instance%is_vector_port('results') .and. instance%get_port_length('results') == 3, &
+         'three slots')
+      call holds(instance%name() == 'boss' .and. size(instance%index()) == 0 &
+         .and. len(instance%run_name()) > 0, 'names')
       i = instance%get_port_length('spare', ierr=status, errmsg=text)
       call ended(LIGAMENT_ERR_USAGE, 'not a vector port')
       call instance%send_none('taks', 0d0, ierr=status, errmsg=text)

@@ -133,14 +133,16 @@ program values
    value = map%find('text')
    call holds(value%get_text() == 'Zoë  ' .and. len(value%get_text()) == len('Zoë  '), 'a text with its blanks')
    call value%get(text, ierr=status, errmsg=text)
-   call ended(LIGAMENT_ERR_USAGE, '')   ! gfortran 12 gives the length of the wrong text, so that none is written
+   ! gfortran 12 gives the length of the wrong text, so that none is written.
+   call ended(LIGAMENT_ERR_USAGE, '')
    value = map%find('empty')
    call holds(len(value%get_text()) == 0, 'an empty text')
    value = map%find('bytes')
    call value%view_bytes(bytes)
    call holds(all(bytes == [1, -1]), 'bytes')
    value = map%find('grid')
-   call holds(value%dtype() == 'float64' .and. value%rank() == 2 .and. all(value%shape() == [2, 3]), 'what the array is')
+   call holds(value%dtype() == 'float64' .and. value%rank() == 2 .and. all(value%shape() == [2, 3]), &
+      'what the array is')
    call holds(value%order() == LIGAMENT_COLUMN_MAJOR .and. value%unit() == 'K', 'how the array lies')
    call holds(value%dimension_name(1) == 'x' .and. value%dimension_name(2) == 'time', 'names of dimensions')
    call value%view(view)
@@ -151,7 +153,8 @@ program values
    call value%get(wide(::2, 2::2))
    call holds(all(wide(::2, 2::2) == grid) .and. count(wide /= 0) == 6, 'copied into a section')
    call value%view(line, ierr=status, errmsg=text)
-   call ended(LIGAMENT_ERR_UNEXPECTED, 'an array of float64 with shape [2, 3], where an array of float64 with 1 dimension was')
+   call ended(LIGAMENT_ERR_UNEXPECTED, &
+      'an array of float64 with shape [2, 3], where an array of float64 with 1 dimension was')
    call value%get(wide, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_UNEXPECTED, 'with shape [4, 6] was expected')
    value = map%find('section')
@@ -230,7 +233,8 @@ program values
    ! In C's order the pointer follows: element (i, j) stays element (i, j).
    value = ligament_array(grid, order=LIGAMENT_ROW_MAJOR)
    call value%view(view)
-   call holds(value%order() == LIGAMENT_ROW_MAJOR .and. all(view == grid) .and. .not. is_contiguous(view), 'row-major')
+   call holds(value%order() == LIGAMENT_ROW_MAJOR .and. all(view == grid) .and. .not. is_contiguous(view), &
+      'row-major')
    copy = ligament_array(view)
    call holds(copy%order() == LIGAMENT_ROW_MAJOR, 'what lies in C''s order travels so')
    call copy%free()

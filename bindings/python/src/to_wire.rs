@@ -188,7 +188,11 @@ fn instead_of(name: &str) -> Option<&'static str> {
         (&["PosixPath", "WindowsPath", "Path", "UUID"], "text, str(data)"),
         (&["generator", "range", "map", "filter", "zip", "deque", "dict_keys", "dict_values"], "list(data)"),
         (&["function", "builtin_function_or_method", "method"], "what it gives, by calling it"),
-        (&["csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array", "coo_array"], "the arrays it is made of, such as {\"data\": a.data, \"indices\": a.indices, \"indptr\": a.indptr}"),
+        (
+            &["csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array", "coo_array"],
+            "the arrays it is made of, such as {\"data\": a.data, \"indices\": a.indices, \"indptr\": \
+             a.indptr}",
+        ),
         (&["dtype object"], "an array of numbers, data.astype(float), or a list, data.tolist()"),
         (&["dtype <U", "dtype |S", "dtype >U", "dtype StringDType"], "a list of texts, data.tolist()"),
         (&["dtype datetime64", "dtype timedelta64"], "integers, data.astype(\"int64\"), and say in which unit"),

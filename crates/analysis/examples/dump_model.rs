@@ -62,7 +62,8 @@ fn flat_model(flat: &FlatModel) -> Value {
             let implementation = c.implementation.as_ref().map(Reference::to_string);
             (
                 c.name.to_string(),
-                json!({"implementation": implementation, "multiplicity": c.multiplicity, "ports": ports(&c.ports)}),
+                json!({"implementation": implementation, "multiplicity": c.multiplicity,
+                    "ports": ports(&c.ports)}),
             )
         })
         .collect();
@@ -103,7 +104,8 @@ fn configuration(config: &Configuration) -> Value {
         .collect();
     json!({
         "description": config.description,
-        "imports": config.imports.iter().map(|i| json!([i.module.to_string(), i.name.to_string()])).collect::<Vec<_>>(),
+        "imports": config.imports.iter().map(|i| json!([i.module.to_string(),
+            i.name.to_string()])).collect::<Vec<_>>(),
         "models": map(&config.models, |m| model(config, m)),
         "custom_implementations":
             map(&config.custom_implementations, |(i, _)| json!(i.as_ref().map(Reference::to_string))),

@@ -15,7 +15,8 @@
 //         half.data = NULL;
 //         double *to = filter->emit(filter, &half);
 //         if (to == NULL) return 1;
-//         for (uint64_t i = 0; i < lig_filter_count(message); ++i) to[i] = 0.5 * ((const double *)message->data)[i];
+//         const double *from = message->data;
+//         for (uint64_t i = 0; i < lig_filter_count(message); ++i) to[i] = 0.5 * from[i];
 //         return 0;
 //     }
 //
@@ -98,7 +99,10 @@ namespace ligament {
 
 // Makes a filter's function of anything that can be called with a filter and a message: what it throws is why
 // the message cannot be taken.
-// `extern "C" int halve(lig_filter *f, const lig_filter_message *m) { return ligament::filtered(f, [&] { … }); }`
+//
+//     extern "C" int halve(lig_filter *f, const lig_filter_message *m) {
+//         return ligament::filtered(f, [&] { … });
+//     }
 template <class Work>
 int filtered(lig_filter *filter, Work &&work) noexcept {
     try {

@@ -10,7 +10,8 @@
 //     lig_instance *own = lig_mpi_root(all);                            // NULL on all ranks but 0
 //     bool again;
 //     while (lig_mpi_reuse_instance(all, &again, &error) == LIG_OK && again) {
-//         lig_mpi_receive_into(all, "start", NULL, &field, &times, &error);        // the elements, on all ranks
+//         // The elements, on all ranks.
+//         lig_mpi_receive_into(all, "start", NULL, &field, &times, &error);
 //         …
 //         if (own) lig_send_array(own, "end", &send, &result, &error);
 //     }

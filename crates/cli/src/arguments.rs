@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[command(name = "ligament", version)]
 struct Arguments {
     /// Print colours: on a terminal (auto), always, or never.
-    #[arg(long, value_name = "WHEN", value_parser = crate::colour::parser(), default_value = "auto", global = true)]
+    #[arg(long, value_name = "WHEN", value_parser = crate::colour::parser(), default_value = "auto",
+        global = true)]
     color: ligament_runtime::Colours,
     #[command(subcommand)]
     command: Command,
@@ -197,7 +198,8 @@ pub(crate) struct Run {
     pub detach: bool,
     /// Show the run in a browser, as `ligament view --open` does; with `=steer`, to steer it, too. The page
     /// stays for as long as the run goes on, or somebody looks.
-    #[arg(long, value_name = "look|steer", num_args = 0..=1, require_equals = true, default_missing_value = "look",
+    #[arg(long, value_name = "look|steer", num_args = 0..=1, require_equals = true,
+        default_missing_value = "look",
           value_parser = crate::view::role)]
     pub open: Option<ligament_live::Role>,
     /// Show nothing but errors and warnings.
@@ -230,7 +232,8 @@ pub(crate) struct Agent {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub domain: Option<u32>,
     /// The domain of the first of several tasks.
-    #[arg(long, hide = true, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, hide = true, value_name = "N", default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..))]
     pub first: u32,
     /// Cores for instances [default: all that this process may use].
     #[arg(long, value_name = "N")]

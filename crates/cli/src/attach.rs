@@ -179,7 +179,8 @@ impl<'a> AttachedViewer<'a> {
         let name = called(self.run);
         if self.json {
             let directory = self.run.path().display().to_string();
-            let json = serde_json::json!({ "ok": false, "left": true, "run": self.run.name(), "directory": directory });
+            let json = serde_json::json!({ "ok": false, "left": true, "run": self.run.name(),
+                "directory": directory });
             print(&format!("{json}\n"));
         } else {
             let end = if self.queue.is_some() { "cancel" } else { "stop" };

@@ -54,7 +54,8 @@ fn as_json(entry: &CodeEntry, pages: &Pages) -> serde_json::Value {
         serde_json::json!({ "title": link.title, "file": pages.file(&link), "heading": pages.heading(&link) })
     }).collect();
     serde_json::json!({
-        "code": entry.code.name(), "when": entry.when, "messages": entry.messages, "meaning": plain(entry.meaning),
+        "code": entry.code.name(), "when": entry.when, "messages": entry.messages,
+        "meaning": plain(entry.meaning),
         "links": links,
     })
 }

@@ -40,7 +40,8 @@ pub(crate) struct PlayCommand {
     #[arg(short, long = "set", value_name = "NAME=VALUE", requires = "record")]
     pub settings: Vec<String>,
     /// The submodel is an MPI program of so many processes.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "manual")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        conflicts_with = "manual")]
     pub ranks: Option<u32>,
     /// The launcher of its processes.
     #[arg(long, value_name = "LAUNCHER", default_value = "openmpi", requires = "ranks",

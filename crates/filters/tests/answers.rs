@@ -770,7 +770,8 @@ fn times_that_are_none_do_not_come_out_of_a_chunk() {
 
 proptest! {
     #[test]
-    fn a_conservative_mean_conserves_the_integral(values in prop::collection::vec(-1e3..1e3f64, 1..40), new in 1usize..60) {
+    fn a_conservative_mean_conserves_the_integral(values in prop::collection::vec(-1e3..1e3f64, 1..40),
+        new in 1usize..60) {
         let old = values.len();
         let made = elements(&one(&format!("[{{resample: {{shape: {new}, method: \
                                            conservative}}}}]"), doubles(&values, &[old]))).0;
@@ -780,7 +781,8 @@ proptest! {
 
     #[test]
     fn linear_resampling_is_exact_for_linear_functions(
-        old in [2usize..12, 2..12], new in [1u64..20, 1..20], a in -5.0..5.0f64, b in -5.0..5.0f64, c in -5.0..5.0f64
+        old in [2usize..12, 2..12], new in [1u64..20, 1..20], a in -5.0..5.0f64, b in -5.0..5.0f64,
+        c in -5.0..5.0f64
     ) {
         // At the centres of cells of a square of length 1.
         let value = |i: usize, n: usize, j: usize, m: usize| {
@@ -805,7 +807,8 @@ proptest! {
         let rows: Vec<f64> = (0..n * m).map(|i| (i * i) as f64).collect();
         let columns: Vec<f64> = (0..n * m).map(|at| rows[(at % n) * m + at / n]).collect();
         let of = |elements: &[f64], order| {
-            let Value::Array(made) = one(text, Value::Array(Array::from_slice(elements, &[n, m], order).unwrap())) else { panic!() };
+            let sent = Value::Array(Array::from_slice(elements, &[n, m], order).unwrap());
+            let Value::Array(made) = one(text, sent) else { panic!() };
             made
         };
         let (by_rows, by_columns) = (of(&rows, ArrayOrder::RowMajor), of(&columns, ArrayOrder::ColumnMajor));
@@ -991,7 +994,8 @@ proptest! {
     /// However a code's times round, the limit lets those steps pass that it means.
     #[test]
     fn limits_meet_the_sums_of_a_code(
-        (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0), (1.7e9, 1e-2), (1.7e12, 10.0), (0.0, 1e-9), (0.0, 1e15)]),
+        (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0),
+            (1.7e9, 1e-2), (1.7e12, 10.0), (0.0, 1e-9), (0.0, 1e15)]),
         step in prop::sample::select(vec![0.1, 0.3, 0.6, 0.7, 1.1, 1.0]),
         steps in 3usize..400,
         at in 0.0..1.0f64,

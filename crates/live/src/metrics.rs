@@ -144,8 +144,10 @@ mod tests {
     fn names_cannot_break_out_of_their_labels() {
         let picture = json!({
             "at": 1_700_000_000_500_u64,
-            "run": { "run": "a\"b\\c\nd", "model": "m", "state": "running", "memory": { "used": 5, "limit": 10 } },
-            "instances": { "0": { "name": "micro[0]", "state": "computing", "sent_messages": 3, "model_time": null } },
+            "run": { "run": "a\"b\\c\nd", "model": "m", "state": "running",
+                "memory": { "used": 5, "limit": 10 } },
+            "instances": { "0": { "name": "micro[0]", "state": "computing", "sent_messages": 3,
+                "model_time": null } },
             "conduits": { "0": { "from": "macro.out", "to": "micro.in", "messages": 3, "under_way": 1 } },
         });
         let text = text(&picture);

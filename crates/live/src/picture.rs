@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn each_browser_is_told_what_it_lacks_and_nothing_else() {
         let picture = SharedPicture::default();
-        picture.take(&json!({ "run": { "state": "running" }, "instances": { "0": { "name": "a" }, "1": { "name": "b" } } }), UtcTime(5_000));
+        let instances = json!({ "0": { "name": "a" }, "1": { "name": "b" } });
+        picture.take(&json!({ "run": { "state": "running" }, "instances": instances }), UtcTime(5_000));
         let first = picture.since(0).unwrap();
         let seen = first["picture"].as_u64().unwrap();
         assert_eq!(picture.since(seen), None);

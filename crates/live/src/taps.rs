@@ -206,7 +206,8 @@ fn told(value: &Value) -> (Json, Vec<f64>) {
 
 fn of_array(array: &Array) -> (Json, Vec<f64>) {
     let (shape, dtype) = (array.shape(), array.dtype().name());
-    let mut head = json!({ "kind": "array", "dtype": dtype, "shape": shape, "names": array.names(), "unit": array.unit() });
+    let mut head = json!({ "kind": "array", "dtype": dtype, "shape": shape, "names": array.names(),
+        "unit": array.unit() });
     if array.len() > MAX_ELEMENTS {
         head["kind"] = json!("large");
         return (head, Vec::new());

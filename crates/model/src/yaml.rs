@@ -702,7 +702,8 @@ mod tests {
         assert_eq!(codes(&long), ["alias-expansion"]);
         let nested = format!("{}\"{}\"{}", "&a [".repeat(60), "x".repeat(2 << 20), "]".repeat(60));
         assert_eq!(codes(&nested), ["alias-expansion"]);
-        assert!(codes(&format!("a: &a {}\nb: [{}]\n", "x".repeat(2000), vec!["*a"; 400].join(", "))).is_empty());
+        let (anchor, aliases) = ("x".repeat(2000), vec!["*a"; 400].join(", "));
+        assert!(codes(&format!("a: &a {anchor}\nb: [{aliases}]\n")).is_empty());
     }
 
     #[test]

@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn a_link_has_a_line_with_what_limits_it() {
         let mut links = serde_json::json!([{
-            "domain": 1, "name": "cells", "streams": 80, "round_trip": 0.1012, "least_round_trip": 0.1, "rate": 2048.0,
+            "domain": 1, "name": "cells", "streams": 80, "round_trip": 0.1012, "least_round_trip": 0.1,
+            "rate": 2048.0,
             "loss": 0.001, "limit": "way"
         }]);
         let line = "  link to cells: 80 streams, round trip 101.200 ms (at least 100.000), 2.0 KiB/s, 0.10 % \

@@ -81,7 +81,8 @@ fn as_of() -> impl Strategy<Value = AsOf> {
 }
 
 fn on() -> impl Strategy<Value = Vec<usize>> {
-    prop_oneof![4 => Just(vec![0]), 4 => Just(vec![1]), 1 => Just(vec![0, 1]), 1 => Just(vec![2]), 1 => Just(vec![0, 2])]
+    prop_oneof![4 => Just(vec![0]), 4 => Just(vec![1]), 1 => Just(vec![0, 1]), 1 => Just(vec![2]),
+        1 => Just(vec![0, 2])]
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -421,7 +422,8 @@ proptest! {
         }
         let body_len = body_len & STAMPED_MASK;
         let second =
-            Header { kind: MessageKind::Data, carrier_flags, conduit, sequence, parts, epoch, body_len, ..Header::default() };
+            Header { kind: MessageKind::Data, carrier_flags, conduit, sequence, parts, epoch, body_len,
+                ..Header::default() };
         let [own, general] = outcomes(second);
         prop_assert_eq!(own, general, "{:?}", second);
     }

@@ -189,7 +189,8 @@ macro_rules! elements {
 }
 
 elements! {
-    bool => Bool, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => UInt8, u16 => UInt16, u32 => UInt32,
+    bool => Bool, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => UInt8, u16 => UInt16,
+    u32 => UInt32,
     u64 => UInt64, f32 => Float32, f64 => Float64, [f32; 2] => Complex64, [f64; 2] => Complex128,
 }
 

@@ -113,14 +113,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_an_agent_says_of_files_is_read_as_it_was_written(said in from_agent(), cut in any::<prop::sample::Index>()) {
+    fn what_an_agent_says_of_files_is_read_as_it_was_written(said in from_agent(),
+        cut in any::<prop::sample::Index>()) {
         let bytes = to_bytes(&said);
         prop_assert_eq!(from_bytes::<FromAgent>(&bytes), Ok(said));
         prop_assert!(from_bytes::<FromAgent>(&bytes[..cut.index(bytes.len())]).is_err());
     }
 
     #[test]
-    fn what_the_head_says_of_files_is_read_as_it_was_written(said in from_head(), cut in any::<prop::sample::Index>()) {
+    fn what_the_head_says_of_files_is_read_as_it_was_written(said in from_head(),
+        cut in any::<prop::sample::Index>()) {
         let bytes = to_bytes(&said);
         prop_assert_eq!(from_bytes::<FromHead>(&bytes), Ok(said));
         prop_assert!(from_bytes::<FromHead>(&bytes[..cut.index(bytes.len())]).is_err());
@@ -134,7 +136,8 @@ proptest! {
                     prop_assert!([1, 2].contains(&piece.instance.number()));
                     prop_assert!(leads_below(&piece.path), "{:?}", piece.path);
                 },
-                FromAgent::Wants(inputs) => prop_assert!(inputs.len() <= 2 && inputs.iter().all(|&input| input < 2)),
+                FromAgent::Wants(inputs) => prop_assert!(inputs.len() <= 2
+                    && inputs.iter().all(|&input| input < 2)),
                 _ => {}
             }
         }

@@ -36,7 +36,8 @@ pub unsafe extern "C" fn scale(filter: *mut Filter, message: *const Message) -> 
         return 1;
     }
     let by: f64 = CStr::from_ptr((*filter).with).to_str().unwrap_or("").parse().unwrap_or(f64::NAN);
-    let shape = if message.ndim == 0 { &[] } else { std::slice::from_raw_parts(message.shape, message.ndim as usize) };
+    let ndim = message.ndim as usize;
+    let shape = if ndim == 0 { &[] } else { std::slice::from_raw_parts(message.shape, ndim) };
     let count = shape.iter().product::<u64>() as usize;
     let to = ((*filter).emit)(filter, &Message { data: std::ptr::null(), ..*message }).cast::<f64>();
     if to.is_null() {

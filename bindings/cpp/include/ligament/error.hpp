@@ -4,7 +4,8 @@
 
 #if __cplusplus < 201703L
 #error \
-    "Ligament's C++ interface needs C++17: compile with -std=c++17 (CMake: target_compile_features(... cxx_std_17))"
+    "Ligament's C++ interface needs C++17: compile with -std=c++17 "
+    "(CMake: target_compile_features(... cxx_std_17))"
 #endif
 
 #include <ligament.h>

@@ -399,7 +399,8 @@ module ligament_calls
       end function
 
       ! ---- instances
-      integer(c_int32_t) function lf_create(operators, names, length, count, flags, ranks, threads, instance) bind(c)
+      integer(c_int32_t) function lf_create(operators, names, length, count, flags, ranks, threads, &
+         instance) bind(c)
          import
          integer(c_int32_t), intent(in) :: operators(*)
          character(kind=c_char), intent(in) :: names(*)
@@ -426,7 +427,8 @@ module ligament_calls
          logical(c_bool), intent(inout) :: changed
       end function
 
-      integer(c_int32_t) function lf_declare_steerable(instance, setting, length, bounded, range, unit, unit_length, &
+      integer(c_int32_t) function lf_declare_steerable(instance, setting, length, bounded, range, unit, &
+         unit_length, &
          restart) bind(c)
          import
          integer(c_int64_t), value :: instance

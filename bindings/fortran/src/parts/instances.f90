@@ -75,7 +75,8 @@ module ligament_instances
       procedure :: get_setting_as_value
       generic :: get_setting => setting_logical, setting_int32, setting_int64, setting_real32, setting_real64, &
          setting_text, setting_int32_list, setting_int64_list, setting_real64_list, setting_real64_grid
-      generic :: send => send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, send_7, send_8
+      generic :: send => send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, send_7, &
+         send_8
       procedure :: send_none
       generic :: create_loan => loan_int8, loan_int16, loan_int32, loan_int64, loan_real32, &
          loan_real64, loan_complex32, loan_complex64, loan_logical8
@@ -90,7 +91,8 @@ module ligament_instances
       procedure :: receive_any
       procedure, private :: setting_logical, setting_int32, setting_int64, setting_real32, setting_real64, &
          setting_text, setting_int32_list, setting_int64_list, setting_real64_list, setting_real64_grid
-      procedure, private :: send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, send_7, send_8
+      procedure, private :: send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, &
+         send_7, send_8
       procedure, private :: loan_int8, loan_int16, loan_int32, loan_int64, loan_real32, &
          loan_real64, loan_complex32, loan_complex64, loan_logical8
    end type
@@ -164,7 +166,8 @@ module ligament_instances
          real(c_double), pointer, intent(out) :: pointer(..)
       end function
 
-      integer(c_int32_t) function lf_loan_complex32(how, shape, names, unit, loan, pointer) bind(c, name='lf_loan')
+      integer(c_int32_t) function lf_loan_complex32(how, shape, names, unit, loan, pointer) &
+            bind(c, name='lf_loan')
          import
          type(lf_sending), intent(in) :: how
          type(*), dimension(..), intent(in) :: shape
@@ -173,7 +176,8 @@ module ligament_instances
          complex(c_float_complex), pointer, intent(out) :: pointer(..)
       end function
 
-      integer(c_int32_t) function lf_loan_complex64(how, shape, names, unit, loan, pointer) bind(c, name='lf_loan')
+      integer(c_int32_t) function lf_loan_complex64(how, shape, names, unit, loan, pointer) &
+            bind(c, name='lf_loan')
          import
          type(lf_sending), intent(in) :: how
          type(*), dimension(..), intent(in) :: shape
@@ -182,7 +186,8 @@ module ligament_instances
          complex(c_double_complex), pointer, intent(out) :: pointer(..)
       end function
 
-      integer(c_int32_t) function lf_loan_logical8(how, shape, names, unit, loan, pointer) bind(c, name='lf_loan')
+      integer(c_int32_t) function lf_loan_logical8(how, shape, names, unit, loan, pointer) &
+            bind(c, name='lf_loan')
          import
          type(lf_sending), intent(in) :: how
          type(*), dimension(..), intent(in) :: shape
@@ -285,7 +290,8 @@ contains
          status = lf_declare_steerable(self%key, setting, len(setting, c_size_t), bounded, range, unit, &
             len(unit, c_size_t), once)
       else
-         status = lf_declare_steerable(self%key, setting, len(setting, c_size_t), bounded, range, '', 0_c_size_t, once)
+         status = lf_declare_steerable(self%key, setting, len(setting, c_size_t), bounded, range, '', &
+            0_c_size_t, once)
       end if
       call settle(status, ierr, errmsg)
    end subroutine

@@ -12,7 +12,7 @@ module ligament_submodels
    type, abstract :: ligament_submodel
       character(len=:), allocatable, private :: failure
    contains
-      procedure(operation), deferred :: initialise      ! F_INIT: sets the state, from messages where there are any
+      procedure(operation), deferred :: initialise      ! F_INIT: sets the state, perhaps from messages
       procedure(condition), deferred :: is_done         ! whether this pass is over; asked before each step
       procedure(operation), deferred :: observe         ! O_I: shows the state to others
       procedure(operation), deferred :: solve           ! S: advances the state by one step

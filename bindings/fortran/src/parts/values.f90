@@ -3,9 +3,11 @@ module ligament_values
    use ligament_calls
    implicit none
    private
-   character(len=*), parameter, public :: foreign = 'messages have no counterpart of this type: they have integers &
+   character(len=*), parameter, public :: foreign = &
+      'messages have no counterpart of this type: they have integers &
       &of 1 to 8 bytes, real and complex numbers of 4 or 8 bytes each part, truth values and texts'
-   public :: ligament_value, ligament_none, ligament_list, ligament_map, ligament_array, ligament_bytes, ligament_settings
+   public :: ligament_value, ligament_none, ligament_list, ligament_map, ligament_array, ligament_bytes, &
+      ligament_settings
    public :: ligament_kind_name
 
    ! What a value is (kind).

@@ -499,7 +499,8 @@ impl<'a> Playback<'a> {
         let cause = self.players[who as usize].cause;
         pipe.queue.push_back(PlayedMessage { sent: now, arrives, cause });
         pipe.passed.most = pipe.passed.most.max(pipe.queue.len() as u64);
-        if matches!(self.players[to as usize].lack, Some((MissingResource::Message(waited), _)) if waited == number)
+        if matches!(self.players[to as usize].lack,
+            Some((MissingResource::Message(waited), _)) if waited == number)
         {
             self.wake(to, arrives);
         }
@@ -580,7 +581,8 @@ impl<'a> Playback<'a> {
             }
         }
         self.has_waited(who);
-        if matches!(self.players[from as usize].lack, Some((MissingResource::Room(waited), _)) if waited == number)
+        if matches!(self.players[from as usize].lack,
+            Some((MissingResource::Room(waited), _)) if waited == number)
         {
             self.wake(from, self.now);
         }

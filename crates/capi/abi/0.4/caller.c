@@ -1,4 +1,4 @@
-// A program of the time of C ABI 0.4, and of no later one: compiled against the header beside it, it must run with
+// A program of the time of C ABI 0.4: compiled against the header beside it, it must run with
 // every library that says `libligament.so.0`. It is never changed. One argument: "macro" or "micro".
 
 #include <ligament.h>
@@ -15,7 +15,8 @@ static lig_error error;
 
 static void ended(lig_status found, lig_status wanted, int line) {
     if (found == wanted) return;
-    printf("the call in line %d gave %s, not %s: %s\n", line, lig_status_name(found), lig_status_name(wanted), error.message);
+    printf("the call in line %d gave %s, not %s: %s\n", line, lig_status_name(found), lig_status_name(wanted),
+        error.message);
     exit(1);
 }
 
@@ -44,7 +45,8 @@ static void paths(void) {
     FINE(lig_path_listen("abi.key", "127.0.0.1:0", NULL, &one, &error));
     FINE(lig_path_port(one, &port, &error));
     snprintf(at, sizeof at, "127.0.0.1:%u", port);
-    const lig_path_options options = {.size = sizeof options, .streams = 1, .window = 4096, .longest = 4096, .patience = 30,
+    const lig_path_options options = {.size = sizeof options, .streams = 1, .window = 4096, .longest = 4096,
+        .patience = 30,
                                       .pace = 1 << 30};
     FINE(lig_path_open("abi.key", at, &options, &other, &error));
     FINE(lig_path_wait_connected(other, soon, &error));
@@ -71,7 +73,8 @@ static void paths(void) {
     ENDS(lig_path_barrier(one, 0.01, &error), LIG_ERR_TIMED_OUT);
     FINE(lig_path_barrier(other, soon, &error));
     FINE(lig_path_get_statistics(one, &seen, &error));
-    HOLDS(seen.connected && seen.sent == 3 && seen.received == 1 && seen.sent_bytes == 16 && seen.received_bytes == 4);
+    HOLDS(seen.connected && seen.sent == 3 && seen.received == 1 && seen.sent_bytes == 16
+        && seen.received_bytes == 4);
     FINE(lig_path_close(one, soon, &error));
     lig_path_free(other);
 }
@@ -172,7 +175,8 @@ static void check_everything(const lig_value *map) {
     const lig_value *array = item(list, 8, LIG_KIND_ARRAY);
     FINE(lig_value_array(array, &view, &error));
     HOLDS(view.dtype == LIG_FLOAT64 && view.ndim == 2 && view.order == LIG_COLUMN_MAJOR && view.contiguous);
-    HOLDS(view.length == 6 && view.shape[0] == 3 && view.shape[1] == 2 && view.strides[0] == 8 && view.strides[1] == 24);
+    HOLDS(view.length == 6 && view.shape[0] == 3 && view.shape[1] == 2 && view.strides[0] == 8
+        && view.strides[1] == 24);
     HOLDS(((const double *)view.data)[5] == 5);
     FINE(lig_value_array_name(array, 1, &text, &error));
     HOLDS(text.size == 1 && text.data[0] == 'y');
@@ -198,7 +202,8 @@ static const lig_array strided = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {4},
 
 // Takes the array with what is expected of it, and with what it is not.
 static void check_expected(const lig_message *message) {
-    lig_expected expected = {.size = sizeof expected, .dtype = LIG_FLOAT64, .ndim = 1, .has_shape = true, .shape = {4}};
+    lig_expected expected = {.size = sizeof expected, .dtype = LIG_FLOAT64, .ndim = 1, .has_shape = true,
+        .shape = {4}};
     lig_array_view view;
     lig_string origin;
     FINE(lig_expect_array(message, NULL, &expected, &view, &error));
@@ -262,7 +267,8 @@ static void macro(lig_instance *instance) {
         HOLDS(which == 0);
         FINE(lig_message_times(message, &times, &error));
         HOLDS(times.timestamp == 0 && times.has_next_timestamp && times.next_timestamp == 1);
-        HOLDS(lig_value_kind(lig_message_value(message)) == kinds[i] && (lig_message_settings(message) != NULL) == (i == 2));
+        HOLDS(lig_value_kind(lig_message_value(message)) == kinds[i]
+            && (lig_message_settings(message) != NULL) == (i == 2));
         if (kinds[i] == LIG_KIND_MAP) check_everything(lig_message_value(message));
         if (kinds[i] == LIG_KIND_ARRAY) {
             lig_array_view view;
@@ -323,7 +329,8 @@ static bool over(void *user) {
 int main(int argc, char **argv) {
     const bool first = argc > 1 && strcmp(argv[1], "macro") == 0;
     const lig_port ports[] = {{LIG_O_I, "out"}, {LIG_S, "in"}, {LIG_O_I, "many[]"}};
-    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 3, .language = "c",
+    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 3,
+        .language = "c",
                                           .ranks = 1, .threads = 2};
     lig_instance *instance;
     lig_names *names;
@@ -338,7 +345,8 @@ int main(int argc, char **argv) {
     HOLDS(strcmp(lig_kind_name(LIG_KIND_MAP), "map") == 0);
     FINE(lig_instance_create(&options, &instance, &error));
     FINE(lig_set_interrupt_check(instance, give_up, &asked, &error));
-    HOLDS(strcmp(lig_instance_name(instance), first ? "macro" : "micro") == 0 && lig_run_name(instance) != NULL);
+    HOLDS(strcmp(lig_instance_name(instance), first ? "macro" : "micro") == 0
+        && lig_run_name(instance) != NULL);
     HOLDS(lig_instance_index(instance, &index) == 0);
     HOLDS(lig_instance_rank(instance) == 0 && lig_instance_ranks(instance) == 1);
     FINE(lig_list_ports(instance, LIG_O_I, &names, &error));

@@ -32,10 +32,12 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "FILE")]
     pub costs: Option<PathBuf>,
     /// Predict it on one machine of so many cores [default: those here].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "machines")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        conflicts_with = "machines")]
     pub cores: Option<u32>,
     /// Predict it on several machines, of which these are the cores, and look for the best placement.
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub machines: Vec<u32>,
     /// Predict it as this run ran it, on its machines, and show beside that what happened.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["cores", "machines"])]

@@ -352,7 +352,10 @@ fn measure(ends: &mut [LinkEnd; 2], bounds: Bounds) -> Result<LinkFindings, Faul
 fn in_json(ends: &[LinkEnd; 2], found: &LinkFindings) -> serde_json::Value {
     let name = |end: usize| ends[end].site.name.as_str();
     let site = |end: &LinkEnd| serde_json::json!({ "site": end.site.name, "host": end.host });
-    let tried = |one: &ReachAttempt| serde_json::json!({ "from": name(one.from), "to": name(one.to), "over": one.over, "reached": one.reached });
+    let tried = |one: &ReachAttempt| {
+        serde_json::json!({ "from": name(one.from), "to": name(one.to), "over": one.over,
+            "reached": one.reached })
+    };
     let rate = |one: &Rate| {
         serde_json::json!({
             "from": name(one.from),

@@ -324,7 +324,8 @@ pub(crate) fn submit(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel
     let jobs = SiteJob::all_of(&run);
     if arguments.json {
         let json = serde_json::json!({
-            "ok": true, "run": run.name(), "directory": run.path().display().to_string(), "pid": pid, "sites": jobs,
+            "ok": true, "run": run.name(), "directory": run.path().display().to_string(), "pid": pid,
+            "sites": jobs,
         });
         print(&format!("{json}\n"));
         return crate::DONE;

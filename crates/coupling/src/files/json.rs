@@ -344,7 +344,8 @@ fn put(dtype: DType, json: &Json, bytes: &mut Vec<u8>) -> Option<()> {
             }
         };
     }
-    whole!(Int8 => i8, Int16 => i16, Int32 => i32, Int64 => i64, UInt8 => u8, UInt16 => u16, UInt32 => u32, UInt64 => u64;
+    whole!(Int8 => i8, Int16 => i16, Int32 => i32, Int64 => i64, UInt8 => u8, UInt16 => u16, UInt32 => u32,
+           UInt64 => u64;
         DType::Bool => bytes.push(u8::from(json.as_bool()?)),
         DType::Float32 => bytes.extend(single(number(json)?)?.to_ne_bytes()),
         DType::Float64 => bytes.extend(number(json)?.to_ne_bytes()),

@@ -405,7 +405,8 @@ fn in_words(text: &str, dtype: DType) -> Result<Vec<u8>, Fault> {
                 }
             };
         }
-        put!(Int8 => i8, Int16 => i16, Int32 => i32, Int64 => i64, UInt8 => u8, UInt16 => u16, UInt32 => u32, UInt64 => u64,
+        put!(Int8 => i8, Int16 => i16, Int32 => i32, Int64 => i64, UInt8 => u8, UInt16 => u16, UInt32 => u32,
+             UInt64 => u64,
              Float32 => f32, Float64 => f64);
     }
     Ok(bytes)

@@ -297,10 +297,13 @@ impl Runtime<'_> {
                         self.show_halt();
                         let halt = self.record.halt.as_ref().filter(|halt| halt.change == change);
                         let unsteered = halt.map(|halt| halt.unsteered.clone()).unwrap_or_default();
-                        self.answer(change, Ok(json!({
-                            "ok": true, "change": change, "at": at, "what": record.what, "settings": record.settings,
-                            "unsteered": unsteered,
-                        })));
+                        self.answer(
+                            change,
+                            Ok(json!({
+                                "ok": true, "change": change, "at": at, "what": record.what,
+                                "settings": record.settings, "unsteered": unsteered,
+                            })),
+                        );
                         self.note_steering(&record);
                         self.log.add(Level::Info, "run", &record.describe());
                         if let Some(line) = HaltRecord::not_held(&unsteered) {

@@ -59,7 +59,8 @@ pub fn write(timeline: &RunTimeline, record: &RunRecord, out: &mut dyn Write) ->
                 text(&lane.component)
             ))?;
             events.add(&format!(
-                "{{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":{pid},\"args\":{{\"sort_index\":{pid}}}}}"
+                "{{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":{pid},\
+                 \"args\":{{\"sort_index\":{pid}}}}}"
             ))?;
         }
         write_lane(timeline, lane, components.len(), i + 1, &mut events)?;
@@ -80,7 +81,8 @@ fn write_lane(
     ))?;
     let complete = |name: &str, category: &str, begin: u64, end: u64, args: &str| {
         format!(
-            "{{\"name\":{},\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":{pid},\"tid\":{tid},\"ts\":{},\"dur\":{},\"args\":{{{args}}}}}",
+            "{{\"name\":{},\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":{pid},\"tid\":{tid},\
+             \"ts\":{},\"dur\":{},\"args\":{{{args}}}}}",
             text(name),
             us(begin),
             us(end - begin)
