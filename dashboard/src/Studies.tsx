@@ -142,8 +142,8 @@ export function Studies({ state }: Shared) {
     let timer = 0;
     async function look() {
       try {
-        const told = await ask<{ studies: StudyView[] }>("api/studies");
-        if (!ended) setStudies(told.studies);
+        const told = await ask<{ studies?: StudyView[] }>("api/studies");
+        if (!ended) setStudies(told.studies ?? []);
       } catch {
         // The last answers stay; the headline says that the server is not reached.
       }
