@@ -251,7 +251,7 @@ def test_a_mapper_of_a_user_is_a_light_component(results, tmp_path, function, fi
 
 @pytest.mark.parametrize("function, words", [
     ("lacks", ["mapper-incomplete", "to_right"]), ("nothing", ["mapper-incomplete", "type NoneType", "a dict"]),
-    ("raises", ["ValueError: no heat", "mappers.py:26, in raises"]),
+    ("raises", ["ValueError: no heat", "mappers.py:27, in raises"]),
     ("Other", ["the class Other is no mapper", "ligament.Mapper"]),
     ("Elsewhere", ['joins "left" (F_INIT)', "class Elsewhere, has above"]),
 ])
