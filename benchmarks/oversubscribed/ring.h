@@ -21,7 +21,7 @@
 
 enum kind {
     LAPS,    // the token goes round without a rest; position 0 times the laps
-    // Whoever has the token sleeps first, so that the next one has parked; the hand-over alone is timed.
+    // The owner of the token sleeps first, so that the next process has parked; the hand-over alone is timed.
     PARKED,
     BLOCKED  // position 0 sleeps once before it sends; the others report what processor time waiting took
 };

@@ -42,9 +42,7 @@ function lines(instances: Instance[]): Line[] {
   return [...found.values()];
 }
 
-/**
- * Whether nobody can go on for long: somebody is held, or stopped. Others may go on until they wait for those.
- */
+/** Returns true if an instance is held or stopped: the others go on only until they wait for it. */
 function isPaused(state: State): boolean {
   return state.instances.some((one) => one.state === "held" || (one.stopped && one.state !== "stopped"));
 }

@@ -6,8 +6,9 @@ import { ask } from "./state";
 import type { AnswerEntry, StudyView } from "./wire";
 import { inCount, inSeconds } from "./words";
 
-/** Time between two questions, ms. */
+/** Time between two questions, ms; where there is no study, it doubles up to the second one. */
 const STUDIES_INTERVAL_MS = 2000;
+const MAX_STUDIES_INTERVAL_MS = 60_000;
 /** Rows of the table of answers. */
 const ANSWER_ROWS = 10;
 /** The picture's size and margins, in its own units. */
@@ -55,7 +56,9 @@ function shortened(value: number): string {
 /** An answer's numbers; of an array the first ones, and its shape. */
 function inText(answer: AnswerEntry): string {
   const numbers = answer.values.map(shortened).join(", ");
-  return answer.shape.length === 0 ? numbers : `${numbers}, … (shape [${answer.shape.join(", ")}])`;
+  const elements = answer.shape.reduce((product, extent) => product * extent, 1);
+  const more = elements > answer.values.length ? ", …" : "";
+  return answer.shape.length === 0 ? numbers : `${numbers}${more} (shape [${answer.shape.join(", ")}])`;
 }
 
 function Study({ study, isLive }: { study: StudyView; isLive: boolean }) {
@@ -140,14 +143,17 @@ export function Studies({ state }: Shared) {
   useEffect(() => {
     let ended = false;
     let timer = 0;
+    let pause = STUDIES_INTERVAL_MS / 2;
     async function look() {
+      pause = Math.min(2 * pause, MAX_STUDIES_INTERVAL_MS);
       try {
         const told = await ask<{ studies?: StudyView[] }>("api/studies");
+        if (told.studies?.length) pause = STUDIES_INTERVAL_MS;
         if (!ended) setStudies(told.studies ?? []);
       } catch {
         // The last answers stay; the headline says that the server is not reached.
       }
-      if (!ended && live) timer = window.setTimeout(look, STUDIES_INTERVAL_MS);
+      if (!ended && live) timer = window.setTimeout(look, pause);
     }
     void look();
     return () => {

@@ -137,8 +137,8 @@ def is_named(case, status, output, record):
     assert not [one for one in record["instances"] if one["state"] == "failed"], record["instances"]
 
 
-# What is sent, and what the reader's views keep of it, together are more than the memory. The reader asks for
-# the rest once it has its views: while more is on its way than views may hold, it would copy what it gets.
+# The messages and the part that the reader's views keep are together larger than the memory. The reader asks
+# for the rest once it has its views: while more is on its way than views may hold, it would copy what it gets.
 HOLDING = ({"flood": "x38 send many 200000; receive rest; x57 send many 200000; send first"},
            ["flood.many: order.many", "flood.first: order.first", "order.rest: flood.rest"])
 

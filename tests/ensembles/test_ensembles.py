@@ -4,6 +4,7 @@ and what happens with an evaluation that fails, hangs, crashes or is answered tw
 import csv
 import json
 import math
+import shutil
 import statistics
 import subprocess
 
@@ -108,6 +109,10 @@ class Study:
         self.read = read.read_text() if read.exists() else ""
         self.here = directory / "instances/study/workdir"
 
+    def progress(self):
+        """The progress that the page shows."""
+        return json.loads((self.here / "study-progress.json").read_text())
+
     def rows(self, name):
         with open(self.here / name) as file:
             return list(csv.DictReader(file))
@@ -118,13 +123,13 @@ def make(ligament, tmp_path):
     """Makes a study with these settings, whose members `do` something between their computing and their
     answer."""
 
-    def make(do="pass", members=2, may_fail=False, **settings):
+    def make(do="pass", members=2, may_fail=False, model=MODEL, **settings):
         (tmp_path / "member.py").write_text(MEMBER.replace("DO", do))
         (tmp_path / "reader.py").write_text(READER)
         lines = "".join(f"  study.{name}: {json.dumps(value)}\n" for name, value in settings.items())
         options = "ligament: {may_fail: member}\n" if may_fail else ""
-        (tmp_path / "model.ymmsl").write_text(MODEL.replace("MEMBERS",
-                                                            str(members)) + options + "settings:\n" + lines)
+        model = model.replace("MEMBERS", str(members))
+        (tmp_path / "model.ymmsl").write_text(model + options + "settings:\n" + lines)
         done = subprocess.run(
             [ligament, "run", "model.ymmsl", "--run-dir", "run"], cwd=tmp_path, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
@@ -178,6 +183,9 @@ def test_an_evaluation_that_fails_ends_the_run_with_its_number_and_its_settings(
     assert study.status == 1
     assert "evaluation 3 (rate = 0.3" in study.record["reason"] and "it diverges" in study.record["reason"]
     assert study.record["code"] == "evaluation-failed"
+    progress = study.progress()
+    assert progress["failed"] == 1
+    assert [(one["evaluation"], one["why"]) for one in progress["failures"]] == [(3, "it diverges")]
 
 
 def test_evaluations_that_fail_are_left_out_if_the_model_says_so(make):
@@ -189,6 +197,9 @@ def test_evaluations_that_fail_are_left_out_if_the_model_says_so(make):
     (found,) = study.rows("statistics.csv")
     assert float(found["mean"]) == pytest.approx((5.5 - 0.3 - 0.5 - 0.7) / 8)
     assert "('left_out', 3)" in study.read
+    progress = study.progress()
+    assert [progress[key] for key in ("evaluations", "answered", "failed")] == [11, 11, 3]
+    assert [one["evaluation"] for one in progress["failures"]] == [3, 5, 7]
     assert "evaluation 3 (rate = 0.3" in study.text and "it is left out" in study.text
 
 
@@ -232,6 +243,23 @@ def test_a_pool_of_which_no_instance_is_left_fails_and_keeps_what_it_has(make):
     assert study.status == 1
     assert "no instance is left" in study.record["reason"] and study.record["failed"] == "study"
     assert set(failures_of(study)) == {4, 7} and len(study.rows("results.csv")) >= 8
+    progress = study.progress()
+    assert (progress["instances"], progress["instances_left"], progress["failed"]) == (2, 0, 2)
+
+
+def test_a_file_of_the_user_with_the_name_of_the_progress_is_kept(make, ligament, tmp_path):
+    for make_it in ("echo mine > study-progress.json", "mkfifo study-progress.json"):
+        command = json.dumps(["-c", f"{make_it}; exec {ligament} study"])
+        model = MODEL.replace("{executable: ligament, args: [study]}", f"{{executable: sh, args: {command}}}")
+        study = make(model=model, sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[3])
+        assert study.status == 0, study.text
+        assert "study-progress.json cannot be written: there is another file of this name" in study.text
+        log = (tmp_path / "run/manager.log").read_text()
+        assert log.count("study-progress.json cannot be written") == 1, log
+        assert len(study.rows("results.csv")) == 3
+        file = study.here / "study-progress.json"
+        assert file.is_fifo() or file.read_text() == "mine\n"
+        shutil.rmtree(tmp_path / "run")
 
 
 def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, ligament, tmp_path):

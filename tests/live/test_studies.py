@@ -65,7 +65,7 @@ def test_a_study_is_shown_as_it_goes_and_as_it_ended(place, browser, pictures):
         assert float(row[2]) == float(f"{2 * float(row[1]):.6g}") == float(f"{one['values'][0]:.6g}")
     assert browser.does("said") == []
     # The file that the page reads has the same figures.
-    state = json.loads((place.path / "run/instances/study/workdir/study.json").read_text())
+    state = json.loads((place.path / "run/instances/study/workdir/study-progress.json").read_text())
     assert (state["answered"], state["failed"], state["evaluations"]) == (12, 1, 12)
 
 

@@ -87,7 +87,7 @@ impl AgentSocket {
             return Ok(None);
         }
         let directory = SocketDirectory(path);
-        // Some file systems ignore the mode that was asked for.
+        // Some file systems ignore the requested mode. A directory that others may enter is not used.
         let alone = std::fs::symlink_metadata(&directory.0)
             .is_ok_and(|made| made.uid() == me && made.mode() & 0o777 == 0o700);
         if !alone {

@@ -170,7 +170,7 @@ pub trait Host {
     fn tick_every(&self) -> Option<Duration>;
     /// A regular tick. Returns orders for the agent.
     fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder>;
-    /// Takes the news of a rank's timeline until `now`, ns of CLOCK_MONOTONIC.
+    /// Takes what was added to a rank's timeline up to `now` (ns, CLOCK_MONOTONIC); `why` says why it was read.
     fn timeline(&mut self, rank: RankId, gained: &TimelineDelta, now: u64, why: DrainReason);
     /// All timelines were drained, so their news can be written.
     fn timelines_seen(&mut self);

@@ -102,10 +102,11 @@ fn configuration(config: &Configuration) -> Value {
             (name.to_string(), json!([kind, value]))
         })
         .collect();
+    let import = |one: &ligament_model::Import| json!([one.module.to_string(), one.name.to_string()]);
+    let imports: Vec<Value> = config.imports.iter().map(import).collect();
     json!({
         "description": config.description,
-        "imports": config.imports.iter().map(|i| json!([i.module.to_string(),
-            i.name.to_string()])).collect::<Vec<_>>(),
+        "imports": imports,
         "models": map(&config.models, |m| model(config, m)),
         "custom_implementations":
             map(&config.custom_implementations, |(i, _)| json!(i.as_ref().map(Reference::to_string))),

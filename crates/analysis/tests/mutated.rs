@@ -46,8 +46,8 @@ proptest! {
         for problem in &result.problems {
             prop_assert!(problem.line > 0 && problem.column > 0 && !problem.advice.is_empty(), "{}", problem);
         }
-        let options = CheckOptions { files: Files::Elsewhere, given: GivenCode::Everything,
-            ..CheckOptions::default() };
+        let (files, given) = (Files::Elsewhere, GivenCode::Everything);
+        let options = CheckOptions { files, given, ..CheckOptions::default() };
         let _ = check_configuration(result.configuration, &options);
     }
 }

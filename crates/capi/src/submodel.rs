@@ -55,7 +55,7 @@ pub struct lig_submodel {
     pub user: *mut c_void,
 }
 
-// SAFETY: a number and nullable pointers, beginning with the size.
+// SAFETY: the size comes first, and every other member is a pointer that may be null: all zeros are valid.
 unsafe impl SizePrefixed for lig_submodel {
     const NAME: &'static str = "lig_submodel";
 }

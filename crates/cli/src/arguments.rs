@@ -199,8 +199,7 @@ pub(crate) struct Run {
     /// Show the run in a browser, as `ligament view --open` does; with `=steer`, to steer it, too. The page
     /// stays for as long as the run goes on, or somebody looks.
     #[arg(long, value_name = "look|steer", num_args = 0..=1, require_equals = true,
-        default_missing_value = "look",
-          value_parser = crate::view::role)]
+        default_missing_value = "look", value_parser = crate::view::role)]
     pub open: Option<ligament_live::Role>,
     /// Show nothing but errors and warnings.
     #[arg(short, long)]

@@ -157,8 +157,8 @@ impl ModelSource {
 }
 
 /// # Errors
-/// A run is of another model: they share no component; or they have two names, and the run a component that the
-/// model lacks.
+/// The run is of another model: no instance of the run belongs to a component of the model, or the models'
+/// names differ and the run has a component that the model lacks.
 pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), Fault> {
     let known: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let is_foreign = |one: &&InstanceRecord| !known.contains(component_of(&one.name));

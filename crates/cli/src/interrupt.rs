@@ -12,7 +12,7 @@ pub(crate) struct InterruptWatch {
 
 impl InterruptWatch {
     /// # Errors
-    /// The system has no means for it.
+    /// The system gives no event loop, or signals cannot be watched.
     pub fn new() -> Result<InterruptWatch, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;

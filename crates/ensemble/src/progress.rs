@@ -1,15 +1,18 @@
 //! The progress of a study, in a file of its working directory: the page of the run shows it.
 
 use crate::pool::StudyProgress;
+use crate::whole_file::write_whole;
 use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::{Duration, Instant};
 
 /// The file's name.
-pub const PROGRESS: &str = "study.json";
-/// Another file of this name does not begin with this format.
+pub const PROGRESS: &str = "study-progress.json";
+/// The format, by which a viewer knows the file from another one of this name.
 const FORMAT: &str = "ligament-study-1";
+/// The file has fewer bytes.
+pub const MAX_PROGRESS_BYTES: u64 = 256 << 10;
 /// Minimum time between two states of the file.
 pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 /// Failures that the file names.
@@ -79,16 +82,21 @@ impl ProgressFile {
         !self.is_broken && answered != self.answered
     }
 
-    /// Writes the state, if the file is old or the study is over. After an error it writes no more.
+    /// Returns true if the file is older than `WRITE_INTERVAL`, and can be written.
+    pub fn is_due(&self) -> bool {
+        !self.is_broken && self.written.is_none_or(|written| written.elapsed() >= WRITE_INTERVAL)
+    }
+
+    /// The next state is the last one, and due at once.
+    pub fn end(&mut self) {
+        self.written = None;
+    }
+
+    /// Writes the state. After an error it writes no more.
     ///
     /// # Errors
-    /// The file cannot be written; once.
+    /// The file cannot be written, or there is one of this name that no study wrote.
     pub fn write(&mut self, at: StudyProgress, instances: [usize; 2], names: &[String]) -> Result<(), Fault> {
-        let is_due = self.written.is_none_or(|written| written.elapsed() >= WRITE_INTERVAL);
-        if self.is_broken || !(is_due || at.answered >= at.evaluations) {
-            return Ok(());
-        }
-        (self.written, self.answered) = (Some(Instant::now()), at.answered);
         let [instances, instances_left] = instances;
         let record = ProgressRecord {
             format: FORMAT.to_owned(),
@@ -101,20 +109,31 @@ impl ProgressFile {
             parameters: names.to_vec(),
             failures: self.failures.clone(),
         };
-        let part = format!("{PROGRESS}.part");
-        // A file that an earlier pass left is removed; a link there is not followed.
-        let _ = fs::remove_file(&part);
         let text = serde_json::to_string(&record).map_err(std::io::Error::from);
-        let written = text.and_then(|text| {
-            std::io::Write::write_all(&mut fs::File::create_new(&part)?, text.as_bytes())?;
-            fs::rename(&part, PROGRESS)
-        });
+        let written = is_free().and(text).and_then(|text| write_whole(PROGRESS, &text));
+        (self.written, self.answered) = (Some(Instant::now()), at.answered);
         written.map_err(|error| {
             self.is_broken = true;
             fault!(
                 BAD_STUDY,
-                "{PROGRESS} cannot be written: {error}; the page does not show the study's progress"
+                "{PROGRESS} cannot be written: {error}; the study goes on, and the page does not show its \
+                 progress"
             )
         })
     }
+}
+
+/// Fails if a file of this name holds something else: it is the user's.
+fn is_free() -> std::io::Result<()> {
+    let found = match fs::symlink_metadata(PROGRESS) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    let is_own = found.is_file()
+        && found.len() <= MAX_PROGRESS_BYTES
+        && ProgressRecord::read(&fs::read(PROGRESS)?).is_some();
+    if is_own {
+        return Ok(());
+    }
+    Err(std::io::Error::other("there is another file of this name, which is kept; rename it"))
 }

@@ -8,6 +8,7 @@ use crate::pool::{EvaluationAnswer, InstancePool};
 use crate::progress::{ProgressFile, WRITE_INTERVAL};
 use crate::sampler::{text_of, SamplingMethod, SamplingPlan};
 use crate::statistics::{Statistics, Summary};
+use crate::whole_file::write_whole;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{row, Separator};
 use ligament_instance::{
@@ -15,7 +16,6 @@ use ligament_instance::{
     SettingType, SettingValue as Setting, Value, Wait,
 };
 use ligament_wire::SettingValue;
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// The setting that tells an instance, and its answer, which evaluation it is.
@@ -220,10 +220,13 @@ impl Study {
                 }
             }
             self.give_up(instance, &mut pool)?;
-            self.add_all(instance, &mut pool)?;
+            if let Err(why) = self.add_all(instance, &mut pool) {
+                self.write_last_progress(instance, &pool)?;
+                return Err(why);
+            }
             self.tell(instance, &pool)?;
         }
-        self.write_progress(instance, &pool)?;
+        self.write_last_progress(instance, &pool)?;
         self.write()?;
         self.hand_on(instance)?;
         self.wait_for_stragglers(instance, pool)
@@ -273,7 +276,7 @@ impl Study {
     ) -> Result<(), Error> {
         self.add_all(instance, &mut pool)?;
         self.write()?;
-        self.write_progress(instance, &pool)?;
+        self.write_last_progress(instance, &pool)?;
         let rest = "others are to be made; the results so far are written";
         Err(own(fault!(EVALUATION_FAILED, "{why}, and {rest}")))
     }
@@ -405,17 +408,30 @@ impl Study {
         Ok(())
     }
 
-    /// A full disk costs the file of the progress, and not the study.
+    /// Writes the progress, if that is due. A full disk costs its file, and not the study.
     fn write_progress(
         &mut self,
         instance: &mut Instance,
         pool: &InstancePool<StudyNumbers>,
     ) -> Result<(), Error> {
+        if !self.progress.is_due() {
+            return Ok(());
+        }
         let instances = [instance.get_port_length("results")?, pool.left()];
         match self.progress.write(pool.progress(self.now()), instances, &self.plan.names) {
             Ok(()) => Ok(()),
             Err(why) => instance.log(LogLevel::Warning, why.text()),
         }
+    }
+
+    /// Writes the progress at once, because nothing follows.
+    fn write_last_progress(
+        &mut self,
+        instance: &mut Instance,
+        pool: &InstancePool<StudyNumbers>,
+    ) -> Result<(), Error> {
+        self.progress.end();
+        self.write_progress(instance, pool)
     }
 
     fn tell(&mut self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<(), Error> {
@@ -434,7 +450,7 @@ impl Study {
     /// Writes `results.csv`, with a line for each evaluation, and `statistics.csv`, with a line for each
     /// element.
     fn write(&self) -> Result<(), Error> {
-        write_whole("results.csv", &self.lines)?;
+        write_lines("results.csv", &self.lines)?;
         let summary = self.statistics.summary();
         let quantiles: String = summary.quantiles.iter().map(|(q, _)| format!(",quantile {q}")).collect();
         let mut lines = vec![format!("element,mean,variance{quantiles}")];
@@ -443,7 +459,7 @@ impl Study {
                 summary.quantiles.iter().map(|(_, values)| format!(",{}", values[at])).collect();
             lines.push(format!("{at},{mean},{variance}{quantiles}"));
         }
-        write_whole("statistics.csv", &lines)
+        write_lines("statistics.csv", &lines)
     }
 
     /// Sends the statistics on, if somebody wants them.
@@ -532,15 +548,9 @@ fn next_of(instance: &mut Instance, pool: &InstancePool<StudyNumbers>, wait: Wai
     }
 }
 
-/// Writes a file that is whole or not there.
-fn write_whole(name: &str, lines: &[String]) -> Result<(), Error> {
-    let part = format!("{name}.part");
-    let text = lines.join("\n") + "\n";
-    // A file that an earlier pass left is removed; a link there is not followed.
-    let _ = std::fs::remove_file(&part);
-    std::fs::File::create_new(&part)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| std::fs::rename(&part, name))
+/// Writes the lines of a table.
+fn write_lines(name: &str, lines: &[String]) -> Result<(), Error> {
+    write_whole(name, &(lines.join("\n") + "\n"))
         .map_err(|error| own(fault!(BAD_STUDY, "{name} cannot be written: {error}")))
 }
 

@@ -1,5 +1,5 @@
-//! The mapper: one function makes messages of messages that came together. It stands between submodels and has
-//! no state that steps. The reuse loop, receiving, times, settings overlays and slots are done here.
+//! A mapper is one function that makes messages of the messages of one pass. It stands between submodels, and
+//! has no model time of its own. This file does the rest: the reuse loop, receiving, times, overlays and slots.
 
 use crate::error::{Error, MapperError, PortError};
 use crate::instance::Instance;

@@ -221,7 +221,7 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     Ok(())
 }
 
-/// A program whose words are resolved, and what they depend on.
+/// A program, and what is needed to find its executable and arguments.
 struct Resolution<'a> {
     program: &'a Program,
     place: &'a InstanceContext<'a>,

@@ -340,10 +340,10 @@ impl Path {
         }
     }
 
-    /// Waits for the next message; its length (bytes).
+    /// Waits for the next message and returns its length, bytes. The message is not received.
     ///
     /// # Errors
-    /// None comes within this time, or none will come any more.
+    /// No message came within this time, or no more can come.
     pub fn probe(&self, within: Option<Duration>) -> Result<u64, PathError> {
         self.wait_for("no message", within, |state| match state.next_length() {
             Some(length) => Some(Ok(length)),

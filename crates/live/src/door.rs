@@ -149,7 +149,8 @@ fn find(kept: &SecretTable, word: &str) -> Option<(String, Visitor, Instant)> {
     found
 }
 
-/// The cookie of a session. Neither half has a dot.
+/// The key of a session: the cookie's value and the page's word, with a dot between them. Neither has a dot, so
+/// two pairs have two keys.
 fn both(session: &str, word: &str) -> String {
     format!("{session}.{word}")
 }

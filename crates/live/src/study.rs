@@ -2,20 +2,20 @@
 //! answers.
 
 use crate::history::plain_file;
-use ligament_ensemble::{AnswerEntry, ProgressRecord, ANSWERS, PROGRESS};
-use ligament_manager::{instances_of, RunDirectory};
+use ligament_ensemble::{AnswerEntry, ProgressRecord, ANSWERS, MAX_PROGRESS_BYTES, PROGRESS};
+use ligament_manager::{workdir_in, RunDirectory};
 use serde::Serialize;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-const MAX_PROGRESS_BYTES: u64 = 256 << 10;
 /// The end of the answers that is read.
 const ANSWERS_TAIL_BYTES: u64 = 256 << 10;
-/// Instances of a run that are looked at, and studies that are shown.
-const MAX_INSTANCES: usize = 2000;
+/// Studies that are shown.
 const MAX_STUDIES: usize = 8;
 /// Answers that are shown of a study.
 const MAX_ANSWERS: usize = 200;
+/// Elements of an answer that are shown.
+const MAX_ELEMENTS: usize = 4;
 
 /// A study of the run.
 #[derive(Debug, Serialize)]
@@ -27,25 +27,30 @@ pub struct StudyView {
     pub answers: Vec<AnswerEntry>,
 }
 
-/// Elements of an answer that are shown.
-const MAX_ELEMENTS: usize = 4;
-
-/// The studies of a run, in the order of their names. A study at another site has its files there until the run
-/// is over.
+/// The studies of a run, in the order of their names. A study is a process of its own; one at another site has
+/// its files there until the run is over.
 pub fn studies_of(run: &RunDirectory) -> Vec<StudyView> {
-    let names = instances_of(run).into_iter().take(MAX_INSTANCES);
-    let views = names.filter_map(|instance| {
-        let workdir = run.workdir(&instance);
+    let entries = std::fs::read_dir(run.instances()).into_iter().flatten().flatten();
+    let views = entries.filter_map(|entry| {
+        let workdir = workdir_in(&entry.path());
         let state = state_in(&workdir)?;
+        let instance = entry.file_name().to_string_lossy().into_owned();
         Some(StudyView { instance, state, answers: answers_in(&workdir).unwrap_or_default() })
     });
-    views.take(MAX_STUDIES).collect()
+    let mut views: Vec<StudyView> = views.take(MAX_STUDIES).collect();
+    views.sort_by(|one, other| one.instance.cmp(&other.instance));
+    views
 }
 
+/// The state in the file. The time that remains is counted on since the file was written.
 fn state_in(workdir: &Path) -> Option<ProgressRecord> {
+    let file = plain_file(&workdir.join(PROGRESS)).ok()?;
+    let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default().as_secs_f64();
     let mut bytes = Vec::new();
-    plain_file(&workdir.join(PROGRESS)).ok()?.take(MAX_PROGRESS_BYTES).read_to_end(&mut bytes).ok()?;
-    ProgressRecord::read(&bytes)
+    file.take(MAX_PROGRESS_BYTES).read_to_end(&mut bytes).ok()?;
+    let mut state = ProgressRecord::read(&bytes)?;
+    state.remains = state.remains.map(|remains| remains - age).filter(|&remains| remains > 0.0);
+    Some(state)
 }
 
 fn answers_in(workdir: &Path) -> std::io::Result<Vec<AnswerEntry>> {
@@ -88,7 +93,7 @@ mod tests {
         )
         .unwrap();
         let state = r#"{"format": "ligament-study-1", "evaluations": 9, "answered": 3, "failed": 1,
-            "instances": 2, "instances_left": 1, "remains": null, "parameters": ["rate"], "failures":
+            "instances": 2, "instances_left": 1, "remains": 100.0, "parameters": ["rate"], "failures":
             [{"evaluation": 1, "settings": "rate = 0.1", "why": "it ended"}]}"#;
         fs::write(in_workdir("study", PROGRESS), state).unwrap();
         let answer = |at: usize| {
@@ -96,8 +101,14 @@ mod tests {
         };
         let lines: String = (0..300).map(answer).collect();
         fs::write(in_workdir("study", ANSWERS), format!("valu\n{lines}{}", &answer(300)[..20])).unwrap();
+        let hour = std::time::Duration::from_secs(3600);
         let found = studies_of(&run);
         assert_eq!(found.len(), 1);
+        assert!(found[0].state.remains.is_some_and(|remains| remains > 0.0 && remains <= 100.0));
+        // A forecast that is over is none.
+        let file = fs::File::options().write(true).open(in_workdir("study", PROGRESS)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - hour).unwrap();
+        assert_eq!(studies_of(&run)[0].state.remains, None);
         assert_eq!((found[0].state.answered, found[0].state.failures[0].evaluation), (3, 1));
         assert_eq!((found[0].answers.len(), found[0].answers[199].evaluation), (200, 299));
         assert_eq!(found[0].answers[0].values, [1.0, 2.0, 3.0, 4.0]);

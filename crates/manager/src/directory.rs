@@ -198,9 +198,14 @@ impl RunDirectory {
         self.path.join("timeline")
     }
 
+    /// The directory of the instances that are processes of their own.
+    pub fn instances(&self) -> PathBuf {
+        self.path.join(INSTANCES_DIRECTORY)
+    }
+
     /// The directory of an instance.
     pub fn instance(&self, name: &str) -> PathBuf {
-        self.path.join(INSTANCES_DIRECTORY).join(name)
+        self.instances().join(name)
     }
 
     /// The directory of the process of a light program.

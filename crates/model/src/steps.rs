@@ -20,7 +20,7 @@ pub struct ConduitSteps {
 }
 
 impl ConduitSteps {
-    /// More filters of a kind than this, or timelines nested deeper, are refused.
+    /// Maximum number of filters of one kind on a conduit, and of nested timelines; more are refused.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
     /// The number of numbers that the path of an iteration has in which a message travels.

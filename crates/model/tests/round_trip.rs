@@ -138,8 +138,8 @@ prop_compose! {
         program.ports = ports;
         program.supported_settings = supported.into_iter().map(|s| (s.name.clone(), s)).collect();
         program.can_share_resources = can_share_resources;
-        program.keeps_state_for_next_use = [KeepsState::No, KeepsState::Necessary,
-            KeepsState::Helpful][how as usize];
+        let states = [KeepsState::No, KeepsState::Necessary, KeepsState::Helpful];
+        program.keeps_state_for_next_use = states[how as usize];
         if how == 0 {
             program.script = Some(executable);
         } else {
@@ -186,8 +186,8 @@ prop_compose! {
         let mut moments = moments;
         moments.sort_by(f64::total_cmp);
         config.checkpoints.simulation_time.push(CheckpointRule::At(moments));
-        config.checkpoints.wallclock_time.push(CheckpointRule::Range { start: None, stop: Some(1.5),
-            every: 1e-3 });
+        let range = CheckpointRule::Range { start: None, stop: Some(1.5), every: 1e-3 };
+        config.checkpoints.wallclock_time.push(range);
         config.ligament.budget = budget;
         config.ligament.wait = Some(WaitMode::Park);
         config

@@ -222,7 +222,7 @@ impl Handshake {
         self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
     }
 
-    /// The hello of a guest that was welcomed, and has not proved the contrary of what it says.
+    /// The hello of a guest that was welcomed; `None` if its proof was wrong.
     pub fn welcomed_hello(&self) -> Option<&Hello> {
         match &self.step {
             DialStep::Proof { hello, .. } | DialStep::LastWord { hello, .. } if !self.is_repeated => {

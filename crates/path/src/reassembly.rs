@@ -34,7 +34,7 @@ impl Assembly {
         self.ranges.insert(from, to);
     }
 
-    /// Returns true if its pieces lie further apart than any sender's would: each costs memory.
+    /// Returns true if the message has more separate ranges than an honest sender causes. Each costs memory.
     fn is_scattered(&self) -> bool {
         self.ranges.len() as u64 > MAX_SEPARATE_PIECES + self.total / BYTES_PER_SEPARATE_PIECE
     }

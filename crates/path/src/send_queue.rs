@@ -151,7 +151,7 @@ impl Outbound {
         self.large_ones.get(&conduit).and_then(|queue| queue.front()).map_or(0, |id| self.length(*id))
     }
 
-    /// How long a message is, or what it is a part of, as far as the choice of its stream is concerned.
+    /// The length of a message, by which its stream is chosen. A part of a larger one counts as `u64::MAX`.
     fn length(&self, id: MessageId) -> u64 {
         match self.leaving.get(&id) {
             Some(message) if message.part => u64::MAX,

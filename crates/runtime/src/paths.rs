@@ -90,8 +90,9 @@ pub(crate) fn hear(
     let EventLoop { runtime, ends: [interrupt, terminate, hangup] } = events;
     runtime.block_on(async {
         tokio::select! {
-            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| fault!(CARRIER_FAILED,
-                "the carrier of messages between domains has ended")),
+            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| {
+                fault!(CARRIER_FAILED, "the carrier of messages between domains has ended")
+            }),
             _ = interrupt.recv() => Ok(Call::Interrupted),
             _ = terminate.recv() => Ok(Call::Interrupted),
             _ = hangup.recv() => Ok(Call::HungUp),

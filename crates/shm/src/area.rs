@@ -84,8 +84,8 @@ pub struct Layout {
     pub inboxes: u32,
     /// Instances that have a row, of an endpoint that serves many; peers need not know.
     pub rows: u32,
-    /// Ends of channels beside the incoming ones: each outgoing channel has one, and each that joins two
-    /// instances of the endpoint has two. Peers need not know.
+    /// Channel ends other than those of incoming channels: an outgoing channel has one; a channel between two
+    /// instances of this endpoint has two. Peers do not need this number.
     pub ends: u32,
 }
 

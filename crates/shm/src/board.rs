@@ -128,7 +128,8 @@ impl Doorbell {
         self.steers.load(Ordering::SeqCst) != 0
     }
 
-    /// The owner stands for others that are on other machines: nobody is to spin until they answer.
+    /// Marks the owner as a carrier, whose messages come from other machines: a process that waits for it must
+    /// not spin.
     pub fn stands_for_others(&self) {
         self.far.store(1, Ordering::Relaxed);
     }
@@ -144,7 +145,7 @@ impl Doorbell {
         self.busy.load(Ordering::SeqCst).max(1)
     }
 
-    /// Returns true if the owner does.
+    /// Returns true if the owner is marked as a carrier.
     pub fn is_far(&self) -> bool {
         self.far.load(Ordering::Relaxed) != 0
     }

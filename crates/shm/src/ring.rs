@@ -177,8 +177,8 @@ impl RingWriter {
         words[4].store(what.tag(), Ordering::Relaxed);
     }
 
-    /// So many bytes of the announced message are copied. 0 before it is published, so that nothing is
-    /// announced any more when the entry comes round again.
+    /// Tells the reader how many bytes of the announced message are copied. The caller sets 0 before it
+    /// publishes the message: else the reader would find an old announcement when the entry is used again.
     pub fn progress(&self, bytes: u64) {
         // SAFETY: as in `publish`.
         let words = unsafe { &self.entries.add(self.next.index).as_ref().words };

@@ -422,8 +422,10 @@ proptest! {
         }
         let body_len = body_len & STAMPED_MASK;
         let second =
-            Header { kind: MessageKind::Data, carrier_flags, conduit, sequence, parts, epoch, body_len,
-                ..Header::default() };
+            Header {
+                kind: MessageKind::Data, carrier_flags, conduit, sequence, parts, epoch, body_len,
+                ..Header::default()
+            };
         let [own, general] = outcomes(second);
         prop_assert_eq!(own, general, "{:?}", second);
     }

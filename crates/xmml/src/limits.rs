@@ -53,7 +53,7 @@ struct XmlTag {
 }
 
 impl XmlTag {
-    /// Of the tag that a text begins with.
+    /// Measures the tag that `text` begins with.
     fn of(text: &str) -> XmlTag {
         let (mut attributes, mut namespaces, mut quote) = (0, 0, None);
         for (place, byte) in text.bytes().enumerate() {

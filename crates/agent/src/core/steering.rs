@@ -32,7 +32,7 @@ impl AgentCore {
         found
     }
 
-    /// The places of ranks among those that their endpoint serves.
+    /// The index of each rank among the ranks that its endpoint serves.
     fn places(&self, ranks: &[RankId]) -> Vec<u32> {
         ranks.iter().map(|&rank| self.wiring.place(rank)).collect()
     }

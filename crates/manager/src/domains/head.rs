@@ -62,8 +62,8 @@ struct RemoteDomain {
     stage: DomainState,
     /// Time of the last message of its agent, ns of the head's clock.
     heard: u64,
-    /// Difference between the head's clock and the domain's, as far as it is known. The message with the least
-    /// delay gives the best estimate.
+    /// The head's clock minus the domain's, ns; `None` before the first snapshot. Each snapshot's delay is in
+    /// it, so the smallest difference is the best estimate.
     ahead: Option<i128>,
     carrier: CarrierState,
     memory: MessageMemory,

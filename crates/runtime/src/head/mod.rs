@@ -462,7 +462,7 @@ impl Runtime<'_> {
     fn carry_out(&mut self, deed: ManagerAction) -> Option<AgentOrder> {
         match deed {
             ManagerAction::Announce { level, who, text } => self.add(level, &who, &text),
-            // The reason of a failure is told once, at the end, by whoever began the run.
+            // An error goes to the log file only: the caller that started the run prints the reason at the end.
             ManagerAction::Write { level: Level::Error, who, text } => {
                 drop(self.log.keep(Level::Error, &who, &text))
             }

@@ -290,7 +290,7 @@ fn resolved(text: &str) -> Result<ResolvedModel, Fault> {
     let mut report = check_configuration(configuration, &options);
     match report.resolved.take().filter(|_| report.is_ok()) {
         Some(model) => Ok(model),
-        // The model is none that the user has written, so its lines mean nothing to them.
+        // The model was generated: its line numbers mean nothing to the user, and are left out.
         None => {
             let errors: Vec<&Problem> = report.problems.iter().filter(|problem| problem.is_error()).collect();
             let words: Vec<String> = errors.iter().map(|problem| in_words(problem)).collect();

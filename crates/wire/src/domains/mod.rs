@@ -52,7 +52,7 @@ pub enum FromAgent {
     /// How the instances stand.
     #[n(2)]
     Snapshot(#[n(0)] Box<Snapshot>),
-    /// Of the files of its instances, where the run directory is not the same file system.
+    /// Parts of files that its instances wrote, if the agent does not see the head's run directory.
     #[n(3)]
     Files(#[n(0)] Vec<OutputPart>),
     /// No process of the domain is left. How the run ended there, if it was told or found that it ends.

@@ -7,8 +7,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /**
- * What is common to all calls of an {@link Instance}: one thread at a time, errors, and waits that are given
- * up.
+ * The rules of all calls of an {@link Instance}: one thread at a time, errors, and waits that are given up.
  */
 abstract class Calling {
     /**
