@@ -1,7 +1,7 @@
-//! Deadlocks that follow from the order of the operators, before anything runs. How many messages there can be
-//! at most on each conduit is the least solution of a few rules, one for each operator; who can get nowhere is
-//! left at zero, and waits for others who are. See `docs/concepts/deadlocks-ahead.md`, also for why this gives
-//! no false alarm.
+//! Deadlocks that follow from the order of the operators, found without running the model. The maximum
+//! number of messages on each conduit is the least solution of a few rules, one rule for each operator. A
+//! component that can make no progress keeps the number zero, and waits for other such components.
+//! `docs/concepts/deadlocks-ahead.md` explains the method, and why the method gives no false alarm.
 
 use crate::notyet::UnsupportedFeatures;
 use crate::order::{Hold, MessageRate, OperatorOrder, OrderedComponent, OrderedConduit, Sends};
@@ -10,35 +10,36 @@ use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, Problem};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// More than anybody counts.
+/// Count that stands for any number.
 const UNLIMITED_COUNT: u64 = u64::MAX;
-/// So many messages are counted one by one, over all conduits; what goes on for longer is taken to go on for
-/// ever.
+/// Maximum number of messages that are counted one by one, over all conduits. A run with more messages is
+/// taken to go on forever.
 const COUNTED: usize = 2_000_000;
-/// So many circles are told.
+/// Maximum number of circles that are reported.
 const MAX_REPORTED_CIRCLES: usize = 5;
 
-/// An assumption about steps.
+/// An assumption about the steps that components make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Assumption {
-    /// An instance that sends or receives in steps makes one at some time.
+    /// An instance that sends or receives in steps makes a step at some time.
     Sometime,
-    /// An instance that receives in steps makes one in its first pass.
+    /// An instance that receives in steps makes a step in its first pass.
     FirstPass,
-    /// It makes two, and what filters hold back by its time does not pass.
+    /// An instance that receives in steps makes two steps. Messages that a filter holds back by time do not
+    /// pass.
     HeldBack,
-    /// All make as many as their scales say.
+    /// All instances make as many steps as their scales say.
     Scales,
 }
 
 /// The number of steps that a component makes in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepCount {
-    /// Any number.
+    /// The component may make any number of steps.
     Any,
-    /// At least so many in the first.
+    /// The component makes at least this many steps in its first pass.
     InFirst(u64),
-    /// So many in each.
+    /// The component makes exactly this many steps in each pass.
     Exactly(u64),
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn check(
     options: &CheckOptions,
     problems: &mut Vec<Problem>,
 ) {
-    // Components that cannot begin, or timelines that do not fit, are reported already.
+    // Components that cannot begin, and timelines that do not fit, have been reported already.
     let told = |problem: &Problem| matches!(problem.code, Code::WAITING_CIRCLE | Code::TIMELINE_MISMATCH);
     if problems.iter().any(told) {
         return;
@@ -77,56 +78,61 @@ pub(crate) fn check(
                 }
             }
         }
-        // A finding that needs fewer assumptions says more.
+        // A finding that needs fewer assumptions is more useful, so the search ends here.
         if !circles.is_empty() {
             return;
         }
     }
 }
 
-/// Somebody who waits on a link.
+/// The wait of a component on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PredictedWait {
     who: usize,
-    /// For whom: the sender, or whoever must end a pass before `last` passes a message on.
+    /// Component that is waited for: the sender, or the component that must end a pass before `last` passes
+    /// a message on.
     on: usize,
     link: usize,
-    /// True if it waits within a step, and not before it begins.
+    /// True if the component waits within a step. False if the component waits before it begins.
     in_step: bool,
 }
 
-/// Waits each of which is for the next one, and the last for the first.
+/// A circle of waits: each wait is for the component of the next wait, and the last wait is for the
+/// component of the first.
 struct Circle(Vec<PredictedWait>);
 
 impl Circle {
-    /// The wait at whose place it is told.
+    /// Returns the wait whose conduit is the place of the report.
     fn told_at(&self, order: &OperatorOrder) -> &PredictedWait {
         let ends = |wait: &&PredictedWait| wait.in_step && order.links[wait.link].sends == Sends::AtEnd;
         self.0.iter().find(ends).or(self.0.iter().find(|wait| wait.in_step)).unwrap_or(&self.0[0])
     }
 }
 
-/// How far everybody can come at most.
+/// The maximum progress of each component.
 struct ProgressBounds<'a> {
     order: &'a OperatorOrder,
     assumption: Assumption,
     steps: Vec<StepCount>,
-    /// True if it makes a step in its first pass: it has no other, or its scales say so.
+    /// True if the component makes a step in its first pass, because it has only one pass or because its
+    /// scales say so. Indexed by component.
     sure: Vec<bool>,
-    /// By part: passes begun, passes ended, steps begun.
+    /// Number of passes begun, passes ended (`ended`) and steps begun (`begun`), at most. Indexed by
+    /// component.
     passes: Vec<u64>,
     ended: Vec<u64>,
     begun: Vec<u64>,
-    /// True if a part may have ended for good, so that filters let go of what they hold.
+    /// True if the component may have ended for good, so that filters release the messages that they hold.
+    /// Indexed by component.
     over: Vec<bool>,
-    /// The parts to be looked at again when a part has come further.
+    /// Components to examine again when a component has made progress.
     followers: Vec<Vec<usize>>,
-    /// More than this is taken for any number.
+    /// Largest count that is exact. A larger count stands for any number.
     most: u64,
 }
 
 impl<'a> ProgressBounds<'a> {
-    /// Nothing, if what is assumed does not say enough.
+    /// Returns `None` if the assumption does not determine enough.
     fn of(order: &'a OperatorOrder, assumption: Assumption) -> Option<ProgressBounds<'a>> {
         let count = order.parts.len();
         let once = happen_once(order);
@@ -169,7 +175,8 @@ impl<'a> ProgressBounds<'a> {
         }
         let most = match assumption {
             Assumption::Scales => (COUNTED / order.links.len().max(1)).clamp(16, 100_000) as u64,
-            // As many as a filter may hold back, and two steps.
+            // Counts up to 2 must be exact: a filter may hold back that many messages, and an assumption
+            // needs two steps.
             _ if order.links.iter().any(is_held) => 2,
             _ => 1,
         };
@@ -201,7 +208,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// How far a part comes at most with what can arrive.
+    /// Returns the maximum progress of a component with the messages that can arrive.
     fn how_far(&self, at: usize) -> (u64, u64, u64) {
         let part = &self.order.parts[at];
         if !part.is_certain {
@@ -226,7 +233,8 @@ impl<'a> ProgressBounds<'a> {
         (counted(passes), counted(ended), counted(begun))
     }
 
-    /// True if a part that has ended so many passes may have ended for good: nobody calls it any more.
+    /// Returns true if a component that has ended `ended` passes may have ended for good, because no
+    /// component calls it any more.
     fn may_be_over(&self, at: usize, ended: u64) -> bool {
         let part = &self.order.parts[at];
         let no_caller = |&link: &usize| {
@@ -238,7 +246,7 @@ impl<'a> ProgressBounds<'a> {
         !part.is_certain || is_free
     }
 
-    /// The filter of a link that lets nothing arrive of what was sent, or not more of it.
+    /// Returns the filter of a link if the filter lets none, or not all, of the sent messages arrive.
     fn held(&self, link: usize) -> Option<&str> {
         let link = &self.order.links[link];
         let holds = link.holds.as_ref()?;
@@ -246,12 +254,12 @@ impl<'a> ProgressBounds<'a> {
         is_why.then_some(holds.filter.as_str())
     }
 
-    /// True if a filter of a link holds back by time.
+    /// Returns true if a filter of a link holds messages back by time.
     fn is_by_time(&self, link: usize) -> bool {
         self.order.links[link].holds.as_ref().is_some_and(|holds| holds.hold == Hold::ByTime)
     }
 
-    /// The number of messages that are sent on a link at most.
+    /// Returns the maximum number of messages that are sent on a link.
     fn sent(&self, link: &OrderedConduit) -> u64 {
         match link.sends {
             Sends::InSteps => self.begun[link.from],
@@ -260,7 +268,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// The number of messages that come at most through the filters of a link.
+    /// Returns the maximum number of messages that pass the filters of a link, if `sent` messages are sent.
     fn through(&self, link: &OrderedConduit, sent: u64) -> u64 {
         let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
         let holds_all = match link.holds.as_ref().map(|holds| holds.hold) {
@@ -278,12 +286,12 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// The number of messages on each of these links at least.
+    /// Returns the smallest of the maximum numbers of messages on these links.
     fn least(&self, links: &[usize]) -> u64 {
         links.iter().map(|&link| self.arrived(link)).min().unwrap_or(UNLIMITED_COUNT)
     }
 
-    /// The number of messages that arrive on a link at most.
+    /// Returns the maximum number of messages that arrive on a link.
     fn arrived(&self, link: usize) -> u64 {
         let link = &self.order.links[link];
         let any = |n: u64| if n > 0 { UNLIMITED_COUNT } else { 0 };
@@ -297,13 +305,13 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// The waits of a part that cannot come further, if another part needs it to begin another step or to end a
-    /// pass.
+    /// Returns the waits of a component that cannot make progress. A component counts as such if it needs
+    /// another message to begin its next step or to end a pass.
     fn waits(&self, who: usize) -> Vec<PredictedWait> {
         let part = &self.order.parts[who];
         let in_step = self.passes[who] > self.ended[who];
         let links = if in_step { &part.inputs } else { &part.starts };
-        // Before they are exact, only that nothing arrives at all is certain.
+        // If the counts are not exact, only a total lack of messages is certain.
         let nothing_yet = self.assumption == Assumption::Scales || self.ended[who] == 0 || !in_step;
         if !part.is_certain || !nothing_yet {
             return Vec::new();
@@ -313,7 +321,7 @@ impl<'a> ProgressBounds<'a> {
             (Assumption::Scales, _) => UNLIMITED_COUNT,
             (_, StepCount::InFirst(steps)) if in_step => steps,
             (_, _) if in_step => 1,
-            // One that has used up all that started it waits for more.
+            // A component that has used up all messages that started it waits for another one.
             _ => self.ended[who].saturating_add(1),
         };
         if least >= enough {
@@ -331,7 +339,7 @@ impl<'a> ProgressBounds<'a> {
             .collect()
     }
 
-    /// Circles of waits, without those that lead to one that is found already.
+    /// Returns the circles of waits. A wait that only leads to a circle that was found already is left out.
     fn circles(&self) -> Vec<Circle> {
         let mut circles = Vec::new();
         let mut finished: HashSet<usize> = HashSet::new();
@@ -339,7 +347,7 @@ impl<'a> ProgressBounds<'a> {
             if finished.contains(&first) {
                 continue;
             }
-            // Depth first; `path` has the waits that lead to where the search is.
+            // The search is depth-first. `path` has the waits that lead to the present component.
             let mut path: Vec<PredictedWait> = Vec::new();
             let mut place: HashMap<usize, usize> = HashMap::from([(first, 0)]);
             let mut open: Vec<(usize, Vec<PredictedWait>)> = vec![(first, self.waits(first))];
@@ -353,12 +361,12 @@ impl<'a> ProgressBounds<'a> {
                 };
                 if let Some(&from) = place.get(&wait.on) {
                     let circle: Vec<PredictedWait> = path[from..].iter().copied().chain([wait]).collect();
-                    // An instance that waits to be started again, when all is over, is no trouble.
+                    // An instance that waits to be started again after all work is done is not a problem.
                     let is_stuck = circle.iter().any(|wait| wait.in_step || self.passes[wait.who] == 0);
                     if is_stuck && circles.len() < MAX_REPORTED_CIRCLES {
                         circles.push(Circle(circle));
                     }
-                    // All on the way here wait for this circle, or are in it.
+                    // All components on this path wait for this circle or are part of it.
                     finished.extend(place.keys());
                     break;
                 }
@@ -372,7 +380,7 @@ impl<'a> ProgressBounds<'a> {
         circles
     }
 
-    /// The text that says which component waits for which port of which other one.
+    /// Returns the text that names which component waits for which port of which other component.
     fn told(&self, flat: &FlatModel, circle: &Circle) -> String {
         let name = |part: usize| format!("\"{}\"", flat.components[part].name);
         let mut text = String::new();
@@ -445,7 +453,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// The remedy that would break a circle.
+    /// Returns advice that would break a circle.
     fn way_out(&self, flat: &FlatModel, circle: &Circle) -> String {
         let waits = &circle.0;
         for wait in waits {
@@ -459,7 +467,7 @@ impl<'a> ProgressBounds<'a> {
             }
         }
         for (at, wait) in waits.iter().enumerate().filter(|(_, wait)| wait.in_step) {
-            // The component that waits for this one, and the port on which it waits.
+            // The component that waits for this component, and the port at which it waits.
             let before = &waits[(at + waits.len() - 1) % waits.len()];
             let link = &self.order.links[before.link];
             let (own, theirs) =
@@ -494,12 +502,12 @@ impl<'a> ProgressBounds<'a> {
     }
 }
 
-/// Returns true if it matters how many steps a part makes.
+/// Returns true if the number of steps of a component has an effect on other components.
 fn has_steps(order: &OperatorOrder, part: &OrderedComponent) -> bool {
     !part.inputs.is_empty() || part.outputs.iter().any(|&link| order.links[link].sends == Sends::InSteps)
 }
 
-/// Returns true if the number of messages on each conduit follows exactly from that of steps.
+/// Returns true if the number of messages on each conduit follows exactly from the number of steps.
 fn counts_exactly(order: &OperatorOrder) -> bool {
     let exact = |link: &usize| {
         matches!(
@@ -515,7 +523,7 @@ fn counts_exactly(order: &OperatorOrder) -> bool {
     filters && order.parts.iter().all(|part| part.starts.is_empty() || part.starts.iter().any(exact))
 }
 
-/// Which parts have no more than one pass.
+/// Returns true for each component that has at most one pass.
 fn happen_once(order: &OperatorOrder) -> Vec<bool> {
     let mut once = vec![false; order.parts.len()];
     let mut queue: Vec<usize> = (0..once.len()).filter(|&at| order.parts[at].starts.is_empty()).collect();

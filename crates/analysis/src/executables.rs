@@ -1,4 +1,4 @@
-//! A check that the files that programs name are on this machine, and can be started as they are named.
+//! A check that the files that programs name are on this machine, and can be started under these names.
 
 use crate::scripts::{first_line, language, script_of, ArgumentKind, Language};
 use crate::variables::{fill, starts_in_shell, ExpandedText};
@@ -8,18 +8,19 @@ use rustix::fs::{access, Access};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// How the sources of programs end that have to be built.
+/// File name endings of source files, which must be compiled before they can run.
 const SOURCES: &[&str] =
     &["c", "cpp", "cc", "cxx", "C", "f90", "F90", "f95", "f03", "f08", "f", "F", "rs", "go", "java", "cu"];
 
-/// A path of a program: as it is written, and with its variables filled in.
+/// A path of a program: the path as the file has it, and the path with variables filled in.
 #[derive(Clone, Copy)]
 struct ProgramPath<'a> {
     written: &'a str,
     filled: &'a str,
 }
 
-/// Only programs that `used` names are started. The notes say what only the start of a program will tell.
+/// Checks the programs in `used`; other programs are never started. Returns notes about files that can be
+/// checked only when a program starts.
 pub(crate) fn check(
     config: &Configuration,
     used: &HashSet<&Reference>,
@@ -38,12 +39,12 @@ pub(crate) fn check(
     notes
 }
 
-/// The look at one program.
+/// The check of one program.
 struct ProgramCheck<'a> {
     program: &'a Program,
     model_directory: Option<&'a Path>,
     problems: &'a mut Vec<Problem>,
-    /// Files that can be looked for only when the program starts.
+    /// Descriptions of the files that can be looked for only when the program starts.
     at_start: Vec<String>,
 }
 
@@ -85,7 +86,8 @@ impl ProgramCheck<'_> {
         self.arguments(written, staged);
     }
 
-    /// The text with its variables; none if only its start will tell.
+    /// Fills in the variables of a text. Returns `None` if their values are known only when the program
+    /// starts.
     fn fill(&mut self, written: &str, what: &str, (code, at): (Code, &At)) -> Result<Option<String>, ()> {
         match fill(self.program, self.model_directory, written) {
             ExpandedText::Known(filled) => Ok(Some(filled)),
@@ -106,7 +108,7 @@ impl ProgramCheck<'_> {
         }
     }
 
-    /// The arguments of what runs a script.
+    /// Checks the arguments of an executable that runs a script.
     fn arguments(&mut self, executable: &str, staged: &HashSet<&str>) {
         let program = self.program;
         let written = program.args.as_deref().unwrap_or_default();
@@ -126,7 +128,8 @@ impl ProgramCheck<'_> {
         arguments(program, executable, (written, &filled), staged, self.problems);
     }
 
-    /// Arguments go on without them, so they are no error.
+    /// Returns the variables in arguments that are not set. This is no error, because the program starts
+    /// without their values.
     fn unset_in_arguments(&self) -> Option<String> {
         let program = self.program;
         let mut unset: Vec<String> = Vec::new();
@@ -163,7 +166,7 @@ impl ProgramCheck<'_> {
     }
 }
 
-/// The place where a path was looked for, if that is not what the file says.
+/// Returns the text with the place where a path was looked for, if this differs from the path in the file.
 fn looked_for(path: &Path, written: &str) -> String {
     if path == Path::new(written) {
         String::new()
@@ -193,7 +196,7 @@ fn file(
         let message = format!("the executable \"{executable}\" of \"{}\" is a directory{shown}", program.name);
         return report(Code::NOT_EXECUTABLE, message, "name the program in it".to_owned());
     }
-    // To look into a pipe or a device could take for ever.
+    // Reading a pipe or a device could block forever.
     if !metadata.is_file() {
         let message = format!("the executable \"{executable}\" of \"{}\" is no file{shown}", program.name);
         return report(
@@ -238,14 +241,14 @@ fn file(
     }
 }
 
-/// How to write a script as the argument of what runs it.
+/// Returns advice that shows how to write a script as the argument of its interpreter.
 fn by_interpreter(language: &Language, script: &str) -> String {
     let Language { interpreter, .. } = language;
     let script = script.strip_prefix("./").unwrap_or(script);
     format!("write \"executable: {interpreter}\" and \"args: {script}\"")
 }
 
-/// The problem of the interpreter that a script's first line names, and the remedy.
+/// Returns the problem of the interpreter that a script's first line names, and advice.
 fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, String)> {
     if line.ends_with('\r') {
         let advice = "save the file with the line ends of Unix, for example with dos2unix";
@@ -265,8 +268,8 @@ fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, Str
     None
 }
 
-/// Returns true if what is found under a name is decided only where the program starts: modules and login
-/// scripts may change the search path.
+/// Returns true if the search path is known only when the program starts, because modules or login scripts
+/// may change it.
 fn finds_by_itself(program: &Program) -> bool {
     starts_in_shell(program) || program.env.keys().any(|key| key == "PATH" || key == "+PATH")
 }
@@ -275,7 +278,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }
 
-/// The directories in which a name without a `/` is looked up.
+/// Returns the directories in which a name without a `/` is looked up.
 fn search_path(program: &Program) -> Vec<PathBuf> {
     let own = program.virtual_env.as_ref().map(|environment| program.beside_file(environment).join("bin"));
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -287,7 +290,7 @@ fn in_path(program: &Program, name: &str) -> Option<PathBuf> {
     search_path(program).into_iter().map(|directory| directory.join(name)).find(|file| is_executable(file))
 }
 
-/// A name without a directory is looked up as a shell does.
+/// Checks a name without a directory, which is looked up in the search path as a shell does.
 fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
     if in_path(program, executable).is_some() {
         return;
@@ -304,7 +307,7 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             advice,
         ));
     }
-    // The intended file is most often the one beside the model.
+    // The user most often means the file beside the model.
     let beside = program.beside_file(executable);
     let advice = match language(Path::new(executable)) {
         Some(language) => {
@@ -333,7 +336,8 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
     problems.push(Problem::error(Code::MISSING_EXECUTABLE, &program.executable_at, message, advice));
 }
 
-/// The arguments of what runs a script: as they are written, and with variables filled in.
+/// Checks the arguments of an executable that runs a script. The first list has the arguments of the file,
+/// and the second list has the arguments with variables filled in.
 fn arguments(
     program: &Program,
     executable: &str,
@@ -400,22 +404,22 @@ fn arguments(
     }
 }
 
-/// Returns true if this is a short option with something behind it, such as `-n 3`.
+/// Returns true if this is a short option followed by more text, such as `-n 3`.
 fn is_option_and_more(text: &str) -> bool {
     text.split_once(' ').is_some_and(|(option, _)| option.len() == 2 && option.starts_with('-'))
 }
 
-/// Words as a list of arguments.
+/// Returns the words of a text as a list of arguments.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns true if a file is the text of a program that is to be compiled.
+/// Returns true if a file is source code that must be compiled.
 fn is_source(path: &Path) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SOURCES.contains(&ending))
 }
 
-/// The remedy for an executable that is not there while its source is.
+/// Returns advice for an executable that is missing although its source exists.
 fn build(program: &Program, path: &Path) -> Option<String> {
     let name = path.file_stem()?;
     let places = [path.to_path_buf(), program.beside_file(name.to_str()?)];
@@ -436,13 +440,14 @@ fn build(program: &Program, path: &Path) -> Option<String> {
     ))
 }
 
-/// The intended path, as the file would write it, of a path that leads nowhere.
+/// Returns advice with the path that the user probably meant, in the form of the model file, for a path
+/// that does not exist.
 fn meant(path: &Path, written: &str) -> Option<String> {
     let like = similar(path, |path| is_executable(path) || language(path).is_some())?;
     Some(format!("did you mean \"{}\"?", Path::new(written).with_file_name(like).display()))
 }
 
-/// A file in the same directory whose name is nearly the same.
+/// Returns the name of a file in the same directory whose name is similar.
 pub(crate) fn similar(path: &Path, fits: impl Fn(&Path) -> bool) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,6 +1,6 @@
-//! A check that the filters under `ligament:` can do their work: formulas and ranges that can be read, units
-//! that there are and that follow on each other, functions that users have written. And whether the units that
-//! ports declare fit together.
+//! A check of the filters under `ligament:`: formulas and ranges must be readable, units must exist and fit
+//! the units before them, and functions of users must exist. Also checks that the units that ports declare
+//! fit together.
 
 use crate::Files;
 use ligament_catalogue::Code;
@@ -26,7 +26,7 @@ pub(crate) fn check(config: &Configuration, files: Files, problems: &mut Vec<Pro
     }
 }
 
-/// Returns true if the function of a user's filter is named as it must be, and its library there.
+/// Reports a user's filter if the name of its function is malformed or its library is missing.
 fn check_own(filter: &Filter, files: Files, problems: &mut Vec<Problem>) {
     let function = filter.text("function").unwrap_or_default();
     if filter.name == PYTHON {
@@ -52,7 +52,7 @@ fn check_own(filter: &Filter, files: Files, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns true if units that ports declare are units of ports of this model, and fit together along each
+/// Reports declared units that belong to no port of this model, and units that do not fit together along a
 /// conduit.
 pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     if config.ligament.units.is_empty() {
@@ -79,7 +79,7 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
         unused.remove(&to);
         let between = filters.of(flat, conduit).map_or(&[][..], |filters| filters);
         let declared = units.get(&from);
-        // Problems among the filters alone are reported already.
+        // Problems among the filters alone have been reported already.
         let mut found = Vec::new();
         if declared.is_some() {
             let mut known = Vec::new();
@@ -117,8 +117,8 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
     }
 }
 
-/// A filter that converts from another unit than what comes to it, which is `made` at first. Gives what comes
-/// out, as far as it is known.
+/// Reports each filter that converts from a unit other than the unit of the values that reach it. `made` is
+/// the unit before the first filter. Returns the unit after the last filter, if known.
 fn check_units<'a>(
     filters: &'a [Filter],
     mut made: Option<(&'a str, Unit)>,
@@ -128,12 +128,12 @@ fn check_units<'a>(
     for filter in filters {
         match filter.name {
             "unit" => {}
-            // A number by itself says no unit.
+            // A single number has no unit of its own.
             "reduce" => {
                 reduced |= filter.count("axis").is_none();
                 continue;
             }
-            // The results of these have a unit that is declared nowhere.
+            // The results of these filters have a unit that is not declared.
             "expression" | "multiply" | PYTHON | LIBRARY => {
                 made = None;
                 continue;

@@ -1,6 +1,6 @@
-//! A check that the functions of Python that shipped components call are there: the file, and in it the name.
-//! The file is read and never run. So a name is missed only where it stands nowhere in the file; what else is
-//! wrong with a function, the run tells.
+//! A check of the Python functions that shipped components call: the file must exist, and the function's
+//! name must be in the file. The file is read and never run. So a name counts as missing only if the file
+//! does not contain it. All other faults of a function appear only in a run.
 
 use crate::executables::similar;
 use ligament_catalogue::Code;
@@ -12,24 +12,24 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
-/// The setting that names a function.
+/// Name of the setting that names a function.
 const SETTING: &str = "function";
-/// How files end that Python imports. Only the first can be read.
+/// Endings of files that Python imports. Only files with the first ending can be read as text.
 const ENDINGS: [&str; 3] = ["py", "pyc", "so"];
-/// Of longer files only this much would be read, bytes.
+/// Maximum size of a source file that is read, in bytes.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;
-/// Words of a file that may define names which do not stand in it.
+/// Words that show that a file may define names which do not appear in its text.
 const DYNAMIC: [&str; 7] = ["globals", "locals", "vars", "exec", "setattr", "__dict__", "__getattr__"];
 
-/// `model_file` is the first of the files of the model: paths are relative to its directory.
+/// `model_file` is the first file of the model. Paths are relative to its directory.
 pub(crate) fn check(
     config: &Configuration,
     flat: &FlatModel,
     model_file: Option<&str>,
     problems: &mut Vec<Problem>,
 ) {
-    // Of a model without a file, such as one that a script has read or made, it is not known here where paths
-    // begin.
+    // A model may have no file, for example if a script has read or made the model. Then the directory to
+    // which paths are relative is unknown here.
     let Some(directory) = model_file.map(Path::new).and_then(Path::parent) else { return };
     let staged: HashSet<&str> =
         config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
@@ -56,7 +56,7 @@ pub(crate) fn check(
     }
 }
 
-/// The functions that a component is given, and those that its instances are given by themselves.
+/// Returns the functions that the settings name for a component, and for single instances of the component.
 fn named_for<'a>(
     config: &'a Configuration,
     component: &FlatComponent,
@@ -77,7 +77,8 @@ fn named_for<'a>(
     texts.collect()
 }
 
-/// The problem of a function, after its name, and the remedy.
+/// Returns the problem of a function, as the continuation of a sentence that begins with its name, and
+/// advice.
 fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String, String)> {
     let is_name = |part: &str| !part.is_empty() && part.chars().all(is_of_name);
     let Some((file, name)) =
@@ -91,7 +92,7 @@ fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String
         let message = "which is no file of Python's: its name does not end in .py".to_owned();
         return Some((message, "name a file of Python's".to_owned()));
     }
-    // Of a directory, all that is in it is staged.
+    // If a directory is staged, all files in it are staged.
     let plain = Path::new(file.trim_start_matches("./"));
     if staged.iter().any(|name| plain.starts_with(name)) {
         return None;
@@ -101,7 +102,8 @@ fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String
         return Some((format!("and there is no file {}", path.display()), file_advice(&path, file)));
     }
     let text = (ending == ENDINGS[0]).then(|| read(&path)).flatten()?;
-    // The part behind a dot may be inherited, or be of an imported module.
+    // The part after a dot may be inherited, or belong to an imported module. So only the first part is
+    // checked.
     let missing = name.split('.').next().filter(|part| !may_define(&text, part))?;
     let advice = match nearest(missing, defined(&text)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
@@ -118,7 +120,7 @@ fn file_advice(path: &Path, written: &str) -> String {
     }
 }
 
-/// A file's text, unless it is too long or no text.
+/// Returns the text of a file, or `None` if the file is too long or not text.
 fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
     let read = std::fs::File::open(path).ok()?.take(MAX_SOURCE_BYTES).read_to_string(&mut text).ok()?;
@@ -129,18 +131,18 @@ fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Returns true if a file's code may define a name: false only if the name stands in none of its lines, and the
-/// code does not make names otherwise.
+/// Returns true if a file's code may define a name. The result is false only if no line has the name, and
+/// the code does not create names dynamically.
 fn may_define(text: &str, name: &str) -> bool {
     let is_dynamic = |word: &str| DYNAMIC.contains(&word);
     let lines = || text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
-    // Python takes several ways to write other letters for the same.
+    // Python treats some different letters as the same, so a name that is not ASCII is not checked.
     !name.is_ascii()
         || lines().any(|line| line.starts_with("from ") && line.contains('*'))
         || lines().any(|line| line.split(|c| !is_of_name(c)).any(|word| word == name || is_dynamic(word)))
 }
 
-/// The functions and classes of a file.
+/// Returns the names of the functions and classes of a file.
 fn defined(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let line = line.strip_prefix("async ").unwrap_or(line);

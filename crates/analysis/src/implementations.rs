@@ -1,4 +1,5 @@
-//! A check that components have implementations, and that the ports of both agree.
+//! A check that components have implementations, and that the ports of a component and its implementation
+//! agree.
 
 use crate::{CheckOptions, GivenCode};
 use ligament_catalogue::Code;
@@ -32,8 +33,8 @@ pub(crate) fn check(
     }
 }
 
-/// Leaves out the components that nothing implements. Where a script gives code for some components, one
-/// without was forgotten, which is an error.
+/// Removes the components that have no implementation. If a script gives code for some components, a
+/// component without code was probably forgotten, which is an error.
 pub(crate) fn leave_out(flat: &mut FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let is_left_out = |component: &FlatComponent| {
         component.implementation.is_none() && !options.given.covers(&component.name, None)

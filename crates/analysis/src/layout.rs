@@ -1,48 +1,49 @@
-//! The positions of the boxes of a topology: in columns, so that whoever starts others is left of them, with
-//! few crossings.
+//! The positions of a topology's boxes. Boxes are in columns, so that a component is left of the components
+//! that it starts, and few arrows cross.
 //!
-//! The method is that of layered drawing (Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of
-//! Hierarchical System Structures", 1981): arrows that would close a cycle are turned (Eades, Lin, Smyth,
-//! 1993), columns follow from the longest path, the order within a column from barycentres, and the heights
-//! from least squares under that order (pool adjacent violators; Ayer et al., 1955).
+//! The method is layered drawing (Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical
+//! System Structures", 1981). Arrows that would close a cycle are reversed (Eades, Lin, Smyth, 1993).
+//! Columns follow from the longest path. The order within a column follows from barycentres. The heights
+//! follow from least squares under that order (pool adjacent violators; Ayer et al., 1955).
 
 use crate::topology::{Topology, TopologyLink};
 use ligament_model::Operator;
 
-/// How often columns are ordered by their neighbours, to and fro.
+/// Number of passes that order the columns by their neighbours, in alternating directions.
 const SWEEPS: usize = 12;
-/// How often heights are brought in line with their neighbours'.
+/// Number of passes that align heights with the heights of neighbours.
 const ALIGNMENTS: usize = 16;
-/// Arrows of this weight do not decide about columns.
+/// Weight of arrows that do not decide about columns.
 const SOFT: f64 = 1.0;
-/// Between boxes of a column, in the picture's units.
+/// Distance between boxes of a column, in the picture's units.
 const GAP: f64 = 34.0;
-/// Between an arrow that passes through a column and what is beside it.
+/// Distance between an arrow that passes through a column and its neighbours, in the picture's units.
 const PASSING: f64 = 14.0;
 
-/// The positions of everything.
+/// The positions of all boxes and arrows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// The column and the middle of each node, from the top.
+    /// Column of each box, and its vertical middle measured from the top.
     pub nodes: Vec<BoxPosition>,
-    /// For each link, the heights at which it passes the columns between its ends, from the left to the right.
+    /// For each link, the heights at which it passes the columns between its ends, from left to right.
     pub passes: Vec<Vec<f64>>,
-    /// The number of columns.
+    /// Number of columns.
     pub columns: usize,
 }
 
 /// The position of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BoxPosition {
-    /// Its column.
+    /// Index of the box's column.
     pub column: usize,
-    /// Its middle.
+    /// Vertical middle of the box.
     pub y: f64,
 }
 
-/// The end that stands further left, the other, and how much it matters: a macro model is left of what it
-/// starts, who answers is right of whom it answers, and whoever runs first is left of who runs next. Who only
-/// listens is right of all whom it hears.
+/// Returns the left end of a link, the right end, and the weight of this order. A macro model is left of
+/// the model that it starts. A component that answers is right of the component that it answers. A
+/// component that runs first is left of the component that runs next. A component that only receives is
+/// right of all its senders.
 fn direction(topology: &Topology, speaks: &[bool], link: &TopologyLink) -> (usize, usize, f64) {
     let operator = |end: crate::topology::LinkEnd| topology.nodes[end.node].ports[end.port].operator;
     let (from, to) = (link.from.node, link.to.node);
@@ -54,7 +55,7 @@ fn direction(topology: &Topology, speaks: &[bool], link: &TopologyLink) -> (usiz
     }
 }
 
-/// Lays a topology out; `heights` are those of the boxes.
+/// Lays a topology out. `heights` has the heights of the boxes.
 pub fn lay_out(topology: &Topology, heights: &[f64]) -> Layout {
     let count = topology.nodes.len();
     let mut speaks = vec![false; count];
@@ -79,7 +80,7 @@ pub fn lay_out(topology: &Topology, heights: &[f64]) -> Layout {
     Grid::new(&column, &arrows, heights).arranged(&column)
 }
 
-/// An order of the nodes in which few and light arrows go back.
+/// Returns an order of the boxes in which only few arrows, with low weights, point backwards.
 fn sequence(count: usize, arrows: &[(usize, usize, f64)]) -> Vec<usize> {
     let mut out = vec![Vec::new(); count];
     let mut inn = vec![Vec::new(); count];
@@ -117,8 +118,9 @@ fn sequence(count: usize, arrows: &[(usize, usize, f64)]) -> Vec<usize> {
     first
 }
 
-/// The column of each node: right of all from which a hard arrow comes, and no further left than it must be.
-/// Soft arrows place only those that have no hard ones, so that those who interact stand below each other.
+/// Returns the column of each box. A box is right of all boxes from which a hard arrow comes, and no
+/// further to the left than necessary. Soft arrows only place boxes that have no hard arrow, so that
+/// components that interact are in the same column.
 fn columns(count: usize, order: &[usize], hard: &[(usize, usize)], soft: &[(usize, usize)]) -> Vec<usize> {
     let joined = |arrows: &[(usize, usize)]| {
         let (mut before, mut after) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -153,12 +155,12 @@ fn columns(count: usize, order: &[usize], hard: &[(usize, usize)], soft: &[(usiz
     column.into_iter().map(|column| (column - first) as usize).collect()
 }
 
-/// A thing in a column: a box, or an arrow that passes.
+/// An item of a column: a box, or an arrow that passes through the column.
 struct Item {
     height: f64,
     gap: f64,
     y: f64,
-    /// Neighbours in the column before, and in the next.
+    /// Neighbouring items in the column before (`before`) and in the next column (`after`).
     before: Vec<usize>,
     after: Vec<usize>,
 }
@@ -220,7 +222,8 @@ impl Grid {
         Layout { nodes, passes: passes.collect(), columns: self.columns.len() }
     }
 
-    /// Orders each column by the middle of its items' neighbours in the column before, or after.
+    /// Orders each column by the mean position of the items' neighbours in the column before, or in the
+    /// column after.
     fn order(&mut self, forward: bool) {
         let mut rank = vec![0.0; self.items.len()];
         let many = self.columns.len();
@@ -247,13 +250,13 @@ impl Grid {
         }
     }
 
-    /// The least distance between the middles of two that stand below each other.
+    /// Returns the minimum distance between the middles of two neighbouring items of a column.
     fn apart(&self, above: usize, below: usize) -> f64 {
         let (above, below) = (&self.items[above], &self.items[below]);
         (above.height + below.height) / 2.0 + above.gap.min(below.gap)
     }
 
-    /// Puts each column's items below each other, their middle at 0.
+    /// Places the items of each column below each other. The middle of the column is at height 0.
     fn stack(&mut self) {
         for at in 0..self.columns.len() {
             let column = self.columns[at].clone();
@@ -268,7 +271,8 @@ impl Grid {
         }
     }
 
-    /// Moves each column's items as near to their neighbours' heights as their order and size allow.
+    /// Moves the items of each column as near to the heights of their neighbours as their order and sizes
+    /// allow.
     fn align(&mut self, forward: bool) {
         let many = self.columns.len();
         for step in 0..many {
@@ -294,7 +298,7 @@ impl Grid {
     }
 }
 
-/// The rising sequence nearest to `wanted` in the sense of least squares.
+/// Returns the rising sequence that is nearest to `wanted` by least squares.
 fn rising(wanted: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for &value in wanted {

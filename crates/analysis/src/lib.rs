@@ -1,5 +1,5 @@
-//! Analysis of a model without running it: every problem at once, each with its place, what is wrong and what
-//! to do. Nothing is printed and nothing is started.
+//! Analysis of a model without running the model. The analysis finds all problems at once. Each problem has
+//! its place, a description of the fault, and advice. The analysis prints nothing and starts no process.
 
 mod deadlocks;
 mod executables;
@@ -48,37 +48,38 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How to check a model.
+/// The options for the check of a model.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
-    /// The model to run; without it, the only one that is not used as an implementation.
+    /// Name of the model to run. `None` means the only model that is not used as an implementation.
     pub model: Option<Reference>,
-    /// Settings from the command line, laid over those of the files.
+    /// Settings from the command line, which replace settings of the files.
     pub settings: Vec<(Reference, SettingValue)>,
-    /// Which components need no program in the files, because code is given for them.
+    /// Components that need no program in the files, because code is given for them.
     pub given: GivenCode,
     /// Limits that replace those of the files.
     pub limits: LigamentOptions,
-    /// True to look for executables and other files on this machine.
+    /// Says if the check looks for executables and other files on this machine.
     pub files: Files,
     /// Unsupported features that may be ignored.
     pub ignore: HashSet<Ignorable>,
-    /// True if the report is to have the text of the whole model, for the run directory.
+    /// True if the report should contain the text of the whole model, for the run directory.
     pub with_text: bool,
-    /// Of components whose ports the files do not declare, those that are known from a run: by the component's
-    /// name and that of the operator.
+    /// For components whose ports the files do not declare: the ports known from an earlier run, by the
+    /// component's name and the name of the operator.
     pub declared_ports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 /// Components for which code is given, so that they need no program in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum GivenCode {
-    /// None.
+    /// Code is given for no component.
     #[default]
     Nothing,
-    /// The components of these names: of the component, or of its implementation.
+    /// Code is given for the components with these names. A name may be the component's own or that of its
+    /// implementation.
     Names(HashSet<String>),
-    /// All that have no program.
+    /// Code is given for all components that have no program.
     Everything,
 }
 
@@ -96,23 +97,23 @@ impl GivenCode {
     }
 }
 
-/// True if the files that a model names are looked for.
+/// The choice to look for the files that a model names, or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
-    /// They must be on this machine.
+    /// The files must be on this machine.
     #[default]
     MustExist,
-    /// The model is for another machine.
+    /// The model is for another machine, so no files are looked for.
     Elsewhere,
 }
 
-/// Reads model files, the later ones adding to the earlier, and checks the result. Modules are looked for
-/// in the directories of `YMMSL_PATH` and beside the files that import them.
+/// Reads model files and checks the result. Each file adds to the files before it. Modules are looked for
+/// in the directories of `YMMSL_PATH`, and beside the files that import the modules.
 pub fn check<P: AsRef<Path>>(paths: &[P], options: &CheckOptions) -> CheckReport {
     check_with_modules(paths, options, &FileModules::from_env())
 }
 
-/// As `check`, with modules from elsewhere.
+/// Does the same as `check`, but takes modules from `modules`.
 pub fn check_with_modules<P: AsRef<Path>>(
     paths: &[P],
     options: &CheckOptions,
@@ -140,12 +141,12 @@ pub fn check_with_modules<P: AsRef<Path>>(
     finish(config, problems, options, modules, first_file)
 }
 
-/// Checks a configuration that is in memory already.
+/// Checks a configuration that is already in memory.
 pub fn check_configuration(config: Configuration, options: &CheckOptions) -> CheckReport {
     finish(config, Vec::new(), options, &FileModules::from_env(), None)
 }
 
-/// Problems after which there is nothing that could be checked further.
+/// Returns true if no further check is possible after a problem with this code.
 fn config_is_missing(code: Code) -> bool {
     matches!(
         code,
@@ -172,7 +173,8 @@ fn finish(
         config.settings.set(name.clone(), value.clone());
     }
     config.ligament.update(options.limits.clone());
-    // Definitions that a failed import would have brought are not reported as missing once more.
+    // If an import failed, the definitions that it should have brought are not reported as missing a second
+    // time.
     let mut imported: HashSet<Identifier> = config.imports.iter().map(|i| i.name.clone()).collect();
     problems.extend(config.resolve_imports(modules));
     imported.retain(|name| {
@@ -180,7 +182,8 @@ fn finish(
         !config.models.keys().chain(config.programs.keys()).any(full)
     });
     let origin = Origin { imported, first_file };
-    // The text of a large model takes as long as its check.
+    // Writing the text of a large model takes as long as checking the model, so a second thread writes the
+    // text.
     let (found, text) = std::thread::scope(|scope| {
         let text = options.with_text.then(|| scope.spawn(|| config.to_yaml()));
         let found = examine(&config, options, &origin, &mut problems);
@@ -192,12 +195,12 @@ fn finish(
 
 /// The origin of a configuration.
 struct Origin {
-    /// Names that imports should have brought, and did not.
+    /// Names that imports should have brought and did not bring.
     imported: HashSet<Identifier>,
     first_file: Option<Arc<str>>,
 }
 
-/// A model that was looked at: as it would run, if it can be expanded.
+/// A model that was examined. If the model can be expanded, this includes the model as it would run.
 #[derive(Default)]
 struct ExaminedModel {
     notes: Vec<String>,
@@ -205,7 +208,7 @@ struct ExaminedModel {
     resolved: Option<ResolvedModel>,
 }
 
-/// Looks for problems.
+/// Looks for problems in a configuration, and adds them to `problems`.
 fn examine(
     config: &Configuration,
     options: &CheckOptions,
@@ -221,7 +224,7 @@ fn examine(
     mpi::check(config, options, problems);
     notyet::check_configuration(config, options, problems);
     if config.models.is_empty() {
-        // If there is another error, the model is probably there, but could not be read.
+        // If there is another error, the file probably has a model that could not be read.
         if problems.is_empty() {
             let at = At { file: origin.first_file.clone(), line: 1, column: 1 };
             problems.push(Problem::error(

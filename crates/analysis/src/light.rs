@@ -1,4 +1,4 @@
-//! A check that the programs that the model calls light can run many instances in one process.
+//! A check that the programs that the model declares as light can run many instances in one process.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
@@ -37,7 +37,8 @@ fn unknown(config: &Configuration, name: &Reference, at: &ligament_model::At) ->
     )
 }
 
-/// Which program may be meant by a name that is none.
+/// Returns advice for a name that is not the name of a program: the program that may be meant, or all
+/// programs.
 pub(crate) fn known_programs(config: &Configuration, name: &Reference) -> String {
     let known: Vec<String> = config.programs.keys().map(Reference::to_string).collect();
     match nearest(&name.to_string(), known.iter().map(String::as_str)) {

@@ -1,4 +1,5 @@
-//! A check that the components without which a run can go on are there, and run each by itself.
+//! A check that the components that may fail without ending the run exist, and that each of them
+//! can fail independently of other components and of other ranks.
 
 use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;

@@ -1,5 +1,4 @@
-//! A check that entries under `ligament:` about MPI name programs that there are, and that are started with
-//! MPI.
+//! A check that the entries about MPI under `ligament:` name programs that exist and are started with MPI.
 
 use crate::light::known_programs;
 use crate::CheckOptions;

@@ -1,6 +1,6 @@
-//! Features that a model may ask for and that a run does not support yet. It is refused by name, because a run
-//! that leaves it out would give other results than the model says. What changes no message can be ignored, if
-//! the user says so.
+//! Features that a model may ask for and that a run does not support yet. A model with such a feature is
+//! refused with the feature's name, because a run without the feature would give other results than the
+//! model describes. The user may choose to ignore a feature that changes no message.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
@@ -9,21 +9,21 @@ use ligament_model::{At, Configuration, Problem, WaitMode};
 /// A feature that a run may ignore although the model asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ignorable {
-    /// When to save: nothing is saved.
+    /// The times at which to save checkpoints. If ignored, no checkpoint is saved.
     Checkpoints,
-    /// The checkpoint to go on from: the run begins at the beginning.
+    /// The checkpoint from which to continue. If ignored, the run begins at the beginning.
     Resume,
-    /// How instances wait: only the speed depends on it.
+    /// The way in which instances wait. Only the speed depends on it.
     Wait,
-    /// That components will wait for each other: the run goes on until they do.
+    /// A deadlock that the check has found. If ignored, the run goes on until the deadlock happens.
     Deadlocks,
 }
 
 impl Ignorable {
-    /// All names.
+    /// The names of all features, as users write them.
     pub const NAMES: &'static [&'static str] = &["checkpoints", "resume", "wait", "deadlocks"];
 
-    /// Reads a name.
+    /// Returns the feature with this name.
     pub fn from_name(name: &str) -> Option<Ignorable> {
         Some(match name {
             "checkpoints" => Ignorable::Checkpoints,
@@ -34,7 +34,7 @@ impl Ignorable {
         })
     }
 
-    /// The name.
+    /// Returns the name of the feature.
     pub fn name(self) -> &'static str {
         match self {
             Ignorable::Checkpoints => "checkpoints",
@@ -45,7 +45,7 @@ impl Ignorable {
     }
 }
 
-/// Features that the configuration asks for, for any model.
+/// Reports features that the configuration asks for, independent of the model that is run.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut found = UnsupportedFeatures { options, problems };
     if !config.checkpoints.is_empty() {
@@ -81,14 +81,15 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
     }
 }
 
-/// Notes what may be ignored.
+/// Collects the problems of unsupported features.
 pub(crate) struct UnsupportedFeatures<'a> {
     pub options: &'a CheckOptions,
     pub problems: &'a mut Vec<Problem>,
 }
 
 impl UnsupportedFeatures<'_> {
-    /// Notes what may be ignored: an error, or a warning if it is to be.
+    /// Reports a feature that may be ignored: as a warning if the user ignores the feature, or else as an
+    /// error.
     pub fn ignorable(&mut self, what: Ignorable, code: Code, at: &At, message: String, remedy: &str) {
         self.problems.push(if self.options.ignore.contains(&what) {
             Problem::warning(code, at, message, "it is ignored, as you have asked")

@@ -1,96 +1,99 @@
-//! The consequences of the operators' order for a model: who receives what before it begins and in each step,
-//! who sends what when, and what filters make of the number of messages. The search for deadlocks and the
-//! unrolled order stand on it.
+//! The consequences of the operators' order for a model: the conduits on which each component receives
+//! before it begins and in each step, the time at which it sends, and the effect of filters on the number
+//! of messages. The search for deadlocks and the unrolled order use this.
 
 use crate::scales::ComponentScales;
 use ligament_model::{ConduitFilter, Configuration, Filter, FlatComponent, FlatModel, ForConduits, Operator};
 use std::collections::HashSet;
 
-/// When a component sends on a port.
+/// The moment at which a component sends on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sends {
-    /// At the beginning of each step (`O_I`).
+    /// The component sends at the beginning of each step (`O_I`).
     InSteps,
-    /// At the end of each pass (`O_F`).
+    /// The component sends at the end of each pass (`O_F`).
     AtEnd,
-    /// The time is unknown.
+    /// The moment is unknown.
     AtAnyTime,
 }
 
-/// The fate of the messages of a conduit on their way.
+/// The relation between the messages that are sent on a conduit and the messages that arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageRate {
-    /// Each arrives.
+    /// Each message arrives.
     Each,
-    /// None arrives before one was sent; then any number may.
+    /// No message arrives before the first message was sent. After that, any number may arrive.
     AnyNumber,
-    /// The first of so many arrives, and none of the others.
+    /// Of each group of this many messages, the first arrives and the others do not.
     OneIn(u64),
-    /// One arrives for each pass that this component has ended.
+    /// One message arrives for each pass that this component has ended.
     ForEachPass(usize),
-    /// None arrives before this component has ended a pass; then any number may.
+    /// No message arrives before this component has ended a pass. After that, any number may arrive.
     AfterPass(usize),
-    /// Any number may arrive at any time.
+    /// Any number of messages may arrive at any time.
     Unknown,
 }
 
-/// A conduit between components.
+/// A conduit between components. The code calls such a conduit a link, and a component a part.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderedConduit {
-    /// Its position among the model's conduits.
+    /// Index of the conduit among the model's conduits.
     pub conduit: usize,
     pub from: usize,
     pub to: usize,
     pub sends: Sends,
     pub way: MessageRate,
-    /// The number of iterations `last` that waits for, and for how many `repeat` and `pad` give a message
-    /// again.
+    /// Number of `last` filters, each of which passes on only the last message of an iteration. The next
+    /// field has the number of `repeat` and `pad` filters, each of which gives a message again in an
+    /// iteration.
     pub last: usize,
     pub repeats: usize,
-    /// A filter under `ligament:` that holds messages back.
+    /// Filter under `ligament:` that holds messages back, if there is one.
     pub holds: Option<HoldingFilter>,
 }
 
-/// How a filter holds messages back.
+/// The way in which a filter holds messages back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// The first arrives when another is sent, or the sender has ended.
+    /// The first message arrives when a second message is sent, or when the sender has ended.
     UntilMore,
-    /// One in so many arrives.
+    /// Of each group of this many messages, only one arrives.
     MostOf(u64),
-    /// None arrives before or after a point in time, which nobody knows of a code.
+    /// No message arrives before, or no message arrives after, a point in model time. It is unknown when a
+    /// code reaches this point.
     ByTime,
-    /// None arrives until the sender has ended.
+    /// No message arrives until the sender has ended.
     All,
 }
 
-/// A filter that holds messages back, as a model file has it: `chunk: 10`.
+/// A filter that holds messages back. `filter` is its text in a model file, for example `chunk: 10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HoldingFilter {
     pub filter: String,
     pub hold: Hold,
 }
 
-/// A component.
+/// A component and the links of its ports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OrderedComponent {
-    /// True if the order of its operators is known: its ports are declared, and all on one timeline.
+    /// True if the order of the component's operators is known: the ports are declared and belong to one
+    /// timeline.
     pub is_certain: bool,
-    /// The links that it receives on before it begins.
+    /// Indices of the links on which the component receives before it begins.
     pub starts: Vec<usize>,
-    /// The links that it receives on in each step.
+    /// Indices of the links on which the component receives in each step.
     pub inputs: Vec<usize>,
-    /// The links that it sends on.
+    /// Indices of the links on which the component sends.
     pub outputs: Vec<usize>,
-    /// The components that it is called by, the outermost first; none if that is not known.
+    /// Components whose steps call this component, the outermost first. `None` if the callers are unknown.
     pub around: Option<Vec<usize>>,
-    /// The number of steps that it makes in each pass, by its scales.
+    /// Number of steps that the component makes in each pass, according to its scales.
     pub steps: Option<u64>,
-    /// True if it makes a step in each pass, by its scales.
+    /// True if the component makes at least one step in each pass, according to its scales.
     pub makes_steps: bool,
 }
 
-/// A model without what the order of operators does not depend on.
+/// The part of a model that is relevant for the order of operators.
 #[derive(Clone, Debug)]
 pub(crate) struct OperatorOrder {
     pub parts: Vec<OrderedComponent>,
@@ -100,7 +103,7 @@ pub(crate) struct OperatorOrder {
 impl OperatorOrder {
     pub fn of(config: &Configuration, flat: &FlatModel) -> OperatorOrder {
         let scales = ComponentScales::all(&config.ligament);
-        // An empty set of instances neither sends nor receives.
+        // A component with no instances neither sends nor receives, so its conduits are left out.
         let is_there: Vec<bool> =
             flat.components.iter().map(|component| !component.multiplicity.contains(&0)).collect();
         let part = |component: &FlatComponent| OrderedComponent {
@@ -139,7 +142,7 @@ impl OperatorOrder {
             match operator {
                 Some(Operator::S) => order.parts[to].inputs.push(link),
                 Some(Operator::FInit) => order.parts[to].starts.push(link),
-                // The settings port, which nobody declares.
+                // This is the settings port, which no component declares.
                 None => order.parts[to].starts.push(link),
                 _ => order.parts[to].is_certain = false,
             }
@@ -151,9 +154,10 @@ impl OperatorOrder {
         order
     }
 
-    /// Whom each component is called by: it lies within the timeline that its start messages are on.
+    /// Finds the components that call each component. A component lies within the timeline on which its
+    /// start messages are sent.
     fn nest(&mut self) {
-        // Of those that are done, it may be unknown.
+        // True for a component that has been handled, even if its callers remain unknown.
         let mut done = vec![false; self.parts.len()];
         for first in 0..self.parts.len() {
             let mut open = if done[first] { Vec::new() } else { vec![(first, 0)] };
@@ -187,7 +191,7 @@ impl OperatorOrder {
         Some(timeline)
     }
 
-    /// The timeline on which messages are sent.
+    /// Returns the timeline on which the messages of a link are sent.
     pub fn timeline(&self, link: &OrderedConduit) -> Option<Vec<usize>> {
         let mut timeline = self.parts[link.from].around.clone()?;
         match link.sends {
@@ -198,7 +202,7 @@ impl OperatorOrder {
         Some(timeline)
     }
 
-    /// Applies filters to the number of messages.
+    /// Applies the effect of filters to the number of messages of each link.
     fn filter(&mut self) {
         for at in 0..self.links.len() {
             let link = &self.links[at];
@@ -225,7 +229,8 @@ impl OperatorOrder {
     }
 }
 
-/// True if a filter under `ligament:` makes more or fewer messages of one, as far as anybody knows.
+/// Returns true if a filter under `ligament:` may change the number of messages. A user's own filter always
+/// may.
 pub(crate) fn changes_the_number(filter: &Filter) -> bool {
     let changes = [
         "every",
@@ -240,7 +245,7 @@ pub(crate) fn changes_the_number(filter: &Filter) -> bool {
     filter.is_own() || changes.contains(&filter.name)
 }
 
-/// Which filter holds messages back the longest, if one does.
+/// Returns the filter that holds messages back for the longest time, if any filter does.
 fn holding(filters: &[Filter]) -> Option<HoldingFilter> {
     let is_alone = filters.iter().filter(|filter| changes_the_number(filter)).count() == 1;
     let mut found: Option<HoldingFilter> = None;
@@ -251,7 +256,7 @@ fn holding(filters: &[Filter]) -> Option<HoldingFilter> {
             "chunk" if n > 1 => Hold::UntilMore,
             "every" if n > 1 && is_alone => Hold::MostOf(n),
             "block_until" | "block_after" => Hold::ByTime,
-            // The messages behind these may be several for one.
+            // These filters may make several messages of one, so the filters after them are not considered.
             "dechunk" | "interpolate_time" => break,
             _ if filter.is_own() => break,
             _ => continue,

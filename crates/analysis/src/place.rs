@@ -1,5 +1,5 @@
-//! A check that the components and instances are there that the model places in domains, or gives inputs; and
-//! the inputs.
+//! A check that the components and instances exist which the model places in domains or gives inputs, and
+//! that these inputs exist.
 
 use crate::executables::similar;
 use crate::Files;
@@ -75,13 +75,14 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
     }
 }
 
-/// Whose a name is.
+/// The owner of a name.
 pub(crate) enum NameOwner {
-    /// A component's, or one of its instances'.
+    /// The name belongs to a component, or to an instance of a component.
     Somebodys,
-    /// No component's; what may be meant.
+    /// No component has the name. The text is advice.
     NoComponents(String),
-    /// None of the instances' of a component, which has others: "… has the instances …".
+    /// The component has no instance with these indices. The text lists the component's instances: "… has
+    /// the instances …".
     NoInstances(String),
 }
 

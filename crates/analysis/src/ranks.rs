@@ -1,4 +1,4 @@
-//! A check that the components whose ranks speak for themselves are there, and can have as many.
+//! A check that the components whose ranks speak for themselves exist, and can have this number of ranks.
 
 use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;

@@ -7,21 +7,21 @@ use std::collections::HashSet;
 /// The findings of a check.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
-    /// All problems: by file in the order of the files, then by line.
+    /// All problems, in the order of the files, and within a file by line.
     pub problems: Vec<Problem>,
-    /// Remarks that only the start of a program can settle, such as a file below a directory that its modules
-    /// name.
+    /// Remarks on checks that are possible only when a program starts. Example: a file below a directory
+    /// that the program's modules name.
     pub notes: Vec<String>,
-    /// The configuration that was read, with imports resolved as far as that went.
+    /// Configuration that was read. Imports are resolved as far as possible.
     pub configuration: Configuration,
-    /// The model as it would run; `None` if it cannot be expanded.
+    /// Model as it would run. `None` if the model cannot be expanded.
     pub resolved: Option<ResolvedModel>,
-    /// The same without instances, for what follows from the order of operators.
+    /// The same model without its instances, used for results that follow from the order of operators.
     pub(crate) flat: Option<FlatModel>,
     pub(crate) text: Option<String>,
 }
 
-/// The report for programs.
+/// The report in the form for programs.
 #[derive(Serialize)]
 struct Json<'a> {
     ok: bool,
@@ -49,27 +49,28 @@ impl CheckReport {
         CheckReport { problems, notes: Vec::new(), configuration, resolved, flat: None, text: None }
     }
 
-    /// The configuration as a model file; has been written meanwhile where `CheckOptions::with_text` was set.
+    /// Returns the configuration as the text of a model file. If `CheckOptions::with_text` was set, the
+    /// text was already written during the check.
     pub fn into_text(self) -> String {
         self.text.unwrap_or_else(|| self.configuration.to_yaml())
     }
 
-    /// Returns true if the model can be run: there are no errors.
+    /// Returns true if the model can be run, because the check found no errors.
     pub fn is_ok(&self) -> bool {
         self.errors() == 0
     }
 
-    /// The number of errors.
+    /// Returns the number of errors.
     pub fn errors(&self) -> usize {
         self.problems.iter().filter(|p| p.is_error()).count()
     }
 
-    /// The number of warnings.
+    /// Returns the number of warnings.
     pub fn warnings(&self) -> usize {
         self.problems.len() - self.errors()
     }
 
-    /// The problems as text, one a line, each line ended.
+    /// Returns the problems as text. Each problem is one line that ends with a newline.
     pub fn to_text(&self) -> String {
         self.problems.iter().map(|p| format!("{p} [{}]\n", p.code)).collect()
     }

@@ -1,4 +1,4 @@
-//! A check that resources are asked for as programs need them, and for components that exist.
+//! A check that resources are given for components that exist, and in the form that their programs need.
 
 use ligament_catalogue::Code;
 use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};

@@ -1,4 +1,5 @@
-//! The scales of components: whether each can be, whether they fit each other, and how the code learns them.
+//! The scales of components: checks that each scale is valid and that scales fit each other, and the
+//! settings by which codes get the scales.
 
 use crate::order::changes_the_number;
 use crate::place::{whose, NameOwner};
@@ -11,26 +12,27 @@ use ligament_model::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Which times and lengths a component resolves, in seconds and metres, and how much of them it covers in one
-/// pass. Of what is not given or cannot be read, there is nothing.
+/// The scales of a component: the times and lengths that it resolves, and the times and lengths that it
+/// covers in one pass, in s and m. A scale that is not given, or cannot be read, is absent.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ComponentScales {
-    /// The length of a step, s.
+    /// Length of a step, in s.
     pub time_step: Option<f64>,
-    /// How much time a pass covers, s.
+    /// Time that a pass covers, in s.
     pub total_time: Option<f64>,
-    /// The size of a cell, m: one for all directions, or one for each.
+    /// Size of a cell in m: one value for all directions, or one value for each direction.
     pub space_step: Vec<f64>,
-    /// The size of the whole, m: one for all directions, or one for each.
+    /// Size of the whole domain of space in m: one value for all directions, or one value for each
+    /// direction.
     pub extent: Vec<f64>,
 }
 
-/// A number of steps is taken for whole if it is as close as this to it, relatively: 0.1 is not exact in a
-/// computer.
+/// Maximum relative difference between a number of steps and a whole number for the number to count as
+/// whole. A tolerance is necessary because values such as 0.1 are not exact in a computer.
 const CLOSE: f64 = 1e-6;
 
 impl ComponentScales {
-    /// Reads them.
+    /// Reads the scales that a model declares.
     pub fn of(scales: &DeclaredScales) -> ComponentScales {
         let read = |key, scale: &Scale| {
             Some(Quantity::parse(&scale.text, measure(key)).ok()?.value).filter(|v| *v > 0.0)
@@ -48,7 +50,7 @@ impl ComponentScales {
         found
     }
 
-    /// The number of steps in a pass; none if that is not known, or no whole number.
+    /// Returns the number of steps in a pass, or `None` if the number is unknown or not whole.
     pub fn steps(&self) -> Option<u64> {
         let steps = self.total_time? / self.time_step?;
         let whole = steps.round();
@@ -60,7 +62,7 @@ impl ComponentScales {
         matches!((self.time_step, self.total_time), (Some(step), Some(total)) if total >= step * (1.0 - CLOSE))
     }
 
-    /// The scales of all components that have some.
+    /// Returns the scales of all components that have scales.
     pub fn all(options: &LigamentOptions) -> HashMap<&Reference, ComponentScales> {
         options.scales.iter().map(|(name, scales)| (name, ComponentScales::of(scales))).collect()
     }
@@ -94,7 +96,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     apart(config, flat, problems);
 }
 
-/// Returns true if a scale is a number above zero with a unit that fits.
+/// Reports a scale that is not a number above zero with a fitting unit.
 fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>) {
     let measure = measure(key);
     let why = match Quantity::parse(&scale.text, measure) {
@@ -110,7 +112,7 @@ fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>)
     problems.push(Problem::error(Code::BAD_SCALE, &scale.at, message, advice));
 }
 
-/// Returns true if steps are no longer than what they are steps of.
+/// Reports steps that are longer than the time or length of which they are steps.
 fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Problem>) {
     let times = (scales.time_step.as_slice(), scales.total_time.as_slice());
     for ((key, steps), (whole, all), measure) in [
@@ -148,8 +150,9 @@ fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Pr
     }
 }
 
-/// Components that are called in a step and cover more time than the step. How many messages two components
-/// exchange that interact does not follow from their scales: a code may use a port in every tenth step only.
+/// Reports components that are called in each step of another component and cover more time than this step.
+/// No check compares the number of messages of two components that interact, because this number does not
+/// follow from their scales: a code may use a port only in every tenth step.
 fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     if config.ligament.scales.is_empty() {
         return;
@@ -157,7 +160,7 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
     let scales = ComponentScales::all(&config.ligament);
     let operator =
         |end: &FlatEnd| flat.declared(end).filter(|port| port.timeline.is_empty()).map(|port| port.operator);
-    // Nothing may change how many messages there are.
+    // Only conduits whose filters leave the number of messages unchanged are checked.
     let mut own = ForConduits::new(&config.ligament.filters);
     let mut plain = |conduit: &&FlatConduit| {
         let filters = own.of(flat, conduit).map_or(&[][..], |filters| filters);
@@ -195,9 +198,9 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
     }
 }
 
-/// Adds the scales to the settings, in the model's unit of time, or seconds, and metres, as
-/// `COMPONENT.scale.time_step` and so on: so every language reads them, and what the user sets under the same
-/// name counts instead.
+/// Adds the scales to the settings under names such as `COMPONENT.scale.time_step`, so that every language
+/// can read them. Times are in the model's unit of time, or in seconds if the model has none. Lengths are
+/// in metres. If the user has set a setting with the same name, the user's value stays.
 pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Ok(scale) = Identifier::new(DeclaredScales::SETTINGS) else { return };
     let unit = times::unit_of(&model.ligament);

@@ -1,15 +1,15 @@
-//! Knowledge of scripts and of their interpreters: which argument of an interpreter is its script, and what is
-//! wrong with a script that is to be executed itself.
+//! Knowledge of scripts and interpreters: the argument of an interpreter that is its script, and the first
+//! line of a script that is executed directly.
 
 use std::path::Path;
 
 /// A language whose programs are run by an interpreter.
 pub(crate) struct Language {
-    /// In words: "a Python script".
+    /// Name of the language for messages, as in "a Python script".
     pub name: &'static str,
-    /// How its files end.
+    /// Ending of the language's files.
     ending: &'static str,
-    /// The program that runs them.
+    /// Program that runs the files.
     pub interpreter: &'static str,
 }
 
@@ -25,7 +25,7 @@ const LANGUAGES: &[Language] = &[
     Language { name: "Octave", ending: "m", interpreter: "octave" },
 ];
 
-/// The language that a file's ending tells.
+/// Returns the language that a file's ending shows.
 pub(crate) fn language(path: &Path) -> Option<&'static Language> {
     let ending = path.extension()?.to_str()?;
     LANGUAGES.iter().find(|language| language.ending == ending)
@@ -34,26 +34,26 @@ pub(crate) fn language(path: &Path) -> Option<&'static Language> {
 /// The kind of an interpreter's argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
-    /// The script, at this position.
+    /// The argument at this position is the script.
     Script(usize),
-    /// At this position there are several words, which the interpreter would take for one option.
+    /// The argument at this position has several words, which the interpreter would take for one option.
     SeveralWords(usize),
-    /// There is no script, or it cannot be told where.
+    /// There is no script, or its position is unknown.
     Nothing,
 }
 
-/// The script among the arguments of an executable, if that is an interpreter.
+/// Finds the script among the arguments of an executable, if the executable is an interpreter.
 pub(crate) fn script_of(executable: &str, arguments: &[String]) -> ArgumentKind {
     let name = Path::new(executable).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    // Options that have their value in the next argument, those that take its place, and those of one letter
-    // with which there is no script.
+    // `valued` has options whose value is the next argument. `attached` has options whose value may be part
+    // of the same argument. `instead` has the letters of options that replace the script.
     let (valued, attached, instead) = match stem {
         "python" | "pypy" | "ipython" => (&["-W", "-X"][..], &["-W", "-X"][..], "cm"),
         "bash" | "sh" | "dash" | "zsh" | "ksh" => {
             (&["-o", "-O", "+o", "+O", "--rcfile", "--init-file"][..], &[][..], "cs")
         }
-        // Of the others nothing is known but that options come first.
+        // For these interpreters, only the fact that options come first is known.
         "Rscript" | "julia" | "perl" | "ruby" | "lua" | "node" | "octave" => {
             return match arguments.first() {
                 Some(first) if !first.starts_with('-') => ArgumentKind::Script(0),
@@ -87,7 +87,7 @@ pub(crate) fn script_of(executable: &str, arguments: &[String]) -> ArgumentKind 
     ArgumentKind::Nothing
 }
 
-/// The first line of a file, if it is one that names an interpreter: what stands after `#!`.
+/// Returns the text after `#!` in the first line of a file, if the first line names an interpreter.
 pub(crate) fn first_line(path: &Path) -> Option<String> {
     use std::io::Read;
     let mut start = Vec::new();

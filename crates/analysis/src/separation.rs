@@ -1,73 +1,74 @@
-//! The scale separation map of a model: which times and lengths its components resolve and cover, and how far
-//! apart those are of components that exchange messages (Hoekstra, Lorenz, Falcone, Chopard, "Towards a Complex
-//! Automata Framework for Multi-scale Modeling", 2007).
+//! The scale separation map of a model. The map shows which times and lengths each component resolves and
+//! covers. For components that exchange messages, the map also shows the distance between their scales
+//! (Hoekstra, Lorenz, Falcone, Chopard, "Towards a Complex Automata Framework for Multi-scale Modeling",
+//! 2007).
 
 use crate::scales::ComponentScales;
 use ligament_model::{Endpoint, Operator, ResolvedModel};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
-/// The map.
+/// The scale separation map of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleMap {
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
-    /// The components that have scales; those that have the same stand together.
+    /// Components that have scales. Components with the same scales share a box.
     pub boxes: Vec<ScaleBox>,
-    /// The sending and the receiving box of each conduit, without repetition, and not within a box.
+    /// Sending and receiving box of each conduit between different boxes, without repetition.
     pub links: Vec<ScaleLink>,
-    /// The components without scales.
+    /// Names of the components without scales.
     pub without: Vec<String>,
 }
 
-/// Components with the same scales.
+/// The components that have the same scales.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleBox {
-    /// Their names.
+    /// Names of the components.
     pub components: Vec<String>,
-    /// The values of the model file, s and m.
+    /// Scales from the model file, in s and m.
     #[serde(flatten)]
     pub scales: ComponentScales,
-    /// The number of steps that a pass has, if that is a whole number.
+    /// Number of steps in a pass, if this is a whole number.
     pub steps: Option<u64>,
-    /// From the shortest time to the longest, s.
+    /// Shortest and longest time, in s.
     pub time: Option<[f64; 2]>,
-    /// From the smallest length to the largest, m.
+    /// Smallest and largest length, in m.
     pub space: Option<[f64; 2]>,
 }
 
-/// Messages from one box to another.
+/// The messages from one box to another box.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleLink {
-    /// By position in `ScaleMap::boxes`.
+    /// Index of the sending box in `ScaleMap::boxes`. The next field has the index of the receiving box.
     pub from: usize,
     pub to: usize,
-    /// When they are sent.
+    /// Operator at which the messages are sent.
     pub sent_at: Operator,
-    /// When they are received.
+    /// Operator at which the messages are received.
     pub received_at: Operator,
-    /// How their times stand to each other.
+    /// Relation of the two boxes' times.
     pub time: Option<Separation>,
-    /// How their lengths stand to each other.
+    /// Relation of the two boxes' lengths.
     pub space: Option<Separation>,
 }
 
-/// How the scales of two components stand to each other.
+/// The relation between the scales of two components.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Separation {
-    /// The smallest of one is so many times the largest of the other.
+    /// The smallest value of one component is `factor` times the largest value of the other component.
     Separated {
-        /// Above 1.
+        /// Ratio of the two values, above 1.
         factor: f64,
     },
-    /// The largest of one is the smallest of the other.
+    /// The largest value of one component equals the smallest value of the other component.
     Contiguous,
-    /// There are scales that both have.
+    /// The two ranges overlap.
     Overlapping,
 }
 
-/// Scales that differ by less, relatively, are the same.
+/// Relative difference below which two values count as equal.
 const CLOSE: f64 = 1e-6;
 
 impl Separation {
@@ -82,7 +83,7 @@ impl Separation {
     }
 }
 
-/// From the smallest to the largest of all that is given.
+/// Returns the smallest and the largest of all values.
 fn range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<[f64; 2]> {
     values.into_iter().fold(None, |range, &value| match range {
         None => Some([value, value]),
@@ -91,7 +92,7 @@ fn range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<[f64; 2]> {
 }
 
 impl ScaleMap {
-    /// The map of a model.
+    /// Makes the map of a model.
     pub fn of(model: &ResolvedModel) -> ScaleMap {
         let scales = ComponentScales::all(&model.ligament);
         let (mut boxes, mut without): (Vec<ScaleBox>, Vec<String>) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! A check that settings have the types that programs expect, and that some component asks for them; and those
-//! that MUSCLE 3 has for the coupling itself.
+//! A check that settings have the types that programs expect, and that a component asks for each setting.
+//! Also checks the settings of MUSCLE 3 for the coupling itself.
 
 use ligament_catalogue::Code;
 use ligament_model::{
@@ -8,7 +8,7 @@ use ligament_model::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// A setting: the path before its last name, its value, and its whole name.
+/// A setting: its whole name, its value, and the part of the name before the last part.
 struct SettingEntry<'a> {
     prefix: &'a [ReferencePart],
     value: &'a SettingValue,
@@ -50,20 +50,20 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     unasked(config, flat, problems);
 }
 
-/// The beginning of the names of settings for the coupling itself.
+/// Beginning of the names of settings for the coupling itself.
 const MUSCLE: &str = "muscle_";
 
 fn is_muscle(name: &Reference) -> bool {
     matches!(name.parts().last(), Some(ReferencePart::Name(last)) if last.as_str().starts_with(MUSCLE))
 }
 
-/// Settings of MUSCLE 3 that have no meaning here, and why.
+/// Settings of MUSCLE 3 that have no effect here, each with the reason.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("muscle_profile_level", "a run always keeps a timeline; \"timeline: 0\" under \"ligament:\" keeps none"),
     ("muscle_deadlock_receive_timeout", "a run always looks for deadlocks"),
 ];
 
-/// A setting that is for the coupling, and not for a program.
+/// Checks a setting that is for the coupling itself, and not for a program.
 fn check_muscle(setting: &str, name: &Reference, value: &SettingValue, at: &At, problems: &mut Vec<Problem>) {
     if [REMOTE_LOG_LEVEL, LOCAL_LOG_LEVEL].contains(&setting) {
         if read_log_level(setting, value).is_none() {
@@ -96,13 +96,13 @@ fn supported_by<'a>(
     program.into_iter().flat_map(|p| p.supported_settings.values())
 }
 
-/// The settings that at least one instance of a component gets.
+/// Returns the settings that at least one instance of a component receives.
 fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [SettingEntry<'a>]) -> Vec<&'e SettingEntry<'a>> {
     let path = component.name.parts();
     let dimensions = component.multiplicity.len();
     let mut seen: Vec<&SettingEntry<'a>> = Vec::new();
     let mut single: HashSet<Vec<usize>> = HashSet::new();
-    // The settings for some instances have indices after the component's path.
+    // Settings for single instances have indices after the component's path.
     for entry in entries {
         let Some(indices) = entry.prefix.strip_prefix(path).filter(|rest| !rest.is_empty()) else { continue };
         if let Some(indices) = in_range(indices, &component.multiplicity) {
@@ -116,13 +116,13 @@ fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [SettingEntry<'a>]) -
     if dimensions > 0 && Some(single.len()) == count {
         return seen;
     }
-    // The most specific of those for all.
+    // Of the settings for all instances, only the most specific one is used.
     let general = entries.iter().filter(|e| path.starts_with(e.prefix)).max_by_key(|e| e.prefix.len());
     seen.extend(general);
     seen
 }
 
-/// The indices, if all parts are indices that the component has.
+/// Returns the indices, if all parts are indices that the component has.
 fn in_range(parts: &[ReferencePart], shape: &[usize]) -> Option<Vec<usize>> {
     if parts.len() > shape.len() {
         return None;
@@ -148,7 +148,8 @@ fn check_type(
         Some(program) => format!("\"{}\" (the program of \"{}\")", program, component.name),
         None => format!("\"{}\"", component.name),
     };
-    // MUSCLE 3 has no say in what comes with Ligament, which converts.
+    // MUSCLE 3 does not restrict the components that come with Ligament. These components convert values to
+    // the expected type.
     let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
     let converts = program.is_some_and(|program| program.shipped().is_some());
     if !converts || entry.value.as_type(supported.setting_type).is_none() {
@@ -219,8 +220,8 @@ fn type_advice(value: &SettingValue, wanted: SettingType) -> String {
     }
 }
 
-/// Warns of settings that nobody asks for: for components that do not exist, or of names that no program
-/// that says what it understands knows.
+/// Warns of settings that no component asks for. Such a setting is for a component that does not exist, or
+/// its name is unknown to all programs that declare their settings.
 fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     let mut components: HashMap<&[ReferencePart], Option<&FlatComponent>> = HashMap::new();
     for component in &flat.components {
@@ -254,7 +255,7 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
             }
             continue;
         }
-        // The values that stand in place of a scale.
+        // A setting that replaces a scale.
         if prefix.last().is_some_and(|part| *part == ReferencePart::Name(scale.clone())) {
             continue;
         }

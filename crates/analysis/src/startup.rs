@@ -1,5 +1,5 @@
-//! A check that every component can start: whether something leads to its receiving ports, and whether no
-//! component waits for itself before it has begun.
+//! A check that every component can start: a conduit leads to each receiving port, and no component waits
+//! for itself before it has begun.
 
 use crate::notyet::UnsupportedFeatures;
 use crate::order::changes_the_number;
@@ -38,7 +38,7 @@ pub(crate) fn check(flat: &FlatModel, options: &CheckOptions, problems: &mut Vec
     }
 }
 
-/// Receiving ports, and slots of them, to which no conduit leads.
+/// Reports receiving ports, and slots of such ports, to which no conduit leads.
 fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
     let mut connected: Vec<Vec<bool>> =
         flat.components.iter().map(|c| vec![false; c.ports.len() + 1]).collect();
@@ -81,8 +81,8 @@ fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
     }
 }
 
-/// One port that sends in each step to `F_INIT` and `S` of one component: each of its messages arrives at both,
-/// so what is left at `F_INIT` begins another pass.
+/// Reports a port that sends in each step to both `F_INIT` and `S` of one component. Each message arrives
+/// at both ports, so a message that is left at `F_INIT` begins another pass.
 pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     let scales = ComponentScales::all(&config.ligament);
     let mut own = ForConduits::new(&config.ligament.filters);
@@ -95,7 +95,7 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     let mut feeds: BTreeMap<(usize, usize, usize), [Option<&FlatConduit>; 2]> = BTreeMap::new();
     for conduit in in_steps {
         let place = match operator(&conduit.to) {
-            // Filters of timelines make one message of many.
+            // Filters of timelines make one message of many messages.
             Some(Operator::FInit) if conduit.filters.is_empty() && !is_thinned(conduit) => 0,
             Some(Operator::S) => 1,
             _ => continue,
@@ -106,7 +106,7 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     for both in feeds.into_values() {
         let [Some(start), Some(step)] = both else { continue };
         let (from, to) = (flat.port_of(&start.from), &flat.components[start.to.component].name);
-        // Passes of one step use up as many at both.
+        // A pass of one step takes the same number of messages at both ports.
         if scales.get(to).and_then(ComponentScales::steps) == Some(1) {
             continue;
         }
@@ -124,19 +124,19 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     }
 }
 
-/// Returns true if a component cannot begin before it has received here.
+/// Returns true if a component cannot begin before it has received a message at this end.
 fn starts(flat: &FlatModel, end: &ligament_model::FlatEnd) -> bool {
     flat.declared(end).is_some_and(|p| p.operator == Operator::FInit && !p.inferred)
 }
 
-/// A circle of components each of which waits for the one before it at F_INIT, in the order in which
-/// messages would go.
+/// Finds a circle of components, each of which waits at `F_INIT` for the component before it. The
+/// components are in the direction of the messages.
 fn waiting_circle(flat: &FlatModel) -> Option<Vec<usize>> {
     let mut waits_for: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];
     for conduit in flat.conduits.iter().filter(|c| starts(flat, &c.to)) {
         waits_for[conduit.to.component].push(conduit.from.component);
     }
-    // Depth first without recursion; `open` is the path from where the search began.
+    // Depth-first search without recursion. `open` is the path from the start of the search.
     let mut finished = vec![false; waits_for.len()];
     for root in 0..waits_for.len() {
         let mut open: Vec<(usize, usize)> = if finished[root] { continue } else { vec![(root, 0)] };

@@ -1,5 +1,6 @@
-//! The unrolled order of a model: which operator of which component can be carried out when, if nothing takes
-//! time but waiting for messages. Rounds follow each other; what is in one round can be done side by side.
+//! The unrolled order of a model. The order shows which operator of which component can run in which round,
+//! if only waiting for messages takes time. Rounds follow each other. All tasks of one round can run at the
+//! same time.
 
 use crate::order::{MessageRate, OperatorOrder, Sends};
 use crate::CheckReport;
@@ -7,56 +8,56 @@ use ligament_model::{FlatModel, Operator};
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// The unrolled order.
+/// The unrolled order of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tasks {
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
-    /// The components' names.
+    /// Names of the components.
     pub components: Vec<String>,
-    /// The tasks; each comes after all that it needs.
+    /// Tasks, in an order in which each task comes after all tasks that it needs.
     pub tasks: Vec<OperatorTask>,
-    /// The number of rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Components that wait for ever.
+    /// Components that wait forever.
     pub stuck: Vec<String>,
-    /// Components whose ports do not say when they are used, which are left out.
+    /// Components that are left out, because the model does not declare when their ports are used.
     pub unknown: Vec<String>,
-    /// True if there would be more tasks than are shown.
+    /// True if the model has more tasks than are shown.
     pub is_cut: bool,
 }
 
-/// One operator of a component, once.
+/// One execution of an operator of a component.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperatorTask {
-    /// By position in `Tasks::components`.
+    /// Index in `Tasks::components`.
     pub component: usize,
     pub operator: Operator,
-    /// Which pass of the component it belongs to, from 1.
+    /// Number of the component's pass, from 1.
     pub pass: u64,
-    /// Which step of the pass, from 1; none before and after the steps.
+    /// Number of the step within the pass, from 1. `None` before and after the steps.
     pub step: Option<u64>,
-    /// From 1.
+    /// Number of the round, from 1.
     pub round: usize,
-    /// The tasks before it.
+    /// Tasks that must come before this task.
     pub after: Vec<After>,
 }
 
-/// That one task comes after another.
+/// The relation that a task comes after another task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct After {
-    /// By position in `Tasks::tasks`.
+    /// Index of the earlier task in `Tasks::tasks`.
     pub task: usize,
-    /// The ports, `sender.port` and `receiver.port`, if it is for a message.
+    /// If the reason is a message: its ports, `sender.port` and `receiver.port`.
     pub message: Option<[String; 2]>,
 }
 
-/// More tasks than these are not unrolled.
+/// Maximum number of tasks that are unrolled.
 const MAX_TASKS: usize = 20_000;
 
 impl Tasks {
-    /// Unrolls the order of a model that has been checked, with so many steps in a pass where the scales say no
-    /// fewer. None, if the model cannot be expanded.
+    /// Unrolls the order of a model that has been checked. A pass has at most `steps` steps, or fewer if
+    /// the scales of the component say so. Returns `None` if the model cannot be expanded.
     pub fn of(report: &CheckReport, steps: u64) -> Option<Tasks> {
         let flat = report.flat.as_ref()?;
         let order = OperatorOrder::of(&report.configuration, flat);
@@ -78,15 +79,15 @@ enum At {
 
 struct Actor {
     at: At,
-    /// Counted from 0.
+    /// Number of the present pass (`pass`) and step (`step`), from 0.
     pass: u64,
     step: u64,
-    /// The iteration that a pass is, outermost number first; none if it is not known.
+    /// Iteration to which the pass belongs, the number of the outermost loop first. `None` if unknown.
     path: Option<Vec<u64>>,
     last: Option<usize>,
 }
 
-/// The iteration that a pass was, if that is known, and its last task.
+/// The iteration to which a finished pass belonged, if known, and the last task of the pass.
 type FinishedPass = (Option<Vec<u64>>, Option<usize>);
 
 struct TaskMessage {
@@ -94,12 +95,12 @@ struct TaskMessage {
     path: Option<Vec<u64>>,
 }
 
-/// The content of a link for a component.
+/// The next content of a link, as a component sees it.
 enum LinkContent {
-    /// The tasks that it comes after, and the iteration it was sent in.
+    /// A message: the tasks that must come before its receipt, and the iteration in which it was sent.
     Message(Vec<usize>, Option<Vec<u64>>),
     NotYet,
-    /// There will be none.
+    /// No message will arrive any more.
     Never,
 }
 
@@ -109,12 +110,12 @@ struct TaskUnroller<'a> {
     steps: u64,
     actors: Vec<Actor>,
     tasks: Vec<OperatorTask>,
-    /// By link.
+    /// Messages that were sent on each link. `taken` has the number of messages that were received.
     messages: Vec<Vec<TaskMessage>>,
     taken: Vec<usize>,
-    /// By part: the iterations that its passes were, and the last task of each.
+    /// Finished passes of each component.
     ended: Vec<Vec<FinishedPass>>,
-    /// The parts that may go on when a part has.
+    /// Components that may make progress after a component has made progress.
     followers: Vec<Vec<usize>>,
 }
 
@@ -149,16 +150,16 @@ impl<'a> TaskUnroller<'a> {
         let mut queue: VecDeque<usize> = (0..self.actors.len()).collect();
         loop {
             self.advance(std::mem::take(&mut queue));
-            // A component that waits in vain for another step, and need not make it, makes as many as it has
-            // made.
+            // A component waits for a message for another step, and may stop. It then has as many steps as
+            // it has made.
             let Some(who) = (0..self.actors.len()).find(|&who| self.may_end(who)) else { break };
             self.actors[who].at = At::End;
             queue.push_back(who);
         }
     }
 
-    /// Returns true if a component waits in a step that is not its first, and nobody has said how many there
-    /// are.
+    /// Returns true if a component waits in a step after its first, and its scales do not set the number of
+    /// steps.
     fn may_end(&self, who: usize) -> bool {
         let actor = &self.actors[who];
         self.tasks.len() < MAX_TASKS
@@ -179,7 +180,7 @@ impl<'a> TaskUnroller<'a> {
         }
     }
 
-    /// Lets a component do what comes next, if it can.
+    /// Lets a component do its next action, if it can. Returns true if it did.
     fn moves(&mut self, who: usize) -> bool {
         let order = self.order;
         let part = &order.parts[who];
@@ -219,7 +220,7 @@ impl<'a> TaskUnroller<'a> {
                         self.actors[who].at = At::Send;
                     }
                     TakeOutcome::NotYet => return false,
-                    // It makes as many steps as there are messages.
+                    // The number of steps is the number of messages.
                     TakeOutcome::Never => self.actors[who].at = At::End,
                 }
             }
@@ -238,18 +239,20 @@ impl<'a> TaskUnroller<'a> {
         true
     }
 
-    /// The only pass of a component that nobody starts.
+    /// Begins the only pass of a component that no message starts. Returns `Some(false)` if the pass is
+    /// over.
     fn begin_alone(&mut self, who: usize) -> Option<bool> {
         self.actors[who].path = Some(Vec::new());
         Some(self.actors[who].pass == 0)
     }
 
-    /// Returns true if there is another pass; none, if that is not known yet.
+    /// Begins another pass. Returns `Some(false)` if there is no further pass, and `None` if this is not
+    /// known yet.
     fn begin(&mut self, who: usize) -> Option<bool> {
         let order = self.order;
         let starts = &order.parts[who].starts;
-        // A message that comes once for each pass says which iteration that is; what is repeated follows from
-        // it.
+        // A message that arrives once for each pass shows the iteration of the pass. This iteration
+        // determines which messages of the repeating links belong to the pass.
         let direct = starts.iter().copied().find(|&link| self.order.links[link].repeats == 0);
         let path = match direct.map(|link| self.find(link, None)) {
             Some(LinkContent::Message(_, path)) => path,
@@ -269,7 +272,7 @@ impl<'a> TaskUnroller<'a> {
         }
     }
 
-    /// Takes a message from each of these links, if all have one.
+    /// Takes a message from each of these links, if all links have a message.
     fn take(&mut self, who: usize, links: &[usize], key: Option<&[u64]>) -> TakeOutcome {
         let mut after = Vec::new();
         for &link in links {
@@ -292,7 +295,7 @@ impl<'a> TaskUnroller<'a> {
         TakeOutcome::All(after)
     }
 
-    /// The message of a link that comes next, or that belongs to this iteration.
+    /// Returns the next message of a link, or the message that belongs to the iteration `key`.
     fn find(&self, at: usize, key: Option<&[u64]>) -> LinkContent {
         let link = &self.order.links[at];
         let (messages, next) = (&self.messages[at], self.taken[at]);
@@ -300,7 +303,7 @@ impl<'a> TaskUnroller<'a> {
             At::Over => LinkContent::Never,
             _ => LinkContent::NotYet,
         };
-        // The iteration of which a message is received again.
+        // The iteration whose message is received again.
         let outer = key.map(|key| &key[..key.len().saturating_sub(link.repeats)]);
         match link.way {
             MessageRate::Unknown
@@ -314,7 +317,7 @@ impl<'a> TaskUnroller<'a> {
                     if let MessageRate::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
                 let paths = messages.iter().map(|message| &message.path);
                 let found = place(link.repeats, next, outer, paths).and_then(|at| messages.get(at));
-                // Filters that make more or fewer messages of one: the last that there is.
+                // If filters may change the number of messages, the last existing message is used.
                 let any = matches!(link.way, MessageRate::AnyNumber | MessageRate::OneIn(_))
                     && link.repeats == 0
                     && self.order.parts[link.to].inputs.contains(&at);
@@ -380,7 +383,8 @@ impl<'a> TaskUnroller<'a> {
     }
 }
 
-/// Which of what was sent in these iterations is received: the next one, or what is repeated in an iteration.
+/// Returns the index of the message or pass that is received: the next one, or, on a repeating link, the
+/// one of the iteration `outer`.
 fn place<'p>(
     repeats: usize,
     next: usize,
@@ -394,7 +398,7 @@ fn place<'p>(
     }
 }
 
-/// The outcome of taking from several links.
+/// The outcome of taking a message from each of several links.
 enum TakeOutcome {
     All(Vec<After>),
     NotYet,

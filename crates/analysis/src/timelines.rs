@@ -1,11 +1,12 @@
-//! A check that the timelines of a model fit together: yMMSL's own rules, and what a run asks beyond them.
+//! A check that the timelines of a model fit together, by the rules of yMMSL and by the further rules of a
+//! run.
 
 use ligament_catalogue::Code;
 use ligament_model::{check_timelines, Configuration, FlatModel, Problem};
 use std::collections::HashSet;
 
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
-    // A component that waits for itself has no place among timelines.
+    // A component that waits for itself belongs to no timeline.
     if problems.iter().any(|problem| problem.code == Code::WAITING_CIRCLE) {
         return;
     }
@@ -13,7 +14,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     nested(flat, problems);
 }
 
-/// Ports of programs on timelines within timelines: a program has no parts that could be on the outer ones.
+/// Reports ports of programs on timelines within other timelines. A program has no inner components that
+/// could be on the outer timelines.
 fn nested(flat: &FlatModel, problems: &mut Vec<Problem>) {
     let mut reported = HashSet::new();
     for component in &flat.components {

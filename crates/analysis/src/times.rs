@@ -1,4 +1,5 @@
-//! The unit of a model's times: whether there is such a unit, and times that people give in another.
+//! The unit of a model's times: a check that the unit exists, and conversion of times that users give in
+//! other units.
 
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_filters::{Measure, NoQuantity, Quantity};
@@ -7,16 +8,17 @@ use ligament_model::{
     IMPLEMENTATION_SETTING,
 };
 
-/// The settings by which an instance learns the model's unit of time, and how many seconds it has.
+/// Settings by which an instance gets the name of the model's unit of time, and the number of seconds in
+/// this unit.
 const TIME_UNIT_SETTING: &str = "ligament_time_unit";
 const SECONDS_SETTING: &str = "ligament_time_unit_in_seconds";
 
-/// Seconds in a unit of time.
+/// Returns the number of seconds in a unit of time.
 fn seconds_in(unit: &str) -> Result<f64, NoQuantity> {
     Quantity::parse(&format!("1 {unit}"), Measure::Time).map(|quantity| quantity.value)
 }
 
-/// Seconds in the model's unit of time; 1 if it says none.
+/// Returns the number of seconds in the model's unit of time, or 1 if the model declares no unit.
 pub(crate) fn unit_of(options: &LigamentOptions) -> f64 {
     options.time_unit.as_ref().and_then(|(unit, _)| seconds_in(unit).ok()).unwrap_or(1.0)
 }
@@ -30,8 +32,8 @@ pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Tells the shipped components whose files say a unit of time that of the model: its name, and how many
-/// seconds it has.
+/// Gives the model's unit of time to the shipped components whose files have a unit of time. The settings
+/// have the name of the unit and its number of seconds.
 pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Some((unit, _)) = model.ligament.time_unit.clone() else { return };
     let seconds = unit_of(&model.ligament);
@@ -61,10 +63,11 @@ pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     }
 }
 
-/// A model time that somebody gives, in the model's unit: a number, or a number with a unit.
+/// Reads a model time that a user gives: a number in the model's unit, or a number with a unit. Returns the
+/// time in the model's unit.
 ///
 /// # Errors
-/// It is no time, or it has a unit and the model says none.
+/// The text is not a time, or it has a unit although the model declares no unit.
 pub fn model_time(text: &str, model_unit: Option<&str>) -> Result<f64, Fault> {
     let text = text.trim();
     if let Ok(time) = text.parse::<f64>() {

@@ -1,86 +1,86 @@
-//! The topology of a model, as one would draw it: a box for each component, an arrow for each pair of ports
-//! that conduits join. Many alike components, or the components of a nested model, can stand together in one
-//! box.
+//! The topology of a model as a picture: a box for each component, and an arrow for each pair of ports that
+//! conduits join. Many similar components, or the components of a nested model, can share one box.
 
 use ligament_model::{Endpoint, Filter, Operator, Reference, ReferencePart, ResolvedModel};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Boxes and arrows.
+/// The boxes and arrows of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Topology {
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
-    /// The boxes.
+    /// Boxes of the picture.
     pub nodes: Vec<TopologyNode>,
-    /// The arrows, without repetition.
+    /// Arrows of the picture, without repetition.
     pub links: Vec<TopologyLink>,
 }
 
-/// A box.
+/// A box of the picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TopologyNode {
-    /// The component's name; of several, what their names have in common.
+    /// Name of the component. For several components, the part that their names have in common.
     pub name: String,
-    /// For how many components it stands.
+    /// Number of components that the box represents.
     pub components: usize,
-    /// For how many instances it stands.
+    /// Number of instances that the box represents.
     pub instances: usize,
     /// Number of ranks of each instance, if the ranks speak for themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-    /// The implementation, if all of its components have the same.
+    /// Implementation, if all components of the box have the same implementation.
     pub implementation: Option<String>,
-    /// The ports.
+    /// Ports of the box.
     pub ports: Vec<NodePort>,
 }
 
 /// A port of a box.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodePort {
-    /// Its name; ports of a nested model that is folded have that of their component before it.
+    /// Name of the port. In the box of a folded nested model, the component's name precedes the port's
+    /// name.
     pub name: String,
-    /// When it is used.
+    /// Operator in which the port is used.
     pub operator: Operator,
-    /// True if it sends.
+    /// True if the port sends.
     pub sends: bool,
-    /// True if it is a vector port, by the model.
+    /// True if the model declares the port as a vector port.
     pub vector: bool,
 }
 
-/// An arrow.
+/// An arrow of the picture.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct TopologyLink {
-    /// The sender.
+    /// Sending end.
     pub from: LinkEnd,
-    /// The receiver.
+    /// Receiving end.
     pub to: LinkEnd,
-    /// The filters on the way: filters of the conduit, and those under `ligament:` as `chunk: 10`.
+    /// Filters of the conduit. Filters under `ligament:` have a form such as `chunk: 10`.
     pub filters: Vec<String>,
 }
 
-/// An end of an arrow, by positions in `Topology::nodes` and `TopologyNode::ports`.
+/// An end of an arrow, given by indices in `Topology::nodes` and `TopologyNode::ports`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct LinkEnd {
-    /// The box.
+    /// Index of the box.
     pub node: usize,
-    /// Its port.
+    /// Index of the port in the box.
     pub port: usize,
 }
 
-/// The kind of a box's contents.
+/// The rule that assigns components to boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boxes {
-    /// Every component has its own.
+    /// Every component has its own box.
     Components,
-    /// Alike components whose names differ in numbers only share one.
+    /// Similar components, whose names differ only in numbers, share a box.
     Alike,
-    /// As `Alike`; and a nested model is one box.
+    /// Similar components share a box, and a nested model is one box.
     Folded,
 }
 
 impl Topology {
-    /// The topology of a model.
+    /// Makes the topology of a model.
     pub fn of(model: &ResolvedModel, boxes: Boxes) -> Topology {
         let mut instances: Vec<Vec<usize>> = vec![Vec::new(); model.components.len()];
         for (at, instance) in model.instances.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Topology {
     }
 }
 
-/// The part of a name that alike components share: numbers stand for each other.
+/// Returns the part of a name that similar components share. Each number is replaced by `#`.
 fn stem(name: &Reference) -> String {
     let mut text = String::new();
     for c in name.to_string().chars() {
@@ -115,7 +115,8 @@ fn stem(name: &Reference) -> String {
     text
 }
 
-/// `city` of `city.street.house`, if there is such a thing.
+/// Returns the first part of a name with several parts: `city` for `city.street.house`. Returns `None` for
+/// other names.
 fn outermost(name: &Reference) -> Option<String> {
     match name.parts() {
         [ReferencePart::Name(first), _, ..] => Some(first.to_string()),
@@ -125,19 +126,19 @@ fn outermost(name: &Reference) -> Option<String> {
 
 struct TopologyBuilder<'a> {
     model: &'a ResolvedModel,
-    /// By component.
+    /// Indices of the instances of each component.
     instances: Vec<Vec<usize>>,
     nodes: Vec<TopologyNode>,
-    /// The nodes by what their components have in common.
+    /// Indices of the boxes, by the property that the components of a box share.
     by_key: HashMap<String, usize>,
-    /// The boxes that are folded models.
+    /// Indices of the boxes that are folded models.
     folded: HashSet<usize>,
-    /// The node of each component, and the position of each of its ports there.
+    /// Box of each component, and the index of each of the component's ports in this box.
     of_component: Vec<(usize, Vec<usize>)>,
 }
 
 impl TopologyBuilder<'_> {
-    /// Gives a component its box.
+    /// Assigns a component to a box.
     fn place(&mut self, at: usize, boxes: Boxes) {
         let component = &self.model.components[at];
         let ports: &[_] = self.instances[at].first().map_or(&[], |&first| &self.model.instances[first].ports);
@@ -204,7 +205,7 @@ impl TopologyBuilder<'_> {
             links.entry((self.end(channel.from), self.end(channel.to))).or_insert_with(filters);
         }
         let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
-        // Conduits within a folded model are not shown, nor are the ports for them.
+        // Conduits within a folded model are not shown, and neither are the ports of these conduits.
         let links: Vec<TopologyLink> = (links.into_iter().filter(|(ends, _)| !inside(ends)))
             .map(|((from, to), filters)| TopologyLink { from, to, filters })
             .collect();
@@ -215,7 +216,7 @@ impl TopologyBuilder<'_> {
 }
 
 impl Topology {
-    /// Leaves out the ports of folded models to which no arrow leads.
+    /// Removes the ports of folded models to which no arrow leads.
     fn forget_inner_ports(&mut self, folded: &HashSet<usize>) {
         let mut used: HashMap<LinkEnd, usize> = HashMap::new();
         for link in &self.links {

@@ -1,9 +1,10 @@
-//! Variables in what programs name, as far as they are known before a program starts.
+//! The variables in the paths and arguments of programs, as far as their values are known before a program
+//! starts.
 
 use ligament_model::{pieces, BaseEnv, Program, TextPiece};
 use std::path::Path;
 
-/// Variables that are set, or set anew, when an instance is started.
+/// Variables that are set, or set again, when an instance is started.
 const SET_AT_START: [&str; 8] = [
     "LIGAMENT_INSTANCE",
     "LIGAMENT_LIBRARY",
@@ -15,17 +16,17 @@ const SET_AT_START: [&str; 8] = [
     "VIRTUAL_ENV",
 ];
 
-/// A text with its variables filled in.
+/// The result of filling in the variables of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ExpandedText {
     Known(String),
-    /// This variable is not set.
+    /// The variable with this name is not set.
     Unset(String),
-    /// Only the start of the program will tell.
+    /// The value is known only when the program starts.
     AtStart,
 }
 
-/// True if a shell starts the program, after modules or login scripts: they may set any variable.
+/// Returns true if a shell starts the program after modules or login scripts, which may set any variable.
 pub(crate) fn starts_in_shell(program: &Program) -> bool {
     program.modules.is_some() || program.base_env == BaseEnv::Login
 }

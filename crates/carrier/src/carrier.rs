@@ -1,5 +1,5 @@
-//! The carrier as its agent sees it. Nothing here waits for the carrier's threads, because they may be waiting
-//! for an answer from the agent, in whose loop these calls are made.
+//! The carrier as its agent uses it. No call here waits for the carrier's threads: the agent makes these
+//! calls in its loop, and the threads may be waiting for an answer of the agent.
 
 use crate::threads::{endpoint_thread, paths_thread, CarrierTask, SharedWork};
 use crate::{CarrierReport, Paths};
@@ -10,47 +10,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 
-/// The data that make a carrier an endpoint of its domain.
+/// The data with which a carrier becomes an endpoint of its domain.
 #[derive(Debug, Clone)]
 pub struct Attachment {
-    /// The agent's socket, as `LIGAMENT_AGENT` has it.
+    /// Address of the agent's socket, in the format of `LIGAMENT_AGENT`.
     pub agent: String,
-    /// The name and the token of the first of the instances that are elsewhere.
+    /// Name of the first of the instances in other domains. `token` is the token of that instance.
     pub instance: String,
     pub token: String,
-    /// The domain that the carrier is in.
+    /// The domain of the carrier.
     pub me: DomainId,
     /// For each channel of the run, the domains of its sender and receiver.
     pub domains: Arc<[(DomainId, DomainId)]>,
 }
 
-/// How much is under way.
+/// The traffic of a carrier, from which the agent sees whether messages are under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quiet {
-    /// Nothing is under way on any path of this domain or in the carrier, and everything received here was
-    /// reported to its sender's domain.
+    /// True if nothing is under way on any path of this domain or in the carrier, and all bytes received
+    /// here were reported to their senders' domains.
     pub quiet: bool,
-    /// Messages sent to other domains and received from them, ever. If all domains are quiet twice with the
-    /// same counts, and as many messages were received as were sent, nothing is under way between any of them.
+    /// Total number of messages sent to other domains (`sent`) and received from them (`came`). Nothing is
+    /// under way between any domains if all domains are quiet twice with the same counts, and as many
+    /// messages were received as were sent.
     pub sent: u64,
     pub came: u64,
-    /// Bytes received here as reported to other domains, and bytes received there as they reported; wrapping.
-    /// The sums over all domains are equal if no report is under way.
+    /// Number of bytes received here that were reported to other domains (`told`), and number of bytes that
+    /// other domains reported as received there (`credited`); both wrap around. Their sums over all domains
+    /// are equal if no report is under way.
     pub told: u64,
     pub credited: u64,
 }
 
-/// The endpoint for all instances elsewhere. It works on threads of its own until it is dropped.
+/// The endpoint for all instances of other domains. It works on its own threads until it is dropped.
 pub struct Carrier {
     shared: Arc<SharedWork>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Carrier {
-    /// Begins to carry messages between agents. The second part returns what the carrier reports.
+    /// Starts a carrier that carries messages between agents. The receiver in the result returns the
+    /// carrier's reports.
     ///
     /// # Errors
-    /// No threads or descriptors can be had.
+    /// The system has no threads or descriptors left.
     pub fn start(paths: impl Paths + 'static) -> Result<(Carrier, UnboundedReceiver<CarrierReport>), Fault> {
         let (sender, heard) = unbounded_channel();
         let shared = SharedWork::new(Box::new(paths), sender)
@@ -72,7 +75,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Begins a path that this end dials: see `Net::dial`. Like all calls below, it does not wait.
+    /// Begins a path that this end dials: see `Net::dial`. Like all calls below, this call does not wait.
     pub fn dial(&self, domain: DomainId, places: Vec<DialAddress>, streams: u16) {
         self.shared.give(CarrierTask::Dial { domain, places, streams });
     }
@@ -82,19 +85,21 @@ impl Carrier {
         self.shared.give(CarrierTask::Expect { domain, places });
     }
 
-    /// Nothing more will be sent to a domain. When both ends have announced this, `Event::Ended` is reported.
+    /// Announces that this domain sends nothing more to another one. When both ends have announced this,
+    /// `Event::Ended` is reported.
     pub fn end(&self, domain: DomainId) {
         self.shared.give(CarrierTask::End { domain });
     }
 
-    /// Sends a message to the agent of another domain, to which a path was begun. It arrives once, and after
-    /// earlier messages.
+    /// Sends a message to the agent of another domain, to which a path was begun. The message arrives
+    /// exactly once, and after all earlier messages to that agent.
     pub fn control(&self, domain: DomainId, bytes: Vec<u8>) {
         self.shared.give(CarrierTask::Control { domain, bytes });
     }
 
-    /// Becomes an endpoint of the domain; the agent's driver calls this. Messages for instances here that came
-    /// earlier wait until then. Paths to all domains to which channels lead must have been begun.
+    /// Makes the carrier an endpoint of its domain; the agent's driver calls this. Earlier messages for
+    /// instances of this domain wait until then. Paths to all domains to which channels lead must have been
+    /// begun.
     pub fn attach(&self, attachment: Attachment) {
         let spawned = self.spawn("carrier", move |shared| endpoint_thread(shared, attachment));
         if let Err(why) = spawned {
@@ -102,18 +107,18 @@ impl Carrier {
         }
     }
 
-    /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `CarrierReport::Detached`
-    /// reports it.
+    /// Drops the endpoint as soon as all messages from this domain have arrived in other domains.
+    /// `CarrierReport::Detached` reports this.
     pub fn detach(&self) {
         self.shared.give(CarrierTask::Detach);
     }
 
-    /// How the links to other domains did a moment ago.
+    /// Returns the state of the links to other domains, as last noted.
     pub fn links(&self) -> Vec<(DomainId, LinkReport)> {
         self.shared.links()
     }
 
-    /// Returns true if anything is under way, at this moment.
+    /// Returns the present traffic, from which the agent sees whether messages are under way.
     pub fn quiet(&self) -> Quiet {
         self.shared.quiet()
     }
@@ -123,7 +128,7 @@ impl Drop for Carrier {
     fn drop(&mut self) {
         self.shared.stop();
         for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
-            // One that crashed has said so.
+            // A thread that crashed has reported it.
             let _ = thread.join();
         }
     }

@@ -1,15 +1,15 @@
-//! The carrier: the endpoint that stands in a domain for all instances elsewhere. To the instances here it is
-//! an endpoint like any other (`Plan::in_domain`), but it lives in the agent's process, so nobody starts,
-//! signals or awaits it. It carries what they send to the carriers of the other domains, and delivers what
-//! those send here.
+//! The carrier: the endpoint that stands in a domain for all instances of other domains. To the instances of
+//! its domain it is an endpoint like any other (`Plan::in_domain`). It lives in the agent's process, so no
+//! process starts, signals or awaits it. It carries the messages of its domain's instances to the carriers
+//! of the other domains, and delivers the messages that those carriers send.
 //!
-//! `logic` moves messages and knows neither threads nor sockets; `threads` runs it on two threads. Messages
-//! that arrive before the carrier has its endpoint wait in its memory. When all instances of a domain have
-//! ended, the agent keeps the carrier until everything they sent has arrived. Agents talk to each other on
+//! `logic` moves messages, without threads and sockets; `threads` runs the logic on two threads. Messages
+//! that arrive before the carrier is an endpoint wait in its memory. When all instances of a domain have
+//! ended, the agent keeps the carrier until all their messages have arrived. Agents talk to each other on
 //! conduit 2³² - 1.
 #![forbid(unsafe_code)]
 
-// Test files that are shared with other crates name this one.
+// Test files that are shared with other crates use this crate by its name.
 #[cfg(test)]
 extern crate self as ligament_carrier;
 

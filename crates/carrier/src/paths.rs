@@ -1,32 +1,35 @@
-//! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
+//! The paths to other domains, as the carrier uses them: those of `ligament-net`, or those of a test.
 
 use ligament_net::{DialAddress, Event, LinkReport, MessageId, MessageStore, Nanos, Net};
 use ligament_wire::DomainId;
 use std::os::fd::BorrowedFd;
 
-/// All paths of one domain. What the calls mean stands at `ligament_net::Net`.
+/// All paths of one domain. `ligament_net::Net` documents the calls.
 pub trait Paths: Send {
     /// Begins a path that this end dials.
     fn dial(&mut self, domain: DomainId, places: Vec<DialAddress>, streams: u16);
-    /// Begins a path that the other end dials, over connections that are made to it there if it does not come.
+    /// Begins a path that the other end dials. If no connection arrives from the other end, this end
+    /// connects to `places`.
     fn expect(&mut self, domain: DomainId, places: Vec<DialAddress>);
-    /// Sends a message of `total` bytes, which are asked for later.
+    /// Begins to send a message of `total` bytes. The bytes are read from the message store in a later
+    /// `turn`.
     fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId;
-    /// Tells the far end what of a conduit has been received here, in all.
+    /// Tells the other domain the total number of bytes of a conduit that were received in this domain.
     fn credit(&mut self, domain: DomainId, conduit: u32, bytes: u64);
-    /// Nothing more will be sent to the domain.
+    /// Announces that this end sends nothing more to the domain.
     fn end(&mut self, domain: DomainId);
-    /// Readable when `turn` has something to do because of a socket.
+    /// Returns a descriptor that is readable when a socket needs a `turn`.
     fn poll_fd(&self) -> BorrowedFd<'_>;
-    /// When `turn` is due in any case.
+    /// Returns the time at which the next `turn` is due in any case.
     fn deadline(&self) -> Option<Nanos>;
-    /// Does what can be done without waiting.
+    /// Does all work that is possible without waiting. The parameter `cargo` is the message store of the
+    /// carrier.
     fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos);
-    /// The next event, oldest first.
+    /// Returns the oldest event that was not returned yet.
     fn event(&mut self) -> Option<Event>;
     /// Returns true if nothing is under way to or from the domain.
     fn idle(&self, domain: DomainId) -> bool;
-    /// How the links to the other domains do, where that is known.
+    /// Returns the state of the links to the other domains, as far as it is known.
     fn reports(&mut self, _now: Nanos) -> Vec<(DomainId, LinkReport)> {
         Vec::new()
     }

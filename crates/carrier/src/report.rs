@@ -9,10 +9,11 @@ use ligament_wire::DomainId;
 pub enum CarrierReport {
     /// A message from another domain's agent.
     Control { from: DomainId, bytes: Vec<u8> },
-    /// Something happened to a path.
+    /// An event of a path.
     Path(Event),
-    /// After `Carrier::detach`: everything sent here has arrived elsewhere, and the endpoint is dropped.
+    /// After `Carrier::detach`: all messages from this domain have arrived in other domains, and the
+    /// endpoint is dropped.
     Detached,
-    /// The run cannot go on. A whole sentence without a full stop.
+    /// The run cannot continue. The text is a whole sentence without a full stop.
     Failed(Fault),
 }

@@ -1,16 +1,19 @@
-//! The two threads of a carrier. One sleeps on the endpoint's doorbell, the other waits for sockets. Whichever
-//! wakes takes the lock and does all the work, in both directions, so a message costs one wake-up in each
-//! agent. The agent's loop never holds this lock, because the carrier may be waiting for the agent's answer.
+//! The two threads of a carrier. One sleeps on the endpoint's doorbell, the other waits for sockets. The
+//! thread that wakes takes the lock and does all the work, in both directions, so a message costs one
+//! wake-up in each agent. The agent's loop never holds this lock, because the carrier may be waiting for the
+//! agent's answer.
 //!
-//! There are two threads because a futex cannot be waited for together with sockets. The futex is kept all the
-//! same: it needs no descriptor in every process, senders ring it like any other doorbell, and it is rung only
-//! when its owner is parked. With an eventfd, the owner would have to announce that as well. A thread costs
-//! nothing while it sleeps. (There is an eventfd; it is for the agent's tasks.)
+//! There are two threads because one thread cannot wait for a futex and for sockets at once. The doorbell is
+//! a futex all the same: it needs no descriptor in every process, senders ring it like any other doorbell,
+//! and they ring it only when its owner is parked. With an eventfd, the owner would have to announce its
+//! park as well. A thread costs nothing while it sleeps. (The eventfd in this module is for the agent's
+//! tasks.)
 //!
-//! After moving messages, a thread looks on for 100 µs before it sleeps, and yields after each look. If that
-//! has not paid lately, it is tried one time in sixteen; if somebody computes on this core, not at all
-//! (`turns`). While one thread is awake, nobody rings the doorbell. If both are awake, the one of the sockets
-//! looks on, because the kernel wakes that one in any case.
+//! After moving messages, a thread lingers: it looks for more messages for 100 µs before it sleeps, and
+//! yields after each look. If lingering has not paid lately, it is tried one time in sixteen; if another
+//! process computes on this core, it is not tried at all (`turns`). While one thread is awake, no sender
+//! rings the doorbell. If both are awake, the thread of the sockets lingers, because the kernel wakes that
+//! thread in any case.
 
 use crate::logic::Logic;
 use crate::{Attachment, CarrierReport, Paths, Quiet};
@@ -27,12 +30,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How long to look on for a message after the last one (ns): several times as long as a message takes to the
-/// next machine and back, and as a wake-up takes.
+/// Time for which a thread looks for another message after the last one, ns: several times the duration of a
+/// message to the next machine and back, and of a wake-up.
 const LINGER_NS: Nanos = 100_000;
-/// The longest sleep.
+/// Maximum duration of a sleep.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
-/// How often it is noted how the links do (ns).
+/// Time between two notes of the state of the links, ns.
 const LINK_REPORT_INTERVAL_NS: Nanos = 1_000_000_000;
 
 /// A task from the agent.
@@ -44,15 +47,15 @@ pub(crate) enum CarrierTask {
     Detach,
 }
 
-/// The data that the threads share with each other.
+/// The data that the two threads share.
 struct Work {
     paths: Box<dyn Paths>,
     logic: Logic<AgentLine>,
     /// Domains to which paths were begun.
     known: BTreeSet<DomainId>,
     turns: Turns,
-    /// Until when each of the two threads sleeps at most, 0 while it is awake: one of them is up for the work
-    /// that is due.
+    /// Time until which each of the two threads sleeps at most, or 0 while it is awake. One of the two wakes
+    /// in time for the work that is due.
     endpoint_until: Nanos,
     paths_until: Nanos,
     stopped: bool,
@@ -61,11 +64,11 @@ struct Work {
 /// The data that the threads share with the agent.
 pub(crate) struct SharedWork {
     work: Mutex<Work>,
-    /// Held for moments only, unlike `work`.
+    /// The lock is held only for moments, unlike that of `work`.
     tasks: Mutex<Vec<CarrierTask>>,
-    /// How the links do, and when that was noted. Held for moments only.
+    /// State of the links, and the time at which it was noted. The lock is held only for moments.
     links: Mutex<(Nanos, Vec<(DomainId, LinkReport)>)>,
-    /// Tells the thread that waits for sockets that there are tasks.
+    /// Wakes the thread that waits for sockets when there are tasks.
     called: OwnedFd,
     sockets: OwnedFd,
     heard: UnboundedSender<CarrierReport>,
@@ -99,14 +102,14 @@ impl SharedWork {
         })
     }
 
-    /// Gives a task.
+    /// Adds a task and wakes a thread for it.
     pub fn give(&self, task: CarrierTask) {
         lock(&self.tasks).push(task);
         self.call();
     }
 
     fn call(&self) {
-        // It fails only if it is full of calls that are not handled yet.
+        // This write fails only if the eventfd is full of calls that are not handled yet.
         let _ = rustix::io::write(&self.called, &1u64.to_ne_bytes());
     }
 
@@ -114,7 +117,7 @@ impl SharedWork {
         let _ = self.heard.send(heard);
     }
 
-    /// How the links did a moment ago.
+    /// Returns the state of the links, as last noted.
     pub fn links(&self) -> Vec<(DomainId, LinkReport)> {
         lock(&self.links).1.clone()
     }
@@ -128,7 +131,7 @@ impl SharedWork {
         self.call();
     }
 
-    /// The work under way. Never nothing while a thread is at work.
+    /// Returns the present traffic. It is never quiet while a thread is at work.
     pub fn quiet(&self) -> Quiet {
         let tasks = !lock(&self.tasks).is_empty();
         match self.work.try_lock() {
@@ -140,7 +143,7 @@ impl SharedWork {
         }
     }
 
-    /// Does all work that is due. Returns when it must be called again at the latest.
+    /// Does all work that is due. Returns the time at which `pass` must be called again at the latest.
     fn pass(&self, work: &mut Work) -> Nanos {
         for task in std::mem::take(&mut *lock(&self.tasks)) {
             self.do_task(work, task);
@@ -161,9 +164,9 @@ impl SharedWork {
         deadlines.min().unwrap_or(Nanos::MAX)
     }
 
-    /// Looks on for a while before sleeping, if that pays: an answer that comes at once then wakes nobody.
-    /// Others have the core after each look. Ends early if the other thread is awake `instead`. Returns when
-    /// something is due.
+    /// Looks for more messages for a while before the thread sleeps, if that pays: an answer that arrives
+    /// soon then needs no wake-up. Yields the core after each look. Returns at once if `instead` returns
+    /// true, which says that the other thread is awake. Returns the time at which the next work is due.
     fn linger<'a>(
         &'a self,
         mut work: MutexGuard<'a, Work>,
@@ -200,8 +203,8 @@ impl SharedWork {
         }
     }
 
-    /// The last thread that is awake is going to sleep: from now on, others ring the doorbell. Returns when
-    /// something is due, unless something has come meanwhile.
+    /// Called when the last awake thread is about to sleep: from now on, senders ring the doorbell. Returns
+    /// the time at which work is due, or None if new work has arrived meanwhile.
     fn lie_down(&self, work: &mut Work, mut due: Nanos) -> Option<Nanos> {
         work.logic.lie_down();
         if work.logic.heeds_credit() {
@@ -249,12 +252,12 @@ impl Drop for Witness<'_> {
     }
 }
 
-/// How long to sleep until then.
+/// Returns the duration of a sleep until the time `then`.
 fn until(then: Nanos) -> Duration {
     Duration::from_nanos(then.saturating_sub(now())).min(MAX_SLEEP)
 }
 
-/// Waits for sockets, and for the agent's tasks.
+/// The thread that waits for sockets and for the agent's tasks.
 pub(crate) fn paths_thread(shared: Arc<SharedWork>) {
     let _witness = Witness(&shared);
     loop {
@@ -280,7 +283,7 @@ pub(crate) fn paths_thread(shared: Arc<SharedWork>) {
             rustix::time::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
         let mut ready =
             [PollFd::new(&shared.sockets, PollFlags::IN), PollFd::new(&shared.called, PollFlags::IN)];
-        // A signal needs a look, as a socket does.
+        // After a signal, the loop looks for work as after an event of a socket.
         let _ = poll(&mut ready, Some(&time));
         if ready[1].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(shared.called.as_fd(), &mut [0u8; 8]);
@@ -288,7 +291,7 @@ pub(crate) fn paths_thread(shared: Arc<SharedWork>) {
     }
 }
 
-/// Registers with the agent, and sleeps on the endpoint's doorbell.
+/// The thread that registers with the agent and then sleeps on the endpoint's doorbell.
 pub(crate) fn endpoint_thread(shared: Arc<SharedWork>, attachment: Attachment) {
     let _witness = Witness(&shared);
     let Attachment { agent, instance, token, .. } = &attachment;
@@ -335,6 +338,6 @@ pub(crate) fn endpoint_thread(shared: Arc<SharedWork>, attachment: Attachment) {
     }
     work.endpoint_until = Nanos::MAX;
     drop(work);
-    // The other thread takes over all work that is due from now on.
+    // From now on, the other thread does all work that is due.
     shared.call();
 }

@@ -1,4 +1,4 @@
-//! `ligament agent`: the agent of one more domain of a run.
+//! `ligament agent`: runs the agent of a domain away from the head.
 
 use crate::arguments::Agent;
 use ligament_catalogue::{fault, Fault};
@@ -8,13 +8,14 @@ use ligament_runtime::agent::{take_part, AgentOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Variables from which a task that a launcher has started knows which of several it is, from 0.
+/// Variables that hold the number of a task among the tasks that a launcher has started, from 0.
 const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
 
-/// The variable from which a task of Slurm knows its node: where several have one machine, they have its name.
+/// Variable that holds the node of a Slurm task. If several nodes are one machine, the host name does not
+/// tell them apart.
 const NODE: &str = "SLURMD_NODENAME";
 
-/// Takes part in a run.
+/// Takes part in a run as the agent of a domain. Returns the exit status.
 pub(crate) fn agent(arguments: &Agent) -> i32 {
     match options(arguments).and_then(take_part) {
         Ok(state) => crate::summary::exit_status(state),
@@ -45,7 +46,8 @@ fn options(arguments: &Agent) -> Result<AgentOptions, Fault> {
     })
 }
 
-/// A path that may begin with a variable of this machine: `$TMPDIR/runs`.
+/// Returns a path in which a variable of this machine at the beginning is replaced by its value:
+/// `$TMPDIR/runs`.
 fn of_this_machine(path: &Path) -> Result<PathBuf, Fault> {
     let Some(rest) = path.to_str().and_then(|text| text.strip_prefix('$')) else {
         return Ok(path.to_path_buf());
@@ -60,14 +62,15 @@ fn of_this_machine(path: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
-/// The number of cores that the batch system has given the job on this machine, if it says so here.
+/// Returns the number of cores that the batch system has given the job on this machine, if the batch system
+/// says so.
 fn cores_of_job() -> Option<u32> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let job = allocation(&|name| std::env::var(name).ok(), &host).ok().flatten()?;
     job.nodes.get(job.here?)?.cores
 }
 
-/// Which domain this is.
+/// Returns the number of this agent's domain.
 fn number(arguments: &Agent) -> Result<u32, Fault> {
     if let Some(number) = arguments.domain {
         return Ok(number);

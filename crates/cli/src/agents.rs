@@ -1,5 +1,5 @@
-//! `ligament agents`: what a run's job at one of several sites does. It waits until the jobs at the other sites
-//! run too, then starts an agent on each of its nodes, and lasts as long as they do.
+//! `ligament agents`: the program of a run's job at one of several sites. It waits until the jobs at the
+//! other sites run, then starts an agent on each of its nodes, and ends when the agents have ended.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::agents::{self, launcher, AgentCommand, ExpectedDomain};
@@ -9,9 +9,10 @@ use ligament_wire::DomainId;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often is looked whether the others run, and whether agents have ended.
+/// Time between two checks whether the jobs at the other sites run, and whether agents have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// So many times its patience a job waits for a sign of the run's head, which looks at it every few seconds.
+/// Maximum time that a job waits for a sign of the run's head, as a multiple of the patience. The head
+/// gives a sign every few seconds.
 const MAX_MISSED_SIGNS: u32 = 10;
 
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,7 @@ pub(crate) struct SiteAgents {
     patience: Duration,
 }
 
-/// Takes part in a run with all nodes of this job.
+/// Takes part in a run with all nodes of this job. Returns the exit status.
 pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
     let status = match await_others(arguments).and_then(|()| nodes(arguments)) {
         Ok(status) => status,
@@ -45,7 +46,8 @@ pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
             crate::FAILED
         }
     };
-    // Also where the head is gone, which else does that: the keys of a relay open it for other runs.
+    // The keys are removed here because the head, which normally removes them, may be gone. The keys of a
+    // relay would open the relay to other runs.
     let own = arguments.relaying.relay.iter().filter(|relay| relay.parent() == arguments.join.parent());
     for key in own.chain([&arguments.join]) {
         let _ = std::fs::remove_file(key);
@@ -53,15 +55,16 @@ pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
     status
 }
 
-/// Waits until all jobs of the run are there. One that nobody looks after any more does not keep its nodes.
+/// Waits until the jobs of all sites run. Fails if the head gives no sign for too long, so that the job
+/// does not keep its nodes.
 fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
     let directory = arguments.join.parent().unwrap_or(Path::new("."));
     let (begin, watched) = (directory.join("begin"), directory.join("watched"));
     let signs = MAX_MISSED_SIGNS * arguments.patience;
-    // By this machine's clock, which need not agree with that of the disk.
+    // The time is measured by this machine's clock, because the clock of the file server may differ.
     let (mut last, mut since) = (None, Instant::now());
     loop {
-        // Reading the directory makes shared file systems look again.
+        // Reading the directory makes a shared file system refresh its cached contents.
         let _ = std::fs::read_dir(directory).map(Iterator::count);
         if !arguments.join.exists() {
             return Err(fault!(HEAD_GONE, "the run is over: its invitation is gone; this job ends"));
@@ -85,7 +88,7 @@ fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
     }
 }
 
-/// Starts an agent on each node, and waits for their ends.
+/// Starts an agent on each node, and waits until all agents have ended.
 fn nodes(arguments: &SiteAgents) -> Result<i32, Fault> {
     let site = find_site(&arguments.site)?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -105,7 +108,7 @@ fn nodes(arguments: &SiteAgents) -> Result<i32, Fault> {
     several(arguments, &site, all)
 }
 
-/// The agent of the only node is this process.
+/// Runs the agent in this process, because the job has only one node.
 fn one(arguments: &SiteAgents, site: &Site, cores: Option<u32>) -> i32 {
     crate::agent::agent(&crate::arguments::Agent {
         join: arguments.join.clone(),

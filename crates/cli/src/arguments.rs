@@ -1,4 +1,5 @@
-//! The command line: what can be asked for.
+//! The command line of `ligament`: its subcommands, their arguments and help texts, and the function that
+//! carries out the subcommand given.
 
 use crate::complain;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -481,7 +482,7 @@ pub(crate) struct Explain {
     pub json: bool,
 }
 
-/// Any text, of which shells complete the codes that there are.
+/// A parser of the argument `CODE` that takes any text. Shells complete the error codes of the catalogue.
 #[derive(Clone)]
 struct Codes;
 
@@ -509,8 +510,8 @@ pub(crate) fn definition() -> clap::Command {
     Arguments::command()
 }
 
-/// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the
-/// run failed, 2 bad use or a bad model, 130 interrupted.
+/// Carries out the command line `arguments`, of which the first is the command's name. Returns the exit
+/// status: 0 done, 1 the run failed, 2 bad use or a bad model, 130 interrupted.
 pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     let matches = crate::reference::grouped(Arguments::command()).try_get_matches_from(arguments);
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
@@ -581,14 +582,16 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-/// True if something that was to be printed is lost, so that a command has not done what it was asked for.
+/// True if output of the command is lost, for example because the disk is full. The command has then not
+/// done its work.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints; a reader that went away (`| head`) is no error. Any other loss is said once, and ends the command
-/// with an error.
+/// Prints a text to the standard output. A reader that has closed the pipe (`| head`) is no error. Any
+/// other loss of output is reported once, and makes the command end with an error.
 pub(crate) fn print(text: &str) {
     use std::io::IsTerminal;
-    // Into a file or a pipe it goes as it is.
+    // A text for a file or a pipe is printed unchanged. Only a terminal would obey control characters in
+    // the text.
     if std::io::stdout().is_terminal() {
         print_as_it_is(&escaped(text))
     } else {
@@ -596,7 +599,8 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// The same of a text with colours of ours.
+/// Prints a text as [`print`] does, but keeps its control characters, because they are colours that this
+/// program has set.
 pub(crate) fn print_as_it_is(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();

@@ -1,6 +1,6 @@
-//! `ligament attach`: shows a run as if it had been started here, whoever started it and wherever it is, and
-//! leaves it alone. All that is looked at is the run directory and the queue, so it does not matter which
-//! begins first, how many look, or on which machine.
+//! `ligament attach`: shows a run as if it had been started here, and leaves the run alone. It does not
+//! matter who started the run, or on which machine. The command reads only the run directory and the queue,
+//! so any number of viewers may attach, on any machine, before or after the run begins.
 
 use crate::arguments::print;
 use crate::interrupt::InterruptWatch;
@@ -17,16 +17,16 @@ use ligament_runtime::{called, TerminalView, LAST_LINES};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// How often the run directory is looked at. On a shared file system nothing tells of another machine's
-/// changes.
+/// Time between two looks at the run directory. A shared file system sends no notice of changes that
+/// another machine makes, so the directory must be polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// How long files may take to be seen on this machine after the job is over.
+/// Maximum time until the run's files are visible on this machine after the job is over.
 const FILES_LATE: Duration = Duration::from_secs(10);
-/// How long the guard of a run whose manager is gone has to say so.
+/// Time that the guard of a run whose manager is gone has to record that the manager is gone.
 const GUARD: Duration = Duration::from_secs(5);
-/// After this time without a word the manager of a run elsewhere is called silent.
+/// Time without an answer after which the manager of a run on another machine is reported as silent.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Warnings from before that are shown.
+/// Number of earlier warnings that are shown when the viewer begins.
 const EARLIER: usize = 10;
 
 #[derive(Debug, clap::Args)]
@@ -63,13 +63,13 @@ pub(crate) fn attach(arguments: &Attach) -> i32 {
     show(&run, job.as_ref(), arguments.json)
 }
 
-/// The line that is printed before a run is shown that is not this process's own.
+/// Returns the line that is printed before a run is shown that this process does not make itself.
 pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
     let end = if is_job { "cancel" } else { "stop" };
     format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", called(run))
 }
 
-/// Shows a run to its end, from the queue on. The exit status is that of the run.
+/// Shows a run from its time in the queue to its end. Returns the exit status of the run.
 pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i32 {
     match InterruptWatch::new() {
         Ok(ear) => AttachedViewer::new(run, job, json, ear).show(),
@@ -82,16 +82,16 @@ struct AttachedViewer<'a> {
     run: &'a RunDirectory,
     json: bool,
     queue: Option<Queue<'a>>,
-    /// On a terminal.
+    /// The live view, if the output is a terminal and no JSON is wanted.
     screen: Option<TerminalView>,
     log: Tail,
     journal: Tail,
     /// True if the journal says that the run is up.
     up: bool,
-    /// True if what was there before is shown.
+    /// True if the earlier warnings of the run have been shown.
     caught_up: bool,
     snapshots: Snapshots,
-    /// Since when the manager's process, which would be here, is not.
+    /// Time at which the manager's process, which should run on this machine, was first found to be gone.
     gone: Option<Instant>,
     said_silent: bool,
     ear: InterruptWatch,
@@ -173,7 +173,7 @@ impl<'a> AttachedViewer<'a> {
         crate::fail(self.json, error, crate::FAILED)
     }
 
-    /// Ctrl-C.
+    /// Leaves the run after Ctrl-C, and prints how to come back to it.
     fn leave(&mut self) -> i32 {
         self.clear();
         let name = called(self.run);
@@ -192,7 +192,8 @@ impl<'a> AttachedViewer<'a> {
         crate::INTERRUPTED
     }
 
-    /// On a terminal what the view of a run of one's own has above it, else the log.
+    /// Shows the new events of the run: on a terminal, the lines of the journal that `ligament run` shows
+    /// above its view; else the lines of the log.
     fn show_news(&mut self) {
         if self.screen.is_none() {
             for line in self.log.lines() {
@@ -221,13 +222,14 @@ impl<'a> AttachedViewer<'a> {
     }
 
     fn draw(&mut self, record: &RunRecord) {
-        // If nothing is drawn, a manager elsewhere shows by this that it lives.
+        // The first snapshot request also shows whether a manager on another machine is alive, so it is
+        // sent even if nothing is drawn.
         if self.screen.is_none() && is_here(record) {
             return;
         }
         self.snapshots.ask();
         if self.snapshots.denied() {
-            // Somebody else's run: what can be read of it is its log.
+            // The run belongs to another user, so only its log can be shown.
             self.screen = None;
         }
         let Some(json) = self.snapshots.news() else { return };
@@ -238,7 +240,7 @@ impl<'a> AttachedViewer<'a> {
         }
     }
 
-    /// Why nothing more will come, if nothing will.
+    /// Returns the reason why the run will write nothing more, or none if the run may still go on.
     fn lost(&mut self, record: Option<&RunRecord>) -> Option<Fault> {
         let over = self.queue.as_ref().and_then(|queue| queue.over_for(FILES_LATE));
         if let Some((job, how)) = over.map(|(job, how)| (job.to_owned(), how.to_owned())) {
@@ -293,7 +295,8 @@ impl<'a> AttachedViewer<'a> {
     }
 }
 
-/// Returns true if what is said here is read by nobody any more: the other end of a pipe is closed.
+/// Returns true if nobody can read the output of this process any more, because the other end of a pipe is
+/// closed.
 fn nobody_reads() -> bool {
     let (out, error) = (std::io::stdout(), std::io::stderr());
     let mut fds = [PollFd::new(&out, PollFlags::empty()), PollFd::new(&error, PollFlags::empty())];
@@ -301,7 +304,7 @@ fn nobody_reads() -> bool {
     poll(&mut fds, Some(&at_once)).is_ok() && fds.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
 }
 
-/// The last known state of a run whose manager is gone without a word.
+/// Returns the last known state of a run whose manager is gone without a record of its end.
 pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
     fault!(
         MANAGER_LOST,
@@ -314,7 +317,7 @@ pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
     )
 }
 
-/// When a run last wrote something, and the last thing that it wrote down.
+/// Returns the time at which a run last wrote a file, and the last event in its journal.
 pub(crate) fn last_sign(run: &RunDirectory) -> String {
     let written = [run.journal(), run.log(), run.timeline(), run.status()];
     let written = written.iter().filter_map(|path| path.metadata().ok()?.modified().ok()).max();
@@ -326,7 +329,7 @@ pub(crate) fn last_sign(run: &RunDirectory) -> String {
     }
 }
 
-/// The last thing that a manager did whose guard says that it is gone.
+/// Returns the last event that a manager recorded before its guard recorded that the manager is gone.
 pub(crate) fn last_words(run: &RunDirectory) -> Option<String> {
     let mut entries = Journal::last(&run.journal());
     matches!(entries.pop()?.event, JournalEvent::ManagerLost { .. }).then_some(())?;

@@ -1,4 +1,4 @@
-//! `ligament check`, and reading a model for a run.
+//! `ligament check`, and the functions by which other commands read a model.
 
 use crate::arguments::{print, Check};
 use ligament_analysis::{CheckOptions, CheckReport, Files, Ignorable};
@@ -10,7 +10,7 @@ use ligament_runtime::own_cores;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Everything that is wrong with a model: exit status 0 if it can be run, else 2.
+/// Reports every problem of a model. The exit status is 0 if the model can be run, else 2.
 pub(crate) fn check(arguments: &Check) -> i32 {
     let files = if arguments.elsewhere { Files::Elsewhere } else { Files::MustExist };
     let limits = LigamentOptions::default();
@@ -41,7 +41,7 @@ pub(crate) fn check(arguments: &Check) -> i32 {
     status_of(&report)
 }
 
-/// A remark on a model that asks for more cores than this machine has.
+/// Returns a remark if a model asks for more cores than this machine has.
 fn note_on_cores(model: &ResolvedModel) -> Option<String> {
     let here = own_cores();
     let (mut asked, mut most) = (0u32, 0);
@@ -58,7 +58,8 @@ fn note_on_cores(model: &ResolvedModel) -> Option<String> {
         let cores = instance.resources.cores_on_node().saturating_mul(nodes);
         (asked, most) = (asked.saturating_add(cores), most.max(cores));
     }
-    // Instances of one core each take turns on what there is, as most that wait for each other do anyway.
+    // Instances with one core each share the cores of the machine. Most of them wait for each other anyway,
+    // so no remark is needed.
     (most > 1 && asked > here).then(|| {
         format!(
             "its instances ask for {asked} cores together, and this machine has {here}: here they would share \
@@ -67,7 +68,7 @@ fn note_on_cores(model: &ResolvedModel) -> Option<String> {
     })
 }
 
-/// `3 errors`.
+/// Returns a number and a noun, in the plural if needed: `3 errors`.
 pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
@@ -80,7 +81,8 @@ fn in_a_word(report: &CheckReport) -> String {
         0 => String::new(),
         n => format!(", {}", count(n, "warning")),
     };
-    // Files that modules bring cannot be looked for before the modules are loaded.
+    // Files that modules bring can be looked for only after the modules are loaded, which happens when the
+    // run starts.
     let limit = if report.notes.is_empty() { "" } else { ", as far as can be known before it starts" };
     format!(
         "{}: {} in {}, {}{warnings}; it can be run{limit}\n",
@@ -102,12 +104,12 @@ pub(crate) struct Ignore {
 }
 
 impl Ignore {
-    /// The same as a check takes it.
+    /// Returns the ignored parts in the form that the check takes.
     pub fn set(&self) -> HashSet<Ignorable> {
         self.ignore.iter().filter_map(|name| Ignorable::from_name(name)).collect()
     }
 
-    /// The words that say the same again.
+    /// Returns the arguments that give the same option to another command.
     pub fn words(&self) -> Vec<String> {
         match self.ignore.as_slice() {
             [] => Vec::new(),
@@ -116,8 +118,8 @@ impl Ignore {
     }
 }
 
-/// Options for a model that is not to be run here: its programs need not be there, and what cannot be done may
-/// be in it.
+/// Returns options for a model that is only shown and not run here. Its programs need not exist, and the
+/// model may use features that this version does not support.
 pub(crate) fn for_a_look() -> CheckOptions {
     let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
     CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() }
@@ -139,7 +141,8 @@ pub(crate) struct ModelSource {
 }
 
 impl ModelSource {
-    /// As `drawable`.
+    /// Reads the model, as [`drawable`] does. With `--from`, ports that the model does not declare are
+    /// taken from that run.
     pub fn read(&self) -> Result<(CheckReport, ResolvedModel), Fault> {
         let Some(from) = &self.from else { return drawable(&self.models, self.model.as_deref(), for_a_look()) };
         let run = find_run(from)?;
@@ -178,7 +181,8 @@ pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), 
     }
 }
 
-/// The exit status of a command that shows a model: one with errors is shown, and cannot be run.
+/// Returns the exit status of a command that shows a model. A model with errors is shown, but cannot be
+/// run.
 pub(crate) fn status_of(report: &CheckReport) -> i32 {
     if report.is_ok() {
         crate::DONE
@@ -187,7 +191,7 @@ pub(crate) fn status_of(report: &CheckReport) -> i32 {
     }
 }
 
-/// The JSON of a command that shows the model itself: `ok`, and what is wrong if it is not.
+/// Returns the JSON of a command that shows the model itself: `ok`, and the problems if there are errors.
 pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     if report.is_ok() {
         return serde_json::json!({ "ok": true });
@@ -195,8 +199,8 @@ pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     serde_json::json!({ "ok": false, "problems": report.problems })
 }
 
-/// A model that is to be shown, and what else was found. It may have errors, as long as it can be shown: a
-/// picture helps to find them.
+/// Reads a model to show it, and returns it with the report of its problems. The model may have errors as
+/// long as it can be drawn, because the picture helps to find the errors.
 pub(crate) fn drawable(
     models: &[PathBuf],
     model: Option<&str>,
@@ -207,7 +211,8 @@ pub(crate) fn drawable(
     let said = first.as_ref().map(|_| report.to_text());
     match (report.resolved.take(), first) {
         (Some(model), _) if !model.instances.is_empty() => {
-            // Beside JSON, too, whose reader would take the model for a good one otherwise.
+            // The problems are printed beside JSON, too. A reader of the JSON would otherwise take the
+            // model for one without errors.
             ligament_runtime::say_lines(&said.unwrap_or_default());
             Ok((report, model))
         }
@@ -216,7 +221,8 @@ pub(crate) fn drawable(
     }
 }
 
-/// Reads model files and settings as a command line gives them. The error is about the command line itself.
+/// Reads model files and settings as a command line gives them. An error that is returned concerns the
+/// command line itself.
 pub(crate) fn read(
     models: &[PathBuf],
     settings: &[String],

@@ -12,7 +12,7 @@ use ligament_wire::control::Question;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
-/// How long the manager of a run on another machine has to say how the run stands.
+/// Maximum time until the manager of a run on another machine answers with the state of the run.
 const ELSEWHERE: Duration = Duration::from_secs(5);
 
 /// `ligament status`
@@ -20,7 +20,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     let told = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
         let mut now = match ask(&run, &record, Question::Status) {
-            // How it stood is known all the same.
+            // The last state of a halted run is in its record, so no answer is needed.
             Err(_) if is_halted(&record) => None,
             answer => answer?,
         };
@@ -35,7 +35,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     };
     let unanswered = now.is_none() && record.state == RunState::Running;
     let halted = unanswered && is_halted(&record);
-    // Its head answers nobody before all domains have joined.
+    // The head answers no questions before all domains have joined.
     let waits = unanswered && !halted && record.agent.is_none() && (!is_here(&record) || is_alive(record.pid));
     let lost = unanswered && is_here(&record) && !halted && !waits;
     let jobs = SiteJob::all_of(&run);
@@ -48,7 +48,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
             Journal::last(&run.journal()).pop().and_then(|last| serde_json::to_value(last).ok()).into();
         record.instances = known;
     } else if lost {
-        // Manager and agent are gone and had no time to say so.
+        // Manager and agent are gone and have not recorded the end of the run.
         json["state"] = "lost".into();
         json["last"] =
             Journal::last(&run.journal()).pop().and_then(|last| serde_json::to_value(last).ok()).into();
@@ -105,7 +105,8 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
         let answer = ask(&run, &record, Question::Stop)?;
         let waits = record.state == RunState::Running && record.agent.is_none();
         if answer.is_none() && waits && (!is_here(&record) || is_alive(record.pid)) {
-            // A run can be asked only after all domains have joined; who waits for them looks for this.
+            // The run answers questions only after all domains have joined. Until then the head looks for
+            // this file.
             write_whole(&run.stop(), b"", 0o600)?;
             return Ok((Some(serde_json::Value::Null), record.run));
         }
@@ -153,7 +154,8 @@ pub(crate) fn join(arguments: &Join) -> i32 {
     let directory = answer["directory"].as_str().unwrap_or(".");
     let Some((program, rest)) = arguments.command.split_first() else {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        // A shell would run what is no name, such as that of an exported function (`BASH_FUNC_f%%`).
+        // A name that is no variable name, such as that of an exported function (`BASH_FUNC_f%%`), would be
+        // run by the shell as code.
         let named = pairs.filter(|(name, _)| ligament_model::is_variable_name(name));
         let mut text: String =
             named.map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
@@ -161,7 +163,7 @@ pub(crate) fn join(arguments: &Join) -> i32 {
         print(&text);
         return crate::DONE;
     };
-    // A relative program is meant from here, not from the instance's directory.
+    // A relative path of a program is relative to the current directory, not to the instance's directory.
     let found = std::path::Path::new(program);
     let program = if found.components().count() > 1 {
         std::path::absolute(found).map_or_else(|_| program.clone(), Into::into)

@@ -1,12 +1,12 @@
-//! `ligament config`: where this installation has the library, the headers and what build systems read, as a
-//! compiler or a build system wants it said.
+//! `ligament config`: prints where this installation has its library, its headers and its files for build
+//! systems, in the form that compilers and build systems read.
 
 use crate::arguments::{print, Config};
 use ligament_catalogue::{fault, Fault};
 use std::path::{Path, PathBuf};
 
-/// The file that programs are linked with and that they ask for when they start; `crates/capi/build.rs` names
-/// it.
+/// File name of the library that programs are linked with and load when they start. `crates/capi/build.rs`
+/// gives the library this name.
 const LIBRARY: &str = "libligament.so.0";
 
 /// An installation: `bin`, `lib` and `include` below one prefix, as `make install` or the Python wheel makes
@@ -16,7 +16,7 @@ struct Installation {
 }
 
 impl Installation {
-    /// The one that is below `prefix`, or what is missing there.
+    /// Returns the installation below `prefix`, or an error that names the missing file.
     fn below(prefix: &Path) -> Result<Installation, Fault> {
         let found = Installation { prefix: prefix.to_owned() };
         for needed in [found.include().join("ligament.h"), found.library()] {
@@ -27,7 +27,7 @@ impl Installation {
         Ok(found)
     }
 
-    /// The one that this process's own program, `PREFIX/bin/ligament`, belongs to.
+    /// Returns the installation that this process's program, `PREFIX/bin/ligament`, belongs to.
     fn of_this_program() -> Result<Installation, Fault> {
         let program = std::env::current_exe().map_err(|error| {
             fault!(INCOMPLETE_INSTALLATION, "the path of this command cannot be found: {error}")
@@ -65,17 +65,17 @@ impl Installation {
         self.lib().join("pkgconfig")
     }
 
-    /// Sources for the user's own compiler: the Fortran module.
+    /// Returns the directory of the Fortran module's sources, which the user's own compiler compiles.
     fn fortran(&self) -> PathBuf {
         self.prefix.join("share/ligament/fortran")
     }
 
-    /// The crate that codes in Rust depend on.
+    /// Returns the directory of the crate that codes in Rust depend on.
     fn rust(&self) -> PathBuf {
         self.prefix.join("share/ligament/rust/crates/instance")
     }
 
-    /// The classes for Java.
+    /// Returns the file of the classes for Java.
     fn jar(&self) -> PathBuf {
         self.prefix.join("share/java/ligament.jar")
     }
@@ -93,7 +93,8 @@ impl Installation {
         format!("-I{}", quoted(&self.include()))
     }
 
-    /// With the path that the loader needs, so that what is linked starts as it is.
+    /// Returns the flags to link with. They include the path for the loader, so that a linked program
+    /// starts without further settings.
     fn libs(&self) -> String {
         if self.is_the_systems() {
             return "-lligament".to_owned();
@@ -103,7 +104,7 @@ impl Installation {
     }
 }
 
-/// A path as a shell reads it back as one word, in the way of pkg-config.
+/// Returns a path that a shell reads back as one word, quoted in the way of pkg-config.
 fn quoted(path: &Path) -> String {
     let mut text = String::new();
     for letter in path.to_string_lossy().chars() {
@@ -115,10 +116,10 @@ fn quoted(path: &Path) -> String {
     text
 }
 
-/// The directory of the crate for codes in Rust.
+/// Returns the directory of the crate for codes in Rust.
 ///
 /// # Errors
-/// This command belongs to no installation that has it.
+/// This command belongs to no installation, or to one without the crate.
 pub(crate) fn rust_crate() -> Result<PathBuf, Fault> {
     let found = Installation::of_this_program()?.rust();
     if found.join("Cargo.toml").is_file() {
@@ -151,7 +152,8 @@ pub(crate) fn config(arguments: &Config) -> i32 {
     crate::DONE
 }
 
-/// The requested values; flags in one line, in the order that compilers want them, all else in a line each.
+/// Returns the requested values. Flags are on one line, in the order that compilers want; each other value
+/// has a line of its own.
 fn said(arguments: &Config, installation: &Installation) -> String {
     let shown = |path: PathBuf| path.display().to_string();
     let places = [

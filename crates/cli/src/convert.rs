@@ -1,4 +1,4 @@
-//! `ligament convert`: a model file of a model in another language.
+//! `ligament convert`: makes a yMMSL model file from a model in xMML.
 
 use crate::arguments::print;
 use crate::check::count;
@@ -8,7 +8,7 @@ use ligament_runtime::shown;
 use ligament_xmml::ConvertedModel;
 use std::path::{Path, PathBuf};
 
-/// A longer file is refused.
+/// Maximum size of a model file in xMML, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) fn convert(arguments: &Convert) -> i32 {
     }
 }
 
-/// The text of a file in xMML.
+/// Returns the text of an xMML file.
 pub(crate) fn read_xmml(path: &Path) -> Result<String, Fault> {
     let wrong = |error: std::io::Error| fault!(CANNOT_READ_FILE, "{} cannot be read: {error}", path.display());
     let length = std::fs::metadata(path).map_err(wrong)?.len();

@@ -1,5 +1,5 @@
-//! `ligament run --detach`: the run is made by a process in a session of its own, which needs no terminal; here
-//! is waited until it is up, or has failed.
+//! `ligament run --detach`: a process in a session of its own, which needs no terminal, makes the run. This
+//! process waits until the run is up or has failed.
 
 use crate::arguments::{print, Run};
 use crate::interrupt::InterruptWatch;
@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often somebody looks whether it is up.
+/// Time between two checks whether the run is up.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Makes the run by `make` elsewhere, with its directory and what it has instead of a terminal.
+/// Makes the run in another process, by `make`, which gets the run directory and the replacement of a
+/// terminal.
 pub(crate) fn detach(
     arguments: &Run,
     directory: Option<PathBuf>,
@@ -31,10 +32,11 @@ pub(crate) fn detach(
     }
 }
 
-/// The same, until somebody over there says by a byte that it is under way: its directory, and its process.
+/// Starts another process that makes the run, and waits until this process reports by a byte that the run
+/// is up. Returns the run directory and the number of the process.
 ///
 /// # Errors
-/// It did not come to that, and has said why: the exit status.
+/// The run has failed before it was up, and the reason is printed. The error is the exit status.
 pub(crate) fn begin(
     directory: Option<&Path>,
     model: &str,
@@ -60,10 +62,10 @@ pub(crate) fn begin(
     }
 }
 
-/// A run that begins elsewhere.
+/// A run that another process begins.
 struct DetachedRun {
     run: RunDirectory,
-    /// A byte comes when it is up.
+    /// The stream on which a byte arrives when the run is up.
     line: UnixStream,
     printed: File,
     pid: u32,
@@ -75,7 +77,8 @@ impl DetachedRun {
     fn await_it(mut self) -> Result<(RunDirectory, u32), i32> {
         let mut all = String::new();
         loop {
-            // In this order: what is printed before the end, or before the byte, is here when that is seen.
+            // The order of these steps matters: when the end of the process or the byte is seen, all output
+            // before it can already be read.
             let status = ended(self.pid);
             let up = matches!((&self.line).read(&mut [0]), Ok(1));
             let mut said = String::new();
@@ -96,7 +99,7 @@ impl DetachedRun {
                     ));
                 }
                 if self.json {
-                    // The last line is the result, what is before it was said by the way.
+                    // The last line is the result. The lines before it are other messages.
                     let (said, result) = all.trim_end().rsplit_once('\n').unwrap_or(("", all.trim_end()));
                     crate::say_lines(said);
                     print(&format!("{result}\n"));
@@ -104,7 +107,7 @@ impl DetachedRun {
                 return Err(status);
             }
             if self.ear.waits(POLL_INTERVAL) {
-                // It is not on its own yet. A second time it ends at once.
+                // The run does not go on by itself yet, so Ctrl-C ends it. A second Ctrl-C ends it at once.
                 let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
                 let _ = pid.map(|pid| kill_process(pid, Signal::INT));
             }

@@ -1,11 +1,11 @@
-//! `ligament explain`: what a code means and what to do, in the terminal.
+//! `ligament explain`: prints the meaning of an error code and its remedy.
 
 use crate::arguments::{print, Explain};
 use crate::pages::{links, Pages};
 use ligament_catalogue::{entries, fault, find, CodeEntry};
 use std::io::IsTerminal;
 
-/// The widest that text is set, however wide the terminal.
+/// Maximum width of the text, in columns, on a terminal of any width.
 const WIDEST: usize = 100;
 
 /// Explains a code, or lists all.
@@ -60,7 +60,7 @@ fn as_json(entry: &CodeEntry, pages: &Pages) -> serde_json::Value {
     })
 }
 
-/// The pages that an entry links to, as files to open. Paths are not broken into lines.
+/// Returns the pages that an entry links to, as paths of files. Paths are not broken into lines.
 fn read_on(entry: &CodeEntry, pages: &Pages) -> String {
     let line = |link| {
         let heading = pages.heading(&link).map(|heading| format!(", under \"{heading}\"")).unwrap_or_default();
@@ -74,7 +74,7 @@ fn read_on(entry: &CodeEntry, pages: &Pages) -> String {
     }
 }
 
-/// All codes, under their headings.
+/// Returns the list of all codes, under their headings.
 fn list() -> String {
     let mut text = String::new();
     let mut when = "";
@@ -94,7 +94,7 @@ fn list() -> String {
     text
 }
 
-/// One entry: its messages, then what it means.
+/// Returns the text of one entry: its messages, then its meaning.
 fn text(entry: &CodeEntry, width: usize) -> String {
     let mut text = wrapped(&format!("{}: {}", entry.code, entry.when), "", width);
     text.push('\n');
@@ -108,7 +108,7 @@ fn text(entry: &CodeEntry, width: usize) -> String {
     text
 }
 
-/// The terminal's width, or that of a page.
+/// Returns the width of the terminal, or 80 columns if the output is no terminal.
 fn width() -> usize {
     let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col));
     match columns {
@@ -117,7 +117,7 @@ fn width() -> usize {
     }
 }
 
-/// Markdown without its links and marks.
+/// Returns a Markdown text without links and marks.
 fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;

@@ -1,10 +1,10 @@
-//! Waiting with an ear for Ctrl-C, where that is to end no more than the waiting.
+//! Waits during which Ctrl-C ends only the wait and not the process.
 
 use ligament_catalogue::{fault, Fault};
 use std::time::Duration;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
-/// Hears Ctrl-C from when it is made; it does not end the process any more.
+/// A receiver of Ctrl-C. As long as it exists, Ctrl-C does not end the process.
 pub(crate) struct InterruptWatch {
     runtime: tokio::runtime::Runtime,
     interrupt: Signal,
@@ -24,7 +24,7 @@ impl InterruptWatch {
         Ok(InterruptWatch { runtime, interrupt })
     }
 
-    /// Waits for so long, or until somebody presses Ctrl-C: gives whether that was it.
+    /// Waits for `at_most`, or until Ctrl-C is pressed. Returns true if Ctrl-C was pressed.
     pub fn waits(&mut self, at_most: Duration) -> bool {
         let InterruptWatch { runtime, interrupt } = self;
         runtime.block_on(async {

@@ -1,4 +1,5 @@
-//! `ligament cancel`.
+//! `ligament cancel`: ends a submitted run in its queue or while it runs, and any other run as `ligament
+//! stop` does.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -41,7 +42,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
     let found = find_run(&arguments.run).and_then(|run| Ok((JobRecord::of(&run)?, run)));
     let (job, run) = match found {
         Ok((Some(job), run)) => (job, run),
-        // A dry run has nothing to cancel: a run that was not submitted is stopped.
+        // A run that was not submitted has no job to cancel and would be stopped. A dry run only says so.
         Ok((None, run)) if arguments.dry_run => {
             if let Some(error) = is_over(&run) {
                 return crate::fail(arguments.json, &error, crate::FAILED);
@@ -62,7 +63,8 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         }
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
-    // A job may still be cleared away when its run is over.
+    // The job may still be in the queue for a moment after its run is over, so the run's record is checked
+    // first.
     if let Some(error) = is_over(&run) {
         return crate::fail(arguments.json, &error, crate::FAILED);
     }
@@ -85,7 +87,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
     }
 }
 
-/// Why a run cannot be cancelled that has ended.
+/// Returns an error if the run is over, so that it cannot be cancelled.
 fn is_over(run: &RunDirectory) -> Option<Fault> {
     let record = record_of(run).ok().filter(|record| record.state != RunState::Running)?;
     Some(fault!(NOT_RUNNING, "{} is not running: it is {}", run.name(), record.state.name()))

@@ -1,5 +1,5 @@
-//! Requests of a job to its batch system besides nodes: on the command line, in place of what its site's file
-//! says.
+//! Options for a job's requests to its batch system besides nodes. They replace the requests in the site's
+//! file.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{Gpus, LauncherKind, Licence, Site};
@@ -19,7 +19,7 @@ pub(crate) struct JobRequests {
     licence: Vec<AtSite<Licence>>,
 }
 
-/// Something that is meant for one site, or for all.
+/// A value for one site, or for all sites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AtSite<T> {
     site: Option<String>,
@@ -36,7 +36,7 @@ fn read<T>(text: &str, parse: impl Fn(&str) -> Option<T>, meant: &str) -> Result
 }
 
 fn reservation(text: &str) -> Result<AtSite<String>, Fault> {
-    // A licence without a number is a name in the same sense.
+    // A valid name is one that is also valid as the name of a licence without a number.
     let name = |word: &str| Licence::parse(word).filter(|one| one.name == word).map(|one| one.name);
     read(text, name, "workshop, or big=workshop")
 }
@@ -49,7 +49,7 @@ fn licence(text: &str) -> Result<AtSite<Licence>, Fault> {
     read(text, Licence::parse, "solver, solver:4, or big=solver:4")
 }
 
-/// The requests for a site: if some name it, these, else those that name none.
+/// Returns the values for a site: those that name the site, or if there are none, those that name no site.
 fn meant<'a, T>(all: &'a [AtSite<T>], site: &str) -> Vec<&'a T> {
     let of = |name: Option<&str>| -> Vec<&'a T> {
         all.iter().filter(|one| one.site.as_deref() == name).map(|one| &one.what).collect()
@@ -63,10 +63,10 @@ fn meant<'a, T>(all: &'a [AtSite<T>], site: &str) -> Vec<&'a T> {
 }
 
 impl JobRequests {
-    /// Adds it to what the files of sites say.
+    /// Adds the requests to those of the site files.
     ///
     /// # Errors
-    /// It names another site, or cannot be asked for at one of them.
+    /// A request names a site that the run does not use, or a site that cannot make the request.
     pub fn add_to(&self, sites: &mut [Site]) -> Result<(), Fault> {
         let names = self.reservation.iter().filter_map(|one| one.site.as_deref());
         let names = names.chain(self.gpus.iter().filter_map(|one| one.site.as_deref()));
@@ -117,7 +117,7 @@ impl JobRequests {
         Ok(())
     }
 
-    /// The words that say the same of a site where that is here.
+    /// Returns the arguments that give the same requests to `ligament submit` at the site itself.
     pub fn words(&self, site: &str) -> Vec<String> {
         let reservation = meant(&self.reservation, site).last().map(|name| format!("--reservation={name}"));
         let gpus = meant(&self.gpus, site).last().map(|gpus| format!("--gpus={gpus}"));

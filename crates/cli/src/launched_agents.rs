@@ -1,5 +1,5 @@
-//! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the
-//! commands that start them.
+//! A run over machines on which a launcher starts the agents: the domains of the run, and the processes of
+//! the launcher.
 
 use crate::spread_options::SpreadOptions;
 use ligament_catalogue::Fault;
@@ -12,17 +12,18 @@ use ligament_runtime::{Agents, DomainSpread, ExpectedDomain};
 use ligament_wire::DomainId;
 use std::path::Path;
 
-/// Agents that a launcher starts, while they run.
+/// The agents of a run that a launcher starts.
 pub(crate) struct LaunchedAgents {
     kind: LauncherKind,
     site: Site,
-    /// Arguments of agents besides those for joining.
+    /// Arguments of the agents, without those for joining the run.
     arguments: Vec<String>,
     running: Option<agents::AgentProcesses>,
 }
 
 impl LaunchedAgents {
-    /// Agents as a site wants them.
+    /// Returns the agents with the arguments that the site and the command line give. No agent is started
+    /// yet.
     pub fn new(machines: &RunMachines, site: &Site, spreading: &SpreadOptions) -> LaunchedAgents {
         let mut arguments = vec!["--quiet".to_owned()];
         if machines.launcher != LauncherKind::None {
@@ -48,7 +49,7 @@ impl LaunchedAgents {
         LaunchedAgents { kind: machines.launcher, site: site.clone(), arguments, running: None }
     }
 
-    /// The run over these machines.
+    /// Returns the run over these machines.
     pub fn spread<'a>(
         &'a mut self,
         machines: &RunMachines,
@@ -59,7 +60,8 @@ impl LaunchedAgents {
         let mut listening = spreading.listening.clone();
         listening.listen = listening.listen.or_else(|| site.interface.clone());
         listening.ports = listening.ports.or_else(|| site.ports.clone());
-        // A machine that was not listed runs the head, and no instances but those that can only be there.
+        // If this machine was not listed, it runs the head, and only those instances that cannot run
+        // elsewhere.
         let own = machines.here.as_ref().map_or(Some(0), |here| here.cores);
         let options: &LigamentOptions = &model.ligament;
         let linking = spreading.linking.or(site);

@@ -1,6 +1,6 @@
-//! `ligament lead-on ADDRESS PORT`: what ssh starts on a machine between two others where its sshd forbids
-//! `ssh -W`. What comes on its standard input goes to that address, and what comes from there to its standard
-//! output. It understands nothing of it: both ends encrypt.
+//! `ligament lead-on ADDRESS PORT`: connects two machines through a machine between them, if the sshd there
+//! forbids `ssh -W`. ssh starts it. It copies its standard input to the address, and the bytes from the
+//! address to its standard output. It cannot read the bytes, because both ends encrypt.
 
 use ligament_launch::{quote, quote_path};
 use std::fs::File;
@@ -9,10 +9,11 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How long the address may take to answer, and what is under way to arrive after the end.
+/// Maximum time until the address answers; and maximum time until the last bytes have arrived after the end
+/// of the input.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes that are passed on at once.
+/// Maximum number of bytes that are passed on at once.
 const BUFFER_BYTES: usize = 1 << 17;
 
 #[derive(Debug, clap::Args)]
@@ -21,8 +22,9 @@ pub(crate) struct LeadOn {
     port: u16,
 }
 
-/// The command for a shell there, without the address: the command is looked for where the site says, at the
-/// path that this one has, and where a user would have installed it.
+/// Returns the shell command for the machine in between, without the address. The script looks for ligament
+/// at the path that the site gives, at the path of this command, and at the usual path of a user's
+/// installation.
 pub(crate) fn told(ligament: Option<&str>) -> String {
     let own = ligament_launch::own_command().display().to_string();
     let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote_path).collect();
@@ -35,7 +37,7 @@ pub(crate) fn told(ligament: Option<&str>) -> String {
     format!("exec sh -c {} ligament", quote(&script))
 }
 
-/// Leads on until either end has ended.
+/// Passes bytes on until either end has ended. Returns the exit status.
 pub(crate) fn lead_on(arguments: &LeadOn) -> i32 {
     let to = SocketAddr::new(arguments.address, arguments.port);
     match between(to) {
@@ -48,7 +50,8 @@ pub(crate) fn lead_on(arguments: &LeadOn) -> i32 {
 }
 
 fn between(to: SocketAddr) -> io::Result<()> {
-    // Without the buffers of Rust's own: what has come goes on at once.
+    // The files avoid the buffers of Rust's standard streams, so bytes are passed on as soon as they
+    // arrive.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut there = TcpStream::connect_timeout(&to, ANSWER_TIMEOUT)?;
@@ -56,7 +59,7 @@ fn between(to: SocketAddr) -> io::Result<()> {
     let mut back = there.try_clone()?;
     std::thread::Builder::new().name("back".into()).spawn(move || {
         let _ = pass(&mut back, &mut output);
-        // Nothing more will come, whatever else is said here: ssh's end tells the other side.
+        // No more bytes will arrive, so this process ends. The end of ssh tells the other side.
         std::process::exit(0);
     })?;
     let sent = pass(&mut input, &mut there);
@@ -65,8 +68,8 @@ fn between(to: SocketAddr) -> io::Result<()> {
     sent
 }
 
-/// Passes on whatever comes, as soon as it comes. `io::copy` would have the kernel do it (splice), which waits
-/// for more.
+/// Passes on all bytes as soon as they arrive. `io::copy` would let the kernel copy them (splice), which
+/// waits for more bytes.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {

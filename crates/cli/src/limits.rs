@@ -34,7 +34,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The words that say the same again.
+    /// Returns the arguments that give the same limits to another command.
     pub fn words(&self) -> Vec<String> {
         let sizes = [
             ("memory", self.memory),
@@ -49,7 +49,7 @@ impl Limits {
         sizes.chain(self.wait.iter().map(|wait| format!("--wait={wait}"))).collect()
     }
 
-    /// As a model file would say it.
+    /// Returns the limits in the form that a model file gives them.
     pub fn options(&self) -> LigamentOptions {
         LigamentOptions {
             memory: self.memory,

@@ -1,5 +1,5 @@
-//! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run
-//! ends.
+//! `ligament logs`: shows the log of a run, or the output of an instance; with `-f`, also the lines that
+//! are added until the run ends.
 
 use crate::arguments::Logs;
 use crate::program_output::ProgramOutput;
@@ -10,7 +10,7 @@ use rustix::fs::inotify;
 use std::fs::File;
 use std::path::Path;
 
-/// Shows a log.
+/// Shows a log or an output. Returns the exit status.
 pub(crate) fn logs(arguments: &Logs) -> i32 {
     let shown = meant(arguments).and_then(|(run, instance)| {
         let Some(instance) = instance else { return show(&run, &run.log(), arguments.follow) };
@@ -31,14 +31,15 @@ pub(crate) fn logs(arguments: &Logs) -> i32 {
     }
 }
 
-/// The run and the instance that are meant: a single name that is no run may be an instance of the latest.
+/// Returns the run and the instance that the arguments mean. A single name that is no run may be an
+/// instance of the latest run.
 fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), Fault> {
     let found = find_run(&arguments.run);
     if let (Err(_), None, Ok(latest)) = (&found, &arguments.instance, find_run("latest")) {
         if latest.home(&arguments.run).is_dir() {
             return Ok((latest, Some(&arguments.run)));
         }
-        // Neither a run nor an instance, but a component with copies.
+        // The name is neither a run nor an instance, but a component with several instances.
         let copies = format!("{}[", arguments.run);
         if instances_of(&latest).iter().any(|name| name.starts_with(&copies)) {
             return Err(no_such_instance(&latest, &arguments.run));
@@ -47,7 +48,7 @@ fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), Fault> {
     Ok((found?, arguments.instance.as_deref()))
 }
 
-/// An empty answer could mean anything.
+/// Explains an empty output, which could otherwise have several reasons.
 fn say_if_silent(run: &RunDirectory, instance: &str) {
     let empty = std::fs::metadata(run.output(instance)).map_or(true, |file| file.len() == 0);
     let Ok(record) = record_of(run) else { return };
@@ -62,11 +63,11 @@ fn say_if_silent(run: &RunDirectory, instance: &str) {
 
 fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
     let wrong = |error: std::io::Error| fault!(RUN_UNREADABLE, "{}: {error}", path.display());
-    // Watched from before the first look, so that nothing is missed in between.
+    // The watch begins before the first look at the file, so that no change is missed.
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;
     let mut out = ProgramOutput::begin();
-    // The part that was put aside when the log became too large.
+    // The earlier part of the log was moved to this file when the log became too large.
     if let Ok(earlier) = std::fs::read(RunLog::earlier(path)) {
         let _ = out.show(&earlier);
     }
@@ -90,7 +91,7 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
         if let Some(mut old) = file.take_if(|file| is_another(file, path)) {
             show_rest(&mut old, &mut out).map_err(wrong)?;
             if path != run.log() {
-                // An output that is put together at the run's end: nothing in it is new.
+                // The file is an output that is put together at the run's end, so it has no new lines.
                 return Ok(());
             }
             continue;
@@ -102,15 +103,16 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
     }
 }
 
-/// Shows what has been added to a file. False if nobody reads it any more (`| head`).
+/// Shows the bytes that were added to a file. Returns false if the output has no reader any more (`|
+/// head`).
 fn show_rest(file: &mut File, out: &mut ProgramOutput) -> std::io::Result<bool> {
     let mut bytes = Vec::new();
     read_output(file, &mut bytes)?;
     Ok(out.show(&bytes).is_ok())
 }
 
-/// Returns true if a log that is open was put aside, and a new one stands in its place. Nothing more is written
-/// to the old one then.
+/// Returns true if the open log was moved away and a new log has its name. The manager then writes no more
+/// to the old log.
 fn is_another(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), std::fs::metadata(path)) {
@@ -130,7 +132,8 @@ fn watch(run: &RunDirectory, path: &Path) -> rustix::io::Result<rustix::fd::Owne
     Ok(fd)
 }
 
-/// Waits until something changes, at most a second: a manager that was killed changes nothing any more.
+/// Waits until a file changes, but at most one second, because a manager that was killed changes no file
+/// any more.
 fn wait(watch: &rustix::fd::OwnedFd) {
     use rustix::event::{poll, PollFd, PollFlags, Timespec};
     let second = Timespec { tv_sec: 1, tv_nsec: 0 };

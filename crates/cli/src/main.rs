@@ -1,4 +1,5 @@
-//! The command `ligament`: arguments, words and pictures. What makes and drives a run is `ligament_runtime`'s.
+//! The command `ligament`: its arguments and its output. The crate `ligament_runtime` makes and drives the
+//! runs.
 
 mod agent;
 mod agents;
@@ -61,7 +62,7 @@ const BAD_USE: i32 = 2;
 /// Exit status: interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Says that a command has failed, as the user wants to read it. Gives back the exit status.
+/// Reports the failure of a command in words or as JSON. Returns the exit status.
 fn fail(json: bool, error: &Fault, status: i32) -> i32 {
     if json {
         let json = serde_json::json!({ "ok": false, "error": error.text(), "code": error.code().name() });

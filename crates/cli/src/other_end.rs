@@ -1,5 +1,6 @@
-//! A command of Ligament's that another one starts at a site, by ssh, or here: told what to do on its standard
-//! input, it answers on its standard output. What it complains about is kept.
+//! A `ligament` process that another `ligament` command starts at a site by ssh, or on this machine. It
+//! reads orders from its standard input and answers on its standard output. Its error output is kept for
+//! messages.
 
 use crate::site::at;
 use ligament_catalogue::{fault, Fault};
@@ -12,11 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long what it complained about may take to come, after its end; and how much of it is kept (bytes).
+/// Maximum time until the error output has arrived after the end of the process; and number of its bytes
+/// that are kept.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const COMPLAINT: usize = 4096;
 
-/// The command that starts `ligament WORD` at a site, after its modules and commands, in its directory.
+/// Returns the command that starts `ligament WORD` at a site, in the site's directory, after its modules
+/// and commands.
 pub(crate) fn command(site: &Site, word: &str) -> Command {
     let mut script = String::new();
     for line in site.before() {
@@ -35,7 +38,7 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
     script.push_str("{ echo \"there is no command ligament: $l\" >&2; exit 127; }\n");
     script.push_str(&format!("exec \"$l\" {word}"));
     let mut command = at(site);
-    // ssh gives its words, joined, to a shell.
+    // ssh joins its arguments and passes them to a shell.
     match site.ssh {
         Some(_) => command.arg(format!("exec bash -lc {}", quote(&script))),
         None => command.args(["bash", "-lc", &script]),
@@ -43,7 +46,7 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
     command
 }
 
-/// ssh, and what it runs.
+/// The process of ssh, which runs the other end.
 pub(crate) struct SshProcess {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -67,10 +70,11 @@ impl SshProcess {
         }
     }
 
-    /// The complaints of ssh and of the other end.
+    /// Returns the error output of ssh and of the other end.
     pub fn complaint(&mut self) -> String {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
-            // All of it; but a process that ssh leaves behind may hold the pipe open for as long as it likes.
+            // The output is read to its end, but only for a limited time: a process that ssh leaves behind
+            // may hold the pipe open.
             let until = Instant::now() + LAST_WORDS;
             let listens = |one: &Option<JoinHandle<()>>| one.as_ref().is_some_and(|one| !one.is_finished());
             while listens(&self.listens) && Instant::now() < until {
@@ -83,7 +87,7 @@ impl SshProcess {
         lines[lines.len().saturating_sub(4)..].join("\n")
     }
 
-    /// Waits until it ends, at most so long; then it is ended.
+    /// Waits until the process ends. A process that has not ended after `within` is killed.
     pub fn end(&mut self, within: Duration) {
         let until = Instant::now() + within;
         while Instant::now() < until {

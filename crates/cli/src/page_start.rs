@@ -1,5 +1,6 @@
-//! `ligament run --open`: before the run begins, its page is started, which opens the browser. It is a process
-//! of its own, and no descendant of the run's: a run ends all of those.
+//! `ligament run --open`: starts the page of a run before the run begins, which also opens the browser. The
+//! page is a process of its own and no descendant of the run's processes, because a run ends all its
+//! descendants.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{own_command, start_detached};
@@ -13,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The output of the page goes into this file of the run directory.
+/// Name of the file in the run directory that gets the output of the page.
 const LOG: &str = "view.log";
-/// How long the page may take to say where it is.
+/// Maximum time until the page reports its address.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest that it may say, bytes.
+/// Maximum length of this report, in bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
-/// Prepares the directory of a run, and opens the page of what will be in it. Gives the directory. That there
-/// is no page is said, and keeps no run from beginning.
+/// Prepares the directory of a run, and starts the page that will show the run. Returns the directory. If
+/// the page cannot be started, a message says so and the run still begins.
 ///
 /// # Errors
-/// The directory cannot be had.
+/// The directory cannot be prepared.
 pub(crate) fn open(wanted: Option<&Path>, model: &str, role: Role) -> Result<PathBuf, Fault> {
     let run = RunDirectory::prepare(wanted, model, UtcTime::now())?;
     match begin(&run, role) {
@@ -44,7 +45,7 @@ fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
     let (line, theirs) = UnixStream::pair().map_err(broken)?;
     line.set_read_timeout(Some(START_TIMEOUT)).map_err(broken)?;
     let begins = std::process::id();
-    // The one in the middle ends at once, so that the page is nobody's here.
+    // The process in the middle ends at once, so that the page is no child of this process.
     let middle = start_detached(&run.path().join(LOG), || {
         let mut command = Command::new(own_command());
         command.arg("view").arg(run.path()).args(["--open", "--json", "--link", role.word()]);
@@ -55,7 +56,8 @@ fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
     let middle = middle.map_err(broken)?;
     let mut text = String::new();
     let read = BufReader::new((&line).take(MAX_ANSWER_BYTES)).read_line(&mut text);
-    // It ends at once; waited for, it is no zombie, and the page is nobody's here before the run begins.
+    // The process in the middle ends at once. Waiting for it avoids a zombie, and ensures that the page is
+    // no descendant of this process before the run begins.
     if let Some(pid) = i32::try_from(middle).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
     }

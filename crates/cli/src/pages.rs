@@ -1,21 +1,21 @@
-//! The pages of the documentation, as files that a user can open: where they are, and what leads to them.
+//! Finds the pages of the documentation as files that a user can open, and the links that lead to them.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The page that entries of the catalogue stand in has its links from here.
+/// Directory of the page that shows the entries of the catalogue. Relative links of entries begin here.
 const FROM: &str = "docs/reference";
 
 /// A link in an explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageLink<'a> {
     pub title: &'a str,
-    /// The page, from the root of the sources: `docs/guides/files.md`.
+    /// Path of the page from the root of the sources: `docs/guides/files.md`.
     page: PathBuf,
-    /// The place in it, as links name it.
+    /// Anchor of a heading in the page, if the link has one.
     place: Option<&'a str>,
 }
 
-/// The links of a Markdown text.
+/// Returns the links of a Markdown text.
 pub(crate) fn links(markdown: &str) -> impl Iterator<Item = PageLink<'_>> {
     markdown.split('[').skip(1).filter_map(|rest| {
         let (title, after) = rest.split_once("](")?;
@@ -35,14 +35,14 @@ pub(crate) fn links(markdown: &str) -> impl Iterator<Item = PageLink<'_>> {
     })
 }
 
-/// The location of the pages.
+/// The directory that has the pages, if it was found.
 pub(crate) struct Pages {
     root: Option<PathBuf>,
 }
 
 impl Pages {
-    /// The pages that were installed with this program, below its prefix; or those of the sources, if it lies
-    /// in a build tree there.
+    /// Returns the pages that were installed below this program's prefix, or those of the sources if the
+    /// program is in their build tree.
     pub fn of_this_program() -> Pages {
         let program = std::env::current_exe().unwrap_or_default();
         let above = || program.ancestors().skip(1);
@@ -52,12 +52,12 @@ impl Pages {
         Pages { root: found.into_iter().find(has_pages) }
     }
 
-    /// The file of a page; without pages here, what it is called in the sources.
+    /// Returns the path of a page. If no pages are found, the path is the one in the sources.
     pub fn file(&self, link: &PageLink<'_>) -> String {
         self.root.as_ref().map_or_else(|| link.page.clone(), |root| root.join(&link.page)).display().to_string()
     }
 
-    /// The heading that a link leads to, if it leads to one; without pages here, its name in links.
+    /// Returns the heading that a link leads to, if the link names one.
     pub fn heading(&self, link: &PageLink<'_>) -> Option<String> {
         let place = link.place?;
         let text = std::fs::read_to_string(self.root.as_ref()?.join(&link.page)).unwrap_or_default();
@@ -67,7 +67,7 @@ impl Pages {
     }
 }
 
-/// The anchor of a heading.
+/// Returns the anchor that links use for a heading.
 fn slug(heading: &str) -> String {
     let kept = heading
         .to_lowercase()

@@ -1,5 +1,5 @@
-//! `ligament peek`: the working directory of an instance, or one of its files, on whatever machine it runs;
-//! while the run is under way from its head where that is needed, else from the run directory.
+//! `ligament peek`: shows the working directory of an instance, or one of its files, on any machine. During
+//! the run the head is asked if needed; otherwise the run directory is read.
 
 use crate::arguments::{print, Peek};
 use crate::program_output::ProgramOutput;
@@ -10,15 +10,15 @@ use ligament_wire::peek::{Entry, Sight, MAX_ANSWER_BYTES};
 use std::io;
 use std::time::Duration;
 
-/// How often is looked whether a file has grown.
+/// Time between two checks whether a file has grown.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Shows what an instance has.
+/// Shows the working directory of an instance, or one of its files. Returns the exit status.
 pub(crate) fn peek(arguments: &Peek) -> i32 {
     let shown = find_run(&arguments.run).and_then(|run| {
         let files = InstanceFiles::of(&run, &arguments.instance)?;
         let path = match &arguments.file {
-            // One that begins with "/" leads out, and is refused.
+            // A path that begins with `/` leads out of the working directory and is refused.
             Some(file) => std::path::Path::new("workdir").join(file).to_string_lossy().into_owned(),
             None => "workdir".to_owned(),
         };
@@ -84,10 +84,11 @@ fn ago(seconds: u64) -> String {
     }
 }
 
-/// Shows a file from an offset on, and what is added to it until the run is over, if that is wanted.
+/// Shows a file from an offset on. With `follow`, also shows the bytes that are added until the run is
+/// over.
 ///
 /// # Errors
-/// It cannot be read, or what reads this cannot be written to.
+/// The file cannot be read, or the standard output cannot be written.
 pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: bool) -> Result<(), Fault> {
     let mut out = ProgramOutput::begin();
     let (mut at, mut known) = (from, None);
@@ -98,7 +99,7 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
                 let replaced = known.is_some_and(|known| known != identity) || size < at;
                 known = Some(identity);
                 if replaced && more_may_come {
-                    // Another file in its place, which is shown from its beginning.
+                    // Another file has replaced the file and is shown from its beginning.
                     at = 0;
                     continue;
                 }
@@ -114,7 +115,7 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
                 }
                 !bytes.is_empty()
             }
-            // It may come to be.
+            // The file may be created later.
             Sight::Nothing(_) if follow && more_may_come => false,
             Sight::Nothing(why) => return Err(Fault::heard(why, Code::NOTHING_TO_SEE)),
             Sight::Directory(_) => return Err(fault!(NOTHING_TO_SEE, "it is a directory now")),

@@ -1,11 +1,11 @@
-//! The common parts of all pictures: text in SVG, and files that are whole or not there.
+//! Common parts of all pictures: text in SVG, and files that appear only when they are complete.
 
 use ligament_catalogue::{fault, Fault};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Text as XML has it; characters that it cannot have are left out.
+/// Returns a text escaped for XML, without characters that XML does not allow.
 pub(crate) fn xml(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars().filter(|c| !c.is_control()) {
@@ -20,7 +20,7 @@ pub(crate) fn xml(text: &str) -> String {
     out
 }
 
-/// Writes a picture, as .svg or .png.
+/// Writes a picture as SVG or PNG, by the ending of the file's name.
 pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("png") => write_png(svg, path),
@@ -29,7 +29,8 @@ pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// An output file must not replace the input that it was made from.
+/// Fails if the output file is one of the inputs, because it must not replace the input that it was made
+/// from.
 pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Fault> {
     let place = |path: &Path| std::fs::canonicalize(path).ok();
     let is_it = |input: &Path| place(input).is_some_and(|input| place(written) == Some(input));
@@ -44,16 +45,16 @@ pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Pa
     }
 }
 
-/// Writes a file beside the one that is there, and then in its place.
+/// Writes a temporary file beside the existing file, and then puts it in that file's place.
 pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Fault> {
     let wrong =
         |error: std::io::Error| fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}", path.display());
-    // The target of a link is replaced, not the link: /dev/stdout is one.
+    // The target of a link is replaced, not the link itself. Example of a link: `/dev/stdout`.
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // A device, a pipe or the like is written as it is.
+    // A device, a pipe or the like is written directly.
     if path.exists() && !path.is_file() {
         let file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
         let mut out = BufWriter::new(file);
@@ -74,7 +75,7 @@ pub(crate) fn write_file(
     })
 }
 
-/// A PNG, by a program that makes one of an SVG.
+/// Writes a PNG, with the help of a program that converts SVG.
 fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
     const PROGRAM: &str = "rsvg-convert";
     let advice = format!("write {} instead", path.with_extension("svg").display());
@@ -91,7 +92,7 @@ fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
                         {error}; install it, or {advice}"
         )
     })?;
-    // Whatever is wrong, the program says it. It reads all before it writes.
+    // A write error is ignored: the program reports its own failure. It reads all input before it writes.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
     let output = child.wait_with_output().map_err(|error| fault!(NO_PNG, "{PROGRAM}: {error}"))?;
     if output.status.success() {

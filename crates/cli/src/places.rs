@@ -23,18 +23,19 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// The site that is meant; without one, this machine or the job that it is part of.
+    /// Returns the site that the option `--site` names; without the option, this machine or the job that it
+    /// is part of.
     ///
     /// # Errors
-    /// There is none, or its file has mistakes.
+    /// No such site is known, or its file has mistakes.
     pub fn site(&self) -> Result<Site, Fault> {
         self.site.as_deref().map_or_else(|| Ok(Site::default()), find_site)
     }
 
-    /// The machines that the run uses.
+    /// Returns the machines that the run uses.
     ///
     /// # Errors
-    /// The machines cannot be understood.
+    /// The list of machines, or the file with it, has mistakes.
     pub fn machines(&self, site: &Site) -> Result<RunMachines, Fault> {
         let listed = match (&self.hosts, &self.hostfile) {
             (Some(text), _) => {
@@ -61,7 +62,7 @@ impl ShareOptions {
         self.share.is_some() || site.share_with_group
     }
 
-    /// The words for another command that is to share likewise.
+    /// Returns the arguments that give the same option to another command.
     pub fn words(&self) -> Vec<String> {
         self.share.iter().flat_map(|with| ["--share".to_owned(), with.clone()]).collect()
     }
@@ -83,7 +84,7 @@ pub(crate) struct Places {
     pub overcommit: bool,
 }
 
-/// Instances for a domain.
+/// Instances that `--on` places in a domain.
 #[derive(Debug, Clone)]
 pub(crate) struct On {
     domain: String,
@@ -103,7 +104,7 @@ fn on(text: &str) -> Result<On, Fault> {
 }
 
 impl Places {
-    /// Adds it to what a model file says.
+    /// Adds these options to those of a model file.
     pub fn add_to(&self, options: &mut LigamentOptions) {
         let at = At { file: Some("--on".into()), line: 0, column: 0 };
         for On { domain, names } in &self.on {
@@ -115,7 +116,7 @@ impl Places {
         options.overcommit = self.overcommit.then_some(true);
     }
 
-    /// The words that say the same again.
+    /// Returns the arguments that give the same options to another command.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         for On { domain, names } in &self.on {

@@ -1,4 +1,5 @@
-//! `ligament play`: one submodel alone, fed from a case file, its answers compared with what the case expects.
+//! `ligament play`: runs one submodel alone, feeds it from a case file, and compares its answers with those
+//! that the case expects.
 
 use crate::arguments::print;
 use crate::check::read;
@@ -77,7 +78,7 @@ pub(crate) struct RecordPart {
     pub case: PathBuf,
 }
 
-/// Is the recorder in a run.
+/// Runs the recorder's instance within a run. Returns the exit status.
 pub(crate) fn record_part(arguments: &RecordPart) -> i32 {
     match ligament_runtime::play::record_part(&arguments.plan, &arguments.case) {
         Ok(()) => crate::DONE,
@@ -85,7 +86,7 @@ pub(crate) fn record_part(arguments: &RecordPart) -> i32 {
     }
 }
 
-/// Plays a case.
+/// Plays a case, or records one. Returns the exit status.
 pub(crate) fn play(arguments: &PlayCommand) -> i32 {
     let done = match &arguments.instance {
         Some(instance) => recorded(arguments, instance),
@@ -97,7 +98,7 @@ pub(crate) fn play(arguments: &PlayCommand) -> i32 {
     }
 }
 
-/// Is the player in a run.
+/// Runs the player's instance within a run. Returns the exit status.
 pub(crate) fn part(arguments: &PlayPart) -> i32 {
     let patience = Duration::try_from_secs_f64(arguments.patience).unwrap_or(Duration::from_secs(60));
     match play_part(&arguments.case, &arguments.result, patience) {
@@ -106,7 +107,7 @@ pub(crate) fn part(arguments: &PlayPart) -> i32 {
     }
 }
 
-/// Runs a model, and writes what one of its instances received and sent.
+/// Runs a model, and writes a case with the messages that one of its instances received and sent.
 fn recorded(arguments: &PlayCommand, instance: &str) -> Result<i32, Fault> {
     let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
     let mut report = read(&arguments.record, &arguments.settings, None, options)?;

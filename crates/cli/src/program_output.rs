@@ -1,5 +1,5 @@
-//! Output of programs, on its way to standard output: as it is into a file or a pipe, and onto a terminal
-//! without control sequences, which could hide lines or change the terminal.
+//! Writes the output of programs to the standard output: unchanged into a file or a pipe, and without
+//! control sequences onto a terminal, because these could hide lines or change the terminal.
 
 use ligament_launch::terminal_text::TextCleaner;
 use std::io::{IsTerminal, StdoutLock, Write};
@@ -11,17 +11,17 @@ pub(crate) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// For one file from beginning to end.
+    /// Begins the output of one file.
     pub fn begin() -> ProgramOutput {
         let out = std::io::stdout();
         let cleaner = out.is_terminal().then(TextCleaner::default);
         ProgramOutput { out: out.lock(), cleaner }
     }
 
-    /// Shows what has come.
+    /// Shows the next bytes of the file.
     ///
     /// # Errors
-    /// The error of the system.
+    /// The system's error, if the standard output cannot be written.
     pub fn show(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match &mut self.cleaner {
             Some(cleaner) => self.out.write_all(cleaner.clean(bytes).as_bytes())?,

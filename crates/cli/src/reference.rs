@@ -5,7 +5,7 @@ use ligament_catalogue::fault;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The commands of each group, in the order of a user's way. `help` is clap's own.
+/// The commands of each group, in the order in which a user meets them. clap provides `help`.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Models", &["new", "check", "graph", "scales", "tasks", "predict", "convert", "play", "study"]),
     ("Runs", &["run", "submit", "attach", "stop", "cancel", "steer", "join", "runs"]),
@@ -14,10 +14,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Help", &["explain", "config", "completions", "version", "help"]),
 ];
 
-/// Columns of a list of commands before their descriptions.
+/// Number of columns for the names in a list of commands.
 const NAME_COLUMNS: usize = 12;
 
-/// The command with its subcommands in groups.
+/// Returns the command with a help text that lists its subcommands in groups.
 pub(crate) fn grouped(command: clap::Command) -> clap::Command {
     let mut list = String::new();
     for (heading, names) in GROUPS {
@@ -31,7 +31,7 @@ pub(crate) fn grouped(command: clap::Command) -> clap::Command {
     command.help_template(template)
 }
 
-/// The first sentence of a command's description.
+/// Returns the first sentence of a command's description.
 fn about(command: &clap::Command, name: &str) -> String {
     let found = command.find_subcommand(name).and_then(|found| found.get_about());
     found.map_or_else(|| "Print the help of a command".to_owned(), |about| about.to_string())

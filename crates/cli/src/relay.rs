@@ -1,4 +1,5 @@
-//! `ligament relay`, and how runs and agents are told which relays they go over.
+//! `ligament relay`, and the options that say over which relays the head and the agents of a run are
+//! connected.
 
 use crate::lead_on::told;
 use crate::spread_options::ListenOptions;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often at most it is said who was sent away.
+/// Minimum time between two reports of connections that the relay has refused.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
@@ -57,7 +58,8 @@ fn stations(files: &[PathBuf]) -> Result<Vec<Station>, Fault> {
 }
 
 impl RelayOptions {
-    /// The way of a run's head: as the command line says, else its site.
+    /// Returns the way from a run's head to other domains: the relays and the gate of the command line,
+    /// else those of the site. Returns none if neither names any.
     pub fn way(&self, site: &Site, encrypt: bool) -> Result<Option<Arc<Route>>, Fault> {
         let files = if self.relay.is_empty() { &site.relays } else { &self.relay };
         let gate = self.gate(site)?;
@@ -74,7 +76,8 @@ impl RelayOptions {
         way(gate, &stations(files)?)
     }
 
-    /// The machine that ssh leads through.
+    /// Returns the gate: the machine through which ssh leads. The option `--jump` comes before the site's
+    /// `jump:`.
     fn gate(&self, site: &Site) -> Result<Option<Arc<Gate>>, Fault> {
         match (&self.jump, &site.jump) {
             (Some(jump), _) => Gate::new(jump, &self.jump_option, told(None)).map(Some),
@@ -83,8 +86,9 @@ impl RelayOptions {
         }
     }
 
-    /// The way of an agent: as its command line says, then on to where the run's domains meet; else that of the
-    /// head.
+    /// Returns the way from an agent to the run's head. With `--relay` it leads over the relays of the
+    /// command line and then to the last relay of the invitation, where the domains of the run meet.
+    /// Without `--relay` it leads over the relays of the invitation.
     pub fn way_to(&self, invitation: &Invitation) -> Result<Option<Arc<Route>>, Fault> {
         let gate = self.gate(&Site::default())?;
         if gate.is_some() && !invitation.encrypt {
@@ -123,7 +127,7 @@ fn way(gate: Option<Arc<Gate>>, stations: &[Station]) -> Result<Option<Arc<Route
     }
 }
 
-/// Relays until it is ended.
+/// Runs the relay until the process is ended. Returns the exit status if the relay cannot be started.
 pub(crate) fn relay(arguments: &Relay) -> i32 {
     match begin(arguments) {
         Ok((relay, _locked)) => carry_on(relay, arguments.quiet),
@@ -134,9 +138,9 @@ pub(crate) fn relay(arguments: &Relay) -> i32 {
     }
 }
 
-/// The relay, and its file, which is locked for as long as that is open.
+/// Returns the relay and its open file. The file stays locked for as long as it is open.
 fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
-    // If another relay makes the file meanwhile, it is read.
+    // If another relay makes the file in the meantime, the next pass of the loop reads that file.
     loop {
         let known = match arguments.file.try_exists() {
             Ok(false) => None,
@@ -144,7 +148,7 @@ fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
         };
         let before = known.as_ref().map(|_| locked(&arguments.file)).transpose()?;
         let relay = begin_at(arguments, known)?;
-        // It may be another file now.
+        // The lock is released first, because the relay's file may have been replaced by another file.
         drop(before);
         if let Some(relay) = relay {
             return Ok((relay, locked(&arguments.file)?));
@@ -152,8 +156,8 @@ fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
     }
 }
 
-/// A relay's file, if no other relay on this machine runs with it: those who have the file would find one of
-/// them only.
+/// Opens and locks a relay's file. Fails if another relay on this machine runs with the same file: domains
+/// that have the file would find only one of the two relays.
 fn locked(path: &Path) -> Result<File, Fault> {
     let file = File::open(path).map_err(|error| {
         fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display())
@@ -164,12 +168,12 @@ fn locked(path: &Path) -> Result<File, Fault> {
             "{}: another relay runs with this file already; end it, or name another file",
             path.display()
         )),
-        // A file system without locks.
+        // Any other error means that the file system has no locks.
         _ => Ok(file),
     }
 }
 
-/// The relay; none if somebody else has made its file meanwhile.
+/// Returns the relay, or none if another process has made the relay's file in the meantime.
 fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament_net::Relay>, Fault> {
     let mut listen = arguments.listening.listen();
     if let (None, Some(known)) = (&listen.ports, &known) {
@@ -220,13 +224,13 @@ fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament
     Ok(Some(relay))
 }
 
-/// Returns true if it can be a host: a name, or an address.
+/// Returns true if the text can be a host: a name or an address.
 fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
 }
 
-/// The addresses of a relay that was started before, if it listens at this port now: at another one than
-/// before, the old ones lead nowhere.
+/// Returns the addresses of a relay that was started before, if it now listens at `port`. If the port is
+/// not an earlier one, `port` replaces the port in each address, because the old addresses lead nowhere.
 fn at_port(known: &[String], port: u16) -> Vec<String> {
     if known.iter().any(|at| port_of(at) == Some(port)) {
         return known.to_vec();
@@ -238,17 +242,18 @@ fn at_port(known: &[String], port: u16) -> Vec<String> {
     known.iter().map(moved).collect()
 }
 
-/// An address with this port, unless it has one.
+/// Returns the address `name` with this port, or unchanged if it already has a port.
 fn with_port(name: &str, port: u16) -> String {
     match (port_of(name), name.parse()) {
         (Some(_), _) => name.to_owned(),
-        // With brackets, where a port would be taken for the end of the address.
+        // An IPv6 address gets brackets, because without them the port would be taken for the end of the
+        // address.
         (None, Ok(address)) => SocketAddr::new(address, port).to_string(),
         (None, Err(_)) => format!("{name}:{port}"),
     }
 }
 
-/// The port behind an address, if it has one.
+/// Returns the port at the end of an address, if the address has one.
 fn port_of(address: &str) -> Option<u16> {
     match address.parse::<std::net::IpAddr>() {
         Ok(_) => None,
@@ -266,9 +271,10 @@ fn say_begun(station: &Station, file: &Path) {
     ));
 }
 
-/// Relays, and says who was sent away, now and then.
+/// Relays for ever. Unless `quiet`, reports now and then how many connections were refused, and why the
+/// last one was.
 fn carry_on(mut relay: ligament_net::Relay, quiet: bool) -> i32 {
-    // As many connections as the system allows.
+    // Lets the relay have as many connections as the system allows.
     ligament_launch::raise_open_files();
     let (mut turned_away, mut said) = (0, None::<Instant>);
     let mut last = None;

@@ -1,5 +1,6 @@
-//! Submitting at a site that is reached by ssh: the model, as it was read here, and the site's file are put
-//! into the site's directory, and `ligament submit` is called there. What it shows is shown here.
+//! Submits, attaches and cancels at a site that is reached by ssh. The model, as it was read here, and the
+//! site's file are put into the site's directory, and `ligament submit` is called at the site. Its output
+//! is shown here.
 
 use crate::attach::Attach;
 use crate::job::Cancel;
@@ -13,7 +14,8 @@ use ligament_manager::UtcTime;
 use std::io::IsTerminal;
 use std::process::Command;
 
-/// Lines for the site's shell: what it wants run before, its directory, and `l`, its ligament.
+/// Returns the first lines of a script for the site's shell: the commands that the site wants to be run
+/// first, the change to its directory, and the variable `l` with the path of its ligament.
 fn begin(site: &Site) -> String {
     let mut script = String::new();
     for line in site.before() {
@@ -26,7 +28,8 @@ fn begin(site: &Site) -> String {
     script
 }
 
-/// A text as a file, by a shell's script: lines that no text has tell where it ends.
+/// Returns shell script text that writes a text into a file. A line that the text does not contain marks
+/// its end.
 fn file(name: &str, text: &str) -> String {
     let mut end = String::from("END-OF-FILE");
     while text.contains(&end) {
@@ -35,7 +38,7 @@ fn file(name: &str, text: &str) -> String {
     format!("cat > {} <<'{end}' || exit 1\n{text}\n{end}\n", quote(name))
 }
 
-/// Submits there.
+/// Submits a run at the site. Returns the exit status.
 pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -> i32 {
     let name = format!("{model}-{}", UtcTime::now().compact());
     let (model_file, site_file) = (format!("{name}.ymmsl"), format!("{}.yaml", site.name));
@@ -66,7 +69,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
         words.push(format!("--run-dir={}", directory.display()));
     }
     words.extend(arguments.ignore.words());
-    // Settings, limits and places are in the model as it was read.
+    // The model text already contains the settings, limits and placement.
     for (given, word) in [
         (arguments.dry_run, "--dry-run"),
         (arguments.follow, "--follow"),
@@ -90,7 +93,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     call(site, &words, arguments.json)
 }
 
-/// Cancels there.
+/// Cancels a run at the site. Returns the exit status.
 pub(crate) fn cancel(site: &Site, arguments: &Cancel) -> i32 {
     let mut words = vec!["cancel".to_owned(), arguments.run.clone()];
     for (given, word) in [(arguments.dry_run, "--dry-run"), (arguments.json, "--json")] {
@@ -101,7 +104,7 @@ pub(crate) fn cancel(site: &Site, arguments: &Cancel) -> i32 {
     call(site, &words, arguments.json)
 }
 
-/// Attaches to a run there.
+/// Attaches to a run at the site. Returns the exit status.
 pub(crate) fn attach(site: &Site, arguments: &Attach) -> i32 {
     let mut words = vec!["attach".to_owned(), arguments.run.clone()];
     if arguments.json {
@@ -110,7 +113,7 @@ pub(crate) fn attach(site: &Site, arguments: &Attach) -> i32 {
     call(site, &words, arguments.json)
 }
 
-/// The command that calls ligament there with these words, without a terminal.
+/// Returns the command that calls ligament at the site with these arguments, without a terminal.
 pub(crate) fn command(site: &Site, words: &[String]) -> Command {
     calling(site, words, at(site))
 }
@@ -118,13 +121,13 @@ pub(crate) fn command(site: &Site, words: &[String]) -> Command {
 fn calling(site: &Site, words: &[String], mut command: Command) -> Command {
     let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
     let script = format!("{}exec \"$l\" {}", begin(site), words.join(" "));
-    // ssh gives its words, joined, to a shell.
+    // ssh joins its arguments and passes them to a shell.
     command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
     command
 }
 
-/// Calls ligament there; what it prints is printed here, as it comes. From a terminal it has one there too, so
-/// that it can draw, and hear Ctrl-C.
+/// Calls ligament at the site, and prints its output here at once. If this process has a terminal, ligament
+/// gets a terminal at the site, too, so that it can draw and receives Ctrl-C.
 fn call(site: &Site, words: &[String], json: bool) -> i32 {
     let draws = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let draws = draws && std::io::stdout().is_terminal() && !json;

@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         }
         return crate::BAD_USE;
     };
-    // All else of the report goes: of a large model that is half of the memory, and nobody asks for it again.
+    // The rest of the report is dropped, because a large model's report takes half of the memory and is not
+    // needed any more.
     let model_text = report.into_text();
     for name in &arguments.manual {
         if let Err(error) = check_instance(&model, name) {
@@ -98,7 +99,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     }
 }
 
-/// Makes the run. This process is that and nothing else.
+/// Makes the run. This process is the run's head and does nothing else. Returns the exit status.
 fn carry_out(
     arguments: &Run,
     model: &ResolvedModel,
@@ -108,7 +109,7 @@ fn carry_out(
 ) -> i32 {
     ligament_launch::adopt_orphans();
     if options.for_group {
-        // The instances have it from this process.
+        // The instances inherit the file mode mask of this process.
         let group = Mode::RGRP | Mode::XGRP;
         let before = umask(Mode::empty());
         umask(before - group);

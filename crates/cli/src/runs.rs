@@ -1,4 +1,5 @@
-//! `ligament runs`: the runs that there are; and their names for shells.
+//! `ligament runs`: lists runs. `ligament names` lists the names of runs and instances, for shells that
+//! complete them.
 
 use crate::arguments::print;
 use clap_complete::Shell;
@@ -26,7 +27,7 @@ struct RunRow {
     model: Option<String>,
 }
 
-/// A run, if there is one in this directory.
+/// Returns the row of a run, or none if the directory holds no run.
 fn row(run: &RunDirectory) -> Option<RunRow> {
     let name = run.name();
     let record = match record_of(run) {
@@ -112,7 +113,7 @@ pub(crate) fn runs(arguments: &Runs) -> i32 {
     crate::DONE
 }
 
-/// `ligament names`: one a line.
+/// `ligament names`: prints the names of runs, or of one run's instances, one on each line.
 pub(crate) fn names(run: Option<&str>) -> i32 {
     let names = match run {
         None => {
@@ -120,18 +121,19 @@ pub(crate) fn names(run: Option<&str>) -> i32 {
             let runs = runs_in(std::path::Path::new("runs"));
             runs.iter().filter_map(|run| row(run).map(|row| row.name)).chain(latest).collect()
         }
-        // A shell shows nothing where there is nothing.
+        // If the run does not exist, the shell gets no names and no error.
         Some(run) => find_run(run).map(|run| instances_of(&run)).unwrap_or_default(),
     };
     names.iter().for_each(|name| print(&format!("{name}\n")));
     crate::DONE
 }
 
-/// The commands whose first argument is a run, and those of them that take an instance after it.
+/// Commands whose first argument is a run; and those that take an instance after the run.
 const OF_RUNS: &str = "status view tap logs peek timeline profile stop join attach cancel";
 const OF_INSTANCES: &str = "tap logs peek join";
 
-/// The script that completes arguments, with what completes the names of runs and instances.
+/// Returns the script that completes arguments, extended by code that completes names of runs and
+/// instances.
 pub(crate) fn with_names(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Bash => {
@@ -143,7 +145,8 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
             format!("{script}{fish}")
         }
         Shell::Zsh => {
-            // In clap's script, a run and an instance are completed as any file.
+            // clap's script completes a run or an instance like the name of a file, so these lines are
+            // replaced.
             let lines = script.lines().map(|line| {
                 let line = match line.trim_start() {
                     one if one.starts_with("'::run -- ") || one.starts_with("':run -- ") => {
@@ -156,7 +159,7 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
                 };
                 line + "\n"
             });
-            // The first line says what the script is for.
+            // The first line declares the command that the script completes, so it must stay first.
             let first = script.lines().next().unwrap_or_default();
             let body: String = lines.skip(1).collect();
             format!("{first}\n{ZSH}{body}")
@@ -165,7 +168,7 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
     }
 }
 
-/// `a b` as the `place`-th word → `1:a|1:b`
+/// Returns a pattern for `case` in a shell: `a b` as the `place`-th word → `1:a|1:b`
 fn either(place: usize, words: &str) -> String {
     let each: Vec<String> = words.split(' ').map(|word| format!("{place}:{word}")).collect();
     each.join("|")

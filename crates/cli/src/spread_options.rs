@@ -1,4 +1,4 @@
-//! The arguments of a run over several domains whose agents are started by hand, and what becomes of them.
+//! Options of a run over several domains, and the agents of such a run that people start by hand.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long people may take.
+/// Default time for people to start all agents by hand.
 const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
 
 /// Addresses at which this end listens.
@@ -28,7 +28,7 @@ pub(crate) struct ListenOptions {
 }
 
 impl ListenOptions {
-    /// As the paths have it.
+    /// Returns the options in the form that the library of paths takes.
     pub fn listen(&self) -> Listen {
         let mut listen = Listen { ports: self.ports.clone(), ..Listen::default() };
         match self.listen.as_deref() {
@@ -61,7 +61,7 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, Fault> {
     Ok(first..=last)
 }
 
-/// Seconds, from a number or with a unit.
+/// Returns a duration from a number of seconds, or from a number with a unit: `90`, `90s`, `5min`, `2h`.
 pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
     let (number, unit) = match text.trim() {
         text if text.ends_with("min") => (&text[..text.len() - 3], 60.0),
@@ -95,7 +95,7 @@ pub(crate) struct LinkOptions {
 }
 
 impl LinkOptions {
-    /// As it says, else as a site's file does.
+    /// Returns these options; an option that is not given is taken from the site's file.
     pub fn or(&self, site: &Site) -> LinkOptions {
         LinkOptions { streams: self.streams.or(site.streams), pace: self.pace.or(site.pace) }
     }
@@ -131,7 +131,7 @@ pub(crate) struct SpreadOptions {
 }
 
 impl SpreadOptions {
-    /// The run over domains that are joined by hand, if that is wanted.
+    /// Returns the run over domains whose agents are started by hand, if `--domains` is given.
     pub fn by_hand<'a>(
         &self,
         site: &Site,
@@ -160,7 +160,7 @@ impl SpreadOptions {
     }
 }
 
-/// Agents that somebody starts by hand: says how.
+/// Agents that people start by hand. The head prints the command to start them.
 pub(crate) struct ByHand;
 
 impl Agents for ByHand {

@@ -1,5 +1,5 @@
-//! `ligament steer`: change settings of a run that is under way, or halt it, at one model time for all whom it
-//! concerns.
+//! `ligament steer`: changes settings of a run that is under way, or halts the run. All instances that a
+//! change concerns make it at the same model time.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// An answer that takes longer is one that is waited for.
+/// Time after which a notice tells the user that the answer is still awaited.
 const QUICK_ANSWER: Duration = Duration::from_secs(1);
 
 /// Change settings of a run that is under way, let it stand still, or go on.
@@ -78,7 +78,7 @@ impl Steer {
     }
 }
 
-/// Steers.
+/// Carries out `ligament steer`. Returns the exit status.
 pub(crate) fn steer(arguments: &Steer) -> i32 {
     match steered(arguments) {
         Ok((answer, time_unit)) => {
@@ -93,7 +93,7 @@ pub(crate) fn steer(arguments: &Steer) -> i32 {
     }
 }
 
-/// The answer, and the unit of model times.
+/// Sends the order to the run. Returns the run's answer and the unit of model times.
 fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     let run = find_run(&arguments.run)?;
     let record = record_of(&run)?;
@@ -110,9 +110,10 @@ fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     Ok((client::steer(&run, &record, order)?, record.time_unit))
 }
 
-/// A notice at a terminal while the answer is long in coming. Whoever leaves then takes nothing back.
+/// A notice that is printed at a terminal if the answer takes long. The notice says that the order stays in
+/// force if the user leaves.
 struct Notice {
-    /// Its end is the answer.
+    /// This sender is dropped when the answer has arrived, which ends the thread of the notice.
     _answered: Sender<()>,
 }
 
@@ -137,7 +138,7 @@ impl Notice {
     }
 }
 
-/// The settings of an answer, one a line.
+/// Returns the settings of an answer, one on each line.
 fn settings_of(answer: &Value) -> String {
     let mut text = String::new();
     for one in answer["settings"].as_array().into_iter().flatten() {
@@ -187,14 +188,14 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
     told + &more
 }
 
-/// Instances that are not held, as a line; empty if there are none.
+/// Returns a line that names the instances that are not held; empty if there are none.
 fn unsteered(answer: &Value) -> String {
     let names = answer["unsteered"].as_array().into_iter().flatten();
     let names: Vec<String> = names.filter_map(|name| name.as_str().map(str::to_owned)).collect();
     HaltRecord::not_held(&names).map(|line| format!("{line}\n")).unwrap_or_default()
 }
 
-/// The settings that can be steered, and the changes that were made.
+/// Returns the settings that can be steered, and the changes that were made.
 fn listed(answer: &Value) -> String {
     let mut text = String::new();
     for one in answer["steerable"].as_array().into_iter().flatten() {

@@ -40,7 +40,7 @@ pub(crate) fn study(arguments: &Study) -> i32 {
     }
 }
 
-/// The words of the command that continues the study of a run.
+/// Returns the arguments of the command that continues the study of a run.
 fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault> {
     let run = find_run(earlier)?;
     let studies: Vec<(String, String)> = instances_of(&run)
@@ -73,7 +73,7 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     }
     words.extend(models.iter().map(OsString::from));
     words.push(format!("--model={}", record.model).into());
-    // A run that was itself a continuation names its own predecessor.
+    // If the run was itself a continuation, the setting that names its predecessor is left out.
     let is_predecessor = |name: &str| studies.iter().any(|(study, _)| name == format!("{study}.continue"));
     for (name, value) in settings.into_iter().filter(|(name, _)| !is_predecessor(name)) {
         words.push(format!("--setting={name}={value}").into());
@@ -86,13 +86,15 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     Ok(words)
 }
 
-/// The path of a model file, which is no option of the command line whatever its name begins with.
+/// Returns the path of a model file. A name that begins with `-` gets `./` before it, so that it is not
+/// read as an option.
 fn path_of(file: &String) -> PathBuf {
     let here = if file.starts_with('-') { "." } else { "" };
     PathBuf::from(here).join(file)
 }
 
-/// Changes that the user may have made since a run: the model, and settings whose values of that run count.
+/// Returns the changes that the user may have made since a run: to the model, and to settings for which the
+/// run's values are used.
 fn differences(
     run: &RunDirectory,
     models: &[PathBuf],
@@ -101,7 +103,7 @@ fn differences(
 ) -> Result<Vec<String>, Fault> {
     let options = CheckOptions { files: Files::Elsewhere, ..CheckOptions::default() };
     let report = read(models, &[], Some(model), options)?;
-    // A model with errors is refused when it is to be run.
+    // A model with errors is refused later, when it is run.
     let Some(now) = &report.resolved else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     let before = std::fs::read_to_string(run.path().join("model.ymmsl")).unwrap_or_default();
@@ -127,7 +129,7 @@ fn differences(
     Ok(all)
 }
 
-/// The text of a model without its section of settings.
+/// Returns the text of a model without its section of settings.
 fn without_settings(model: &str) -> String {
     let mut is_setting = false;
     let kept = model.lines().filter(|line| {
@@ -139,7 +141,7 @@ fn without_settings(model: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// The settings that a run had, each as it was written down: a name and a value on a line of its own.
+/// Returns the settings of a run, as they were recorded: a name and a value on each line.
 fn settings_of(run: &RunDirectory) -> Result<Vec<(String, String)>, Fault> {
     let file = run.path().join("settings.yaml");
     let text = std::fs::read_to_string(&file).map_err(|error| {

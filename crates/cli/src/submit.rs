@@ -1,4 +1,4 @@
-//! `ligament submit`: a run as a job of a batch system.
+//! `ligament submit`: submits a run as a job of a batch system. Runs at several sites are in `sites`.
 
 use crate::arguments::print;
 use crate::places::Places;
@@ -13,7 +13,7 @@ use ligament_model::ResolvedModel;
 use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
 
-/// The most nodes that are asked for without being told how many.
+/// Maximum number of nodes that are requested if the user does not say how many.
 const MAX_NODES: u32 = 10_000;
 
 #[derive(Debug, clap::Args)]
@@ -76,7 +76,7 @@ pub(crate) struct Submit {
     pub at_site: bool,
 }
 
-/// A number of nodes, at one site or at each.
+/// A number of nodes, at the site `site` or, without one, at each site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NodeCount {
     pub site: Option<String>,
@@ -93,8 +93,8 @@ fn node_count(text: &str) -> Result<NodeCount, Fault> {
 }
 
 impl Submit {
-    /// The number of nodes that are wanted at a site; the later word counts, and one that names the site before
-    /// one that does not.
+    /// Returns the number of nodes that `--nodes` asks for at a site. A value that names the site comes
+    /// before one that names none; of several such values the last one counts.
     pub fn nodes_at(&self, site: &str) -> Option<u32> {
         let named = |named: bool| {
             let mut of = self.nodes.iter().rev().filter(|one| one.site.is_some() == named);
@@ -108,7 +108,7 @@ fn walltime(text: &str) -> Result<Walltime, Fault> {
     Walltime::parse(text).ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "write for example 1:30:00 or 90min"))
 }
 
-/// Submits a run.
+/// Submits a run. Returns the exit status.
 pub(crate) fn submit(arguments: &Submit) -> i32 {
     let refuse = |error: &Fault| crate::fail(arguments.json, error, crate::BAD_USE);
     let mut sites = match arguments.site.iter().map(|site| find_site(site)).collect::<Result<Vec<_>, _>>() {
@@ -132,7 +132,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     site.account = arguments.account.clone().or(site.account);
     site.partition = arguments.partition.clone().or(site.partition);
     let elsewhere = site.ssh.is_some() && !arguments.at_site;
-    // Modules of the site may bring what is not in PATH yet.
+    // The modules that a site loads may bring programs that are not in PATH yet.
     let files =
         if several || elsewhere || !site.before().is_empty() { Files::Elsewhere } else { Files::MustExist };
     let mut limits = arguments.limits.options();
@@ -163,7 +163,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     }
 }
 
-/// A job before it is submitted.
+/// The values of a job that are worked out before the job is written and submitted.
 struct PreparedJob {
     model: String,
     now: UtcTime,
@@ -176,9 +176,10 @@ fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<Pre
     Ok(PreparedJob { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
 }
 
-/// The number of nodes, and how many cores of each if the job does not have them for itself.
+/// Returns the number of nodes, and the number of cores on each node. The number of cores is none if the
+/// job has its nodes for itself.
 fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, Option<u32>), Fault> {
-    // Instances that are placed by names of machines can be placed only when the job has some.
+    // Instances that the model places on machines by name can be placed only when the job has its machines.
     let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
     match (arguments.nodes_at(&site.name), site.cores_per_node) {
         (wanted, Some(cores)) if !by_number => match wanted {
@@ -197,10 +198,11 @@ fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, 
     }
 }
 
-/// The cores that a model needs on machines.
+/// A function that returns the cores that a model needs on the given machines.
 pub(crate) type Needs<'a> = &'a dyn Fn(&[DomainCapacity]) -> Result<Vec<ResourceNeed>, Fault>;
 
-/// The same for what a site is to run: as many nodes as are wanted, else as many as that needs.
+/// Returns the number of nodes, and of cores on each, for the part of a model that runs at a site: `wanted`
+/// nodes, else as many as that part needs.
 pub(crate) fn size_for(
     site: &Site,
     needs: Needs<'_>,
@@ -236,7 +238,7 @@ pub(crate) fn size_for(
     Ok((nodes, (!site.whole_nodes).then_some(used)))
 }
 
-/// The number of cores up to the last of these.
+/// Returns the number of cores of a node up to and including the highest of these core numbers.
 fn last(cores: &[u32]) -> u32 {
     cores.iter().max().map_or(0, |last| last + 1)
 }
@@ -259,7 +261,8 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &PreparedJob) -> Result<
     let run = RunDirectory::prepare(arguments.run_dir.as_deref(), &prepared.model, prepared.now)?;
     let job = job(arguments, site, prepared, &run)?;
     if let Some(file) = &site.file {
-        // As it is now: the job may begin days from now.
+        // The site file is copied as it is now, because the job may begin days later and the file may
+        // change until then.
         let text = std::fs::read_to_string(file).map_err(|error| {
             fault!(SITE_UNKNOWN, "the site file {} cannot be read: {error}", file.display())
         })?;
@@ -287,7 +290,8 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &PreparedJob) -> Result<
     Ok(crate::attach::show(&run, Some(&record), false))
 }
 
-/// The job, with the command that runs the model once more as it was asked for here.
+/// Returns the job. Its command is `ligament run` with the same arguments that the user has given to
+/// `ligament submit`.
 fn job(arguments: &Submit, site: &Site, prepared: &PreparedJob, run: &RunDirectory) -> Result<Job, Fault> {
     let absolute = |path: &Path| {
         std::path::absolute(path)

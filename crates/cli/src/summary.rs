@@ -1,5 +1,5 @@
-//! How a run went, as whoever started it, submitted it or is attached to it reads it at its end: the reason
-//! first.
+//! The summary of a run at its end, as the commands that start it, submit it or attach to it print it: the
+//! reason of a failure first.
 
 use crate::arguments::print;
 use ligament_catalogue::said;
@@ -9,21 +9,21 @@ use ligament_manager::{
 };
 use ligament_runtime::{shown, LAST_LINES};
 
-/// More instances than this are shown by component.
+/// Maximum number of instances that are shown singly. More instances are shown by component.
 const MAX_ROWS: usize = 40;
 
-/// In how many words.
+/// The parts of the summary that are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SummaryStyle {
-    /// The reason if it failed, and the summary.
+    /// The reason of a failure, and the summary.
     All,
-    /// The reason if it failed.
+    /// Only the reason of a failure.
     Errors,
     /// The record as JSON.
     Json,
 }
 
-/// The exit status that says how a run ended: 0 done, 1 failed or stopped, 130 interrupted.
+/// Returns the exit status for the end of a run: 0 done, 1 failed or stopped, 130 interrupted.
 pub(crate) fn exit_status(state: RunState) -> i32 {
     match state {
         RunState::Done => crate::DONE,
@@ -32,7 +32,7 @@ pub(crate) fn exit_status(state: RunState) -> i32 {
     }
 }
 
-/// Says how a run went. Gives the exit status that says it too.
+/// Prints how a run ended. Returns the exit status for it.
 pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: SummaryStyle) -> i32 {
     let failed = record.failed.as_ref().map(|instance| (instance, run.last_lines(instance, LAST_LINES)));
     if telling == SummaryStyle::Json {
@@ -84,10 +84,10 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: SummaryStyle
     exit_status(record.state)
 }
 
-/// How to find the place in the code at which an instance crashed, if it did.
+/// Returns advice for finding the line of code at which an instance crashed, if it crashed.
 fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<String> {
     const FAULTS: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
-    // Of an exception that nobody caught, and that was reported, the reason is known.
+    // The reason is already known if the instance reported an uncaught exception.
     if record.reason.as_ref().is_some_and(|why| why.contains("reported an error")) {
         return Vec::new();
     }
@@ -96,7 +96,7 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
         return Vec::new();
     };
     let model = record.model_files.first().map_or("MODEL", String::as_str);
-    // Of what a shell starts, only that knows the words.
+    // The arguments of a program that a shell starts are known only to that shell.
     let words = record.failed_command.as_deref().unwrap_or("PROGRAM ARGUMENTS");
     let which = match record.failed_command {
         Some(_) => "  and in another terminal:",
@@ -123,7 +123,7 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
     lines
 }
 
-/// Remarks that are worth a second look, a line each.
+/// Returns remarks that the user should read, one on each line.
 fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
     const MAX_NAMES: usize = 5;
     let mut lines = Vec::new();

@@ -1,5 +1,5 @@
-//! `ligament view`: the live page of a run, served by a process of its own; and more links to one that is
-//! served already.
+//! `ligament view`: serves the live page of a run in a process of its own, or makes another link to a page
+//! that is already served.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -67,12 +67,13 @@ pub(crate) struct ViewCommand {
     pub over_pipes: Option<String>,
 }
 
-/// The role that a link gives.
+/// Returns the role that the value of `--link` or `--open` gives: `look` or `steer`.
 pub(crate) fn role(word: &str) -> Result<Role, Fault> {
     Role::of(word).ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "it is look or steer"))
 }
 
-/// Serves it.
+/// Serves the page of a run, or prints another link to a page that is already served. Returns the exit
+/// status.
 pub(crate) fn view(arguments: &ViewCommand) -> i32 {
     match served(arguments) {
         Ok(()) => crate::DONE,
@@ -110,7 +111,8 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
             let mut words = words.map(str::to_owned).to_vec();
             words.extend(arguments.public_url.iter().map(|url| format!("--public-url={url}")));
             words.extend(purpose.name.iter().map(|name| format!("--for={name}")));
-            // The token itself goes over the pipe.
+            // The token itself is sent over the pipe, because the arguments of a program are visible to
+            // everybody.
             words.extend(metrics.map(|_| "--metrics-token=-".to_owned()));
             crate::remote::command(&site, &words)
         };
@@ -125,7 +127,7 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
         Some(_) => RunDirectory::open(&arguments.run),
         None => {
             let run = find_run(&arguments.run)?;
-            // A directory that holds no run is refused here, and not on the page.
+            // A directory that holds no run is refused here, before the page is served.
             record_of(&run)?;
             run
         }
@@ -159,12 +161,12 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
     })
 }
 
-/// Tells of another link to a page that another process serves.
+/// Prints another link to a page that another process serves.
 fn add(arguments: &ViewCommand, run: &RunDirectory, another: Another) {
     tell(arguments, &run.name(), &another.opened, "the page is served by another \"ligament view\"");
     let leading = open(arguments, &another.opened);
     if leading.0.is_some() {
-        // The browser reads the file when it likes.
+        // The browser reads the file at some later time, so the file must stay until the link was used.
         another.wait_until_used();
     }
 }
@@ -198,8 +200,8 @@ fn link_of(opened: &PageLink) -> String {
     format!("{at}{}", opened.fragment)
 }
 
-/// Opens a browser, if that is wanted: that of BROWSER, or what xdg-open finds. It is started and not waited
-/// for.
+/// Opens the page in a browser if `--open` was given: in the browser that BROWSER names, or in the one that
+/// xdg-open finds. The browser is started, and its end is not awaited.
 fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     if !arguments.open || !is_at_a_port(opened) {
         return LeadFile(None);
@@ -211,7 +213,8 @@ fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
         // Signals of the terminal end the page and must not reach the browser.
         command.args(words).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| std::io::Error::other(format!("{program}: {error}")))?;
-        // So that it does not stay as a zombie; that it fails is seen by whoever sits there.
+        // The thread waits for the browser's end, so that no zombie stays. A failure of the browser is
+        // visible to the user at this machine.
         std::thread::spawn(move || std::process::Child::wait(&mut { child }));
         Ok(leading)
     });
@@ -221,8 +224,8 @@ fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     })
 }
 
-/// The program that shows a page, and its words. BROWSER may name several, with colons between them, and `%s`
-/// for the page, as man pages and xdg-open have it: the first counts.
+/// Returns the program that shows a page, and its arguments. BROWSER may name several programs with colons
+/// between them, and `%s` for the page, as man pages and xdg-open use it. The first program is taken.
 fn browser(page: &Path) -> (String, Vec<OsString>) {
     let wanted = std::env::var("BROWSER").unwrap_or_default();
     let first = wanted.split(':').map(str::trim).find(|one| !one.is_empty()).unwrap_or("xdg-open");
@@ -236,7 +239,7 @@ fn browser(page: &Path) -> (String, Vec<OsString>) {
     (program, words)
 }
 
-/// A file that goes when this does.
+/// The path of a file that is removed when this value is dropped.
 struct LeadFile(Option<PathBuf>);
 
 impl Drop for LeadFile {
@@ -247,8 +250,9 @@ impl Drop for LeadFile {
     }
 }
 
-/// A file, readable by its owner alone, that leads a browser to a link: what stands in the arguments of a
-/// program is seen by everybody on the machine, and the link holds a secret.
+/// Writes a file that leads a browser to a link, and returns its path. Only its owner can read the file.
+/// The link itself is no argument of the browser, because it holds a secret and all users of the machine
+/// can see a program's arguments.
 fn leading_to(link: &str) -> std::io::Result<PathBuf> {
     let place = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     let page = place.join(format!("ligament-view-{}.html", std::process::id()));

@@ -1,6 +1,6 @@
-//! The answers of a study, one JSON object a line, written as they come: another run can continue the study
-//! with them. A line says which point it belongs to, so answers never go to other points than those that they
-//! were made for.
+//! The answers of a study, as one JSON object per line. Each answer is written when it arrives, so that
+//! another run can continue the study. Each line names the point of its evaluation, so that an answer is
+//! never used for another point.
 
 use crate::sampler::{text_of, SamplingPlan};
 use ligament_catalogue::{fault, Fault};
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The journal's name in the study's working directory.
+/// Name of the journal in the study's working directory.
 pub const ANSWERS: &str = "answers.jsonl";
 
-/// The setting with the path of an earlier run, or of its journal.
+/// Name of the setting with the path of an earlier run, or of its journal.
 pub(crate) const CONTINUE: &str = "continue";
 
 /// One answer: numbers in row-major order, and their shape (`[]` for a single number).
@@ -27,7 +27,8 @@ pub struct AnswerEntry {
 }
 
 impl AnswerEntry {
-    /// `None` if a value is not finite: JSON has no such numbers, and the evaluation counts as failed.
+    /// Makes an entry. Returns `None` if a value is not finite: JSON has no such numbers, and the
+    /// evaluation counts as failed.
     pub(crate) fn new(
         plan: &SamplingPlan,
         evaluation: usize,
@@ -50,24 +51,25 @@ fn point_of(plan: &SamplingPlan, evaluation: usize) -> Vec<String> {
 /// The journal that this run writes.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    /// `None` once a line could not be written.
+    /// The file. `None` once a line could not be written.
     file: Option<File>,
 }
 
 impl Journal {
-    /// Begins a journal in the working directory.
+    /// Creates the journal in the working directory.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// Fails if the file cannot be made.
     pub fn create() -> Result<Journal, Fault> {
         let file = File::create(ANSWERS).map_err(|error| unwritable(&error))?;
         Ok(Journal { file: Some(file) })
     }
 
-    /// Adds an answer. After an error the journal takes no more of them, since a line may be there in part.
+    /// Adds an answer. After an error, the journal writes no more answers, because a part of a line may be
+    /// in the file.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn add(&mut self, entry: &AnswerEntry) -> Result<(), Fault> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let line = serde_json::to_string(entry).map(|line| line + "\n").map_err(std::io::Error::from);
@@ -82,7 +84,8 @@ fn unwritable(error: &std::io::Error) -> Fault {
     fault!(BAD_STUDY, "{ANSWERS} cannot be written: {error}; the study cannot be continued from here")
 }
 
-/// The journal of the instance `name` that `place` means: a run directory, or the journal itself.
+/// Returns the path of the journal of the instance `name`. `place` is a run directory, or the journal
+/// itself.
 fn file_of(place: &Path, name: &str) -> PathBuf {
     if place.is_dir() {
         place.join("instances").join(name).join("workdir").join(ANSWERS)
@@ -91,11 +94,11 @@ fn file_of(place: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Reads the answers that an earlier run has left for the points of this plan, in the order of the file. A last
-/// line without its end is left out: the run was killed while it wrote that.
+/// Reads the answers of an earlier run for the points of this plan, in the order of the file. A last line
+/// without its end is ignored: the run was killed while it wrote that line.
 ///
 /// # Errors
-/// The file cannot be read, a line is damaged, or the earlier study had other points.
+/// Fails if the file cannot be read, if a line is damaged, or if the earlier study had other points.
 pub(crate) fn read(place: &str, name: &str, plan: &SamplingPlan) -> Result<Vec<AnswerEntry>, Fault> {
     let file = file_of(Path::new(place), name);
     let shown = file.display();

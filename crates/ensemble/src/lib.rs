@@ -1,9 +1,9 @@
-//! Many evaluations of a model with different settings: `parameters` says what varies and how that is written,
-//! `sampler` chooses the points, `pool` hands them to instances as these become free, `statistics` adds up what
-//! they answer. None of these does I/O. `journal` keeps the answers, so that a later run can go on with them;
-//! `progress` tells a viewer how far the study is; `whole_file` writes files that are whole or not there.
-//! `study` joins them to an instance that speaks Ligament. `docs/guides/ensembles-and-settings.md` describes it
-//! for users.
+//! Many evaluations of a model with different settings. `parameters` describes the settings that vary,
+//! `sampler` chooses the points, `pool` gives evaluations to instances as these become free, and
+//! `statistics` computes statistics of the answers. None of these does I/O. `journal` stores the answers,
+//! so that a later run can continue; `progress` writes the progress for viewers; `whole_file` writes a file
+//! so that it never exists in part. `study` connects them with an instance.
+//! `docs/guides/ensembles-and-settings.md` describes studies for users.
 
 mod journal;
 mod parameters;

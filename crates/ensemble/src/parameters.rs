@@ -1,30 +1,30 @@
-//! The parameters of a study: settings, each within a range or out of a list.
+//! The parameters of a study: settings that vary, each within a range or among the values of a list.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_coupling::tables::{self, Decimal};
 use ligament_wire::SettingValue;
 
-/// A setting that varies.
+/// A setting that varies in a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// As in a model file, `growth.rate` or `rate`.
+    /// The name as in a model file: `growth.rate` or `rate`.
     pub name: String,
     pub values: Values,
 }
 
-/// The kind of a parameter.
+/// The values that a parameter can have.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Anything between two numbers.
+    /// Any number between these two.
     Between(f64, f64),
-    /// A whole number from one to another.
+    /// A whole number between these two, both included.
     Whole(i64, i64),
-    /// One of these.
+    /// One of these numbers.
     OneOf(Vec<f64>),
 }
 
 impl Values {
-    /// The value at a place from 0 to 1.
+    /// Returns the value at a position between 0 and 1 of the range or list.
     pub fn at(&self, place: f64) -> SettingValue {
         match self {
             Values::Between(low, high) => SettingValue::Float(low + (high - low) * place),
@@ -39,7 +39,8 @@ impl Values {
         }
     }
 
-    /// The value number `at` of `count` in a grid, whose first and last are the ends of a range.
+    /// Returns value number `at` of `count` values in a grid. The first and last one are the ends of the
+    /// range.
     pub fn in_grid(&self, at: usize, count: usize) -> SettingValue {
         let part = if count > 1 { at as f64 / (count - 1) as f64 } else { 0.5 };
         match self {
@@ -49,7 +50,7 @@ impl Values {
         }
     }
 
-    /// Their number, if they can be counted.
+    /// Returns the number of possible values. `None` for a range of real numbers.
     pub fn count(&self) -> Option<usize> {
         match self {
             Values::Between(..) => None,
@@ -60,11 +61,11 @@ impl Values {
 }
 
 impl Parameter {
-    /// Reads `D = 0.001 .. 0.004; n = 10 .. 20; r = 0.1, 0.2, 0.5`. A range of two whole numbers has whole
-    /// numbers.
+    /// Reads parameters such as `D = 0.001 .. 0.004; n = 10 .. 20; r = 0.1, 0.2, 0.5`. A range between two
+    /// whole numbers has whole numbers only.
     ///
     /// # Errors
-    /// The text cannot be read.
+    /// Fails if the text cannot be read.
     pub fn read_all(text: &str) -> Result<Vec<Parameter>, Fault> {
         let mut all: Vec<Parameter> = Vec::new();
         for part in text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {

@@ -1,70 +1,72 @@
-//! Which instance makes which evaluation: each gets the next as soon as it is free, and what they answer comes
-//! out in the order of the evaluations. Times are given, s.
+//! Decides which instance makes which evaluation. Each instance gets the next evaluation as soon as it is
+//! free. The answers are returned in the order of the evaluations. Callers pass in the times, in s.
 
 use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Evaluations that take less than this are handed out before the one before is answered, so that instances
-/// need not wait.
+/// Mean time of an evaluation, in s, below which an instance gets further evaluations before it has
+/// answered the first, so that it need not wait for them.
 const MAX_PIPELINED_S: f64 = 5e-3;
-/// As many are handed out to an instance then.
+/// Maximum number of evaluations that an instance then has at a time.
 const AHEAD: usize = 3;
-/// Part of the mean time of an evaluation that the latest one decides.
+/// Weight of the latest evaluation in the running mean of the time of an evaluation.
 const LATEST_WEIGHT: f64 = 0.1;
 
-/// So much longer may the first evaluation of an instance take, whose process starts meanwhile.
+/// Additional time, in s, that an instance may take for its first evaluation, because its process may still
+/// be starting.
 const STARTING: f64 = 60.0;
 
-/// The outcome of an evaluation: the answer, or why there is none.
+/// The outcome of an evaluation: the answer, or the reason for its failure.
 pub type EvaluationAnswer<T> = Result<T, Fault>;
 
-/// An evaluation that an instance has been given.
+/// An evaluation that was given to an instance.
 #[derive(Debug, Clone, Copy)]
 struct EvaluationTask {
     number: usize,
     since: f64,
-    /// Its answer does not count any more.
+    /// True if the evaluation was given up, so that its answer is ignored.
     is_dropped: bool,
 }
 
-/// Instances that make evaluations.
+/// The instances that make the evaluations of a study.
 #[derive(Debug)]
 pub struct InstancePool<T> {
-    /// The tasks of each instance, in order.
+    /// The evaluations that each instance has and has not answered, in order.
     tasks: Vec<VecDeque<EvaluationTask>>,
     evaluations: usize,
     next: usize,
-    /// Evaluations that an instance did not come to, to be handed out again.
+    /// Evaluations that are to be given to another instance, because the first one did not begin them.
     again: VecDeque<usize>,
-    /// Evaluations with an answer from an earlier run; nobody makes them again.
+    /// Evaluations that have an answer from an earlier run, and are not made again.
     known: BTreeSet<usize>,
-    /// Answers that wait for those of earlier evaluations.
+    /// Answers that wait for the answers of earlier evaluations.
     answers: BTreeMap<usize, EvaluationAnswer<T>>,
     told: usize,
     answered: usize,
     failed: usize,
-    /// The instances that have answered, and what each of them has answered last.
+    /// For each instance: true if it has answered at all. `last` has the evaluation that it has answered
+    /// last.
     started: Vec<bool>,
     last: Vec<Option<usize>>,
-    /// Instances that have ended, and get no more tasks.
+    /// For each instance: true if it has ended, and gets no more evaluations.
     lost: Vec<bool>,
     began: f64,
-    /// Mean time of an evaluation, once one is over.
+    /// Mean time of an evaluation, in s. `None` before an evaluation has been measured.
     mean: Option<f64>,
 }
 
-/// How far a study is.
+/// The progress of a study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudyProgress {
     pub answered: usize,
     pub failed: usize,
     pub evaluations: usize,
-    /// Until all are answered, s, as things have gone up to now; none before the first answer.
+    /// Estimated time until all evaluations are answered, in s. `None` before the first answer.
     pub remains: Option<f64>,
 }
 
 impl<T> InstancePool<T> {
-    /// So many instances for so many evaluations.
+    /// Makes a pool of instances for a number of evaluations.
     pub fn new(instances: usize, evaluations: usize, now: f64) -> InstancePool<T> {
         InstancePool {
             tasks: vec![VecDeque::new(); instances],
@@ -84,14 +86,15 @@ impl<T> InstancePool<T> {
         }
     }
 
-    /// An earlier run has answered this evaluation. Call it before anything is handed out, once for each
-    /// evaluation.
+    /// Takes the answer that an earlier run has given for an evaluation. Must be called before the first
+    /// `hand_out`, and once for each such evaluation.
     pub fn take_known(&mut self, number: usize, answer: T) {
         self.known.insert(number);
         self.settle(number, Ok(answer));
     }
 
-    /// The next evaluation that is to be handed out, and to whom; none if all instances have enough to do.
+    /// Returns the instance and the number of the next evaluation to be given out. Returns `None` if all
+    /// instances have enough evaluations, or if no evaluation is left.
     pub fn hand_out(&mut self, now: f64) -> Option<(usize, usize)> {
         while self.known.contains(&self.next) {
             self.next += 1;
@@ -100,7 +103,7 @@ impl<T> InstancePool<T> {
             return None;
         }
         let ahead = if self.mean.is_some_and(|mean| mean < MAX_PIPELINED_S) { AHEAD } else { 1 };
-        // An instance without an answer may not have started, and a late one may never come back.
+        // An instance without an answer may not have started. An instance that is late may never answer.
         let (started, lost) = (&self.started, &self.lost);
         let has_room = |(instance, tasks): &(usize, &mut VecDeque<EvaluationTask>)| {
             let most = if started[*instance] { ahead } else { 1 };
@@ -116,30 +119,30 @@ impl<T> InstancePool<T> {
         Some((instance, number))
     }
 
-    /// Instances that have tasks.
+    /// Returns the instances that have evaluations.
     pub fn busy(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.tasks.len()).filter(|&instance| !self.tasks[instance].is_empty())
     }
 
-    /// The tasks that an instance has been given and has not answered yet.
+    /// Returns the evaluations that an instance has and has not answered.
     pub fn tasks_of(&self, instance: usize) -> impl Iterator<Item = usize> + '_ {
         self.tasks[instance].iter().map(|task| task.number)
     }
 
-    /// Returns true if an instance answers what it has answered last once more, instead of what is due.
+    /// Returns true if an instance repeats its last answer, instead of answering the evaluation that is due.
     pub fn is_repeated(&self, instance: usize, said: Option<usize>) -> bool {
         let due = self.tasks[instance].front().map(|task| task.number);
         said.is_some() && said == self.last[instance] && said != due
     }
 
-    /// The evaluation that an instance is at has been given up: its answer does not count any more.
+    /// Returns true if the current evaluation of an instance has been given up, so that its answer is ignored.
     pub fn is_given_up(&self, instance: usize) -> bool {
         self.tasks[instance].front().is_some_and(|task| task.is_dropped)
     }
 
-    /// An instance has ended. The evaluation that it was at has failed, others that it had been given are
-    /// handed out again. Which that was; none if the instance had nothing to do, or its answer did not count
-    /// any more.
+    /// Notes that an instance has ended. Its current evaluation has failed, and its other evaluations are given
+    /// to other instances. Returns the evaluation that has failed. Returns `None` if the instance had no
+    /// evaluation, or if its current one had been given up.
     pub fn lose(&mut self, instance: usize) -> Option<usize> {
         self.lost[instance] = true;
         let mut tasks = std::mem::take(&mut self.tasks[instance]).into_iter();
@@ -152,15 +155,17 @@ impl<T> InstancePool<T> {
         Some(first.number)
     }
 
-    /// The number of instances that have not ended.
+    /// Returns the number of instances that have not ended.
     pub fn left(&self) -> usize {
         self.lost.iter().filter(|lost| !**lost).count()
     }
 
-    /// An instance has answered; the evaluation that it says this is the answer of, if it says that.
+    /// Takes the answer of an instance. `said` is the number of the evaluation as the answer gives it, if
+    /// it does. Returns the number of the evaluation.
     ///
     /// # Errors
-    /// It was not asked, or has answered that before.
+    /// Fails if the instance has no evaluation, or if it answers another evaluation than the one that is
+    /// due.
     pub fn answer(
         &mut self,
         instance: usize,
@@ -185,9 +190,9 @@ impl<T> InstancePool<T> {
         }
         self.tasks[instance].pop_front();
         self.last[instance] = Some(number);
-        // The first one has waited for its instance to start.
+        // The time of an instance's first evaluation includes its start.
         let is_first = !std::mem::replace(&mut self.started[instance], true);
-        // The next task has had the instance only from now on.
+        // The instance begins the next evaluation only now.
         if let Some(next) = self.tasks[instance].front_mut() {
             next.since = now;
         }
@@ -207,9 +212,9 @@ impl<T> InstancePool<T> {
         self.answers.insert(number, answer);
     }
 
-    /// Gives up the evaluations that take longer than `limit`: the instances that have them, and their numbers.
-    /// An answer that still comes is dropped, and makes the instance free again. What waits behind such a one
-    /// is handed out again.
+    /// Gives up the evaluations that take longer than `limit`, in s. Returns their instances and numbers.
+    /// If an answer still comes, it is ignored, and makes the instance free again. Evaluations that wait
+    /// behind a late one are given to other instances.
     pub fn give_up(&mut self, now: f64, limit: f64) -> Vec<(usize, usize)> {
         let mut late = Vec::new();
         for instance in 0..self.tasks.len() {
@@ -232,7 +237,8 @@ impl<T> InstancePool<T> {
         late
     }
 
-    /// When the next evaluation takes longer than `limit`; none if nobody is busy.
+    /// Returns the time at which the next evaluation will have taken longer than `limit`, or `None` if no
+    /// instance is busy.
     pub fn next_late(&self, limit: f64) -> Option<f64> {
         let fronts = self.tasks.iter().enumerate().filter_map(|(at, tasks)| Some((at, tasks.front()?)));
         let open = fronts.filter(|(_, task)| !task.is_dropped);
@@ -247,22 +253,22 @@ impl<T> InstancePool<T> {
         }
     }
 
-    /// The next answer in the order of the evaluations, if it is there.
+    /// Returns the next answer in the order of the evaluations, if it has come.
     pub fn next_answer(&mut self) -> Option<(usize, EvaluationAnswer<T>)> {
         let answer = self.answers.remove(&self.told)?;
         self.told += 1;
         Some((self.told - 1, answer))
     }
 
-    /// Returns true if all evaluations are answered or given up.
+    /// Returns true if all evaluations are answered or have failed.
     pub fn is_over(&self) -> bool {
         self.answered >= self.evaluations
     }
 
-    /// How far it is.
+    /// Returns the progress of the study.
     pub fn progress(&self, now: f64) -> StudyProgress {
         let left = (self.evaluations - self.answered) as f64;
-        // Answers of an earlier run took no time here.
+        // Answers of an earlier run took no time in this one.
         let made = self.answered - self.known.len();
         let each = (made > 0).then(|| (now - self.began) / made as f64);
         StudyProgress {

@@ -1,4 +1,4 @@
-//! The progress of a study, in a file of its working directory: the page of the run shows it.
+//! The progress of a study, in a file of its working directory that the page of the run shows.
 
 use crate::pool::StudyProgress;
 use crate::whole_file::write_whole;
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// The file's name.
+/// Name of the file.
 pub const PROGRESS: &str = "study-progress.json";
-/// The format, by which a viewer knows the file from another one of this name.
+/// Format of the file. A viewer recognises a file of a study by it.
 const FORMAT: &str = "ligament-study-1";
-/// The file has fewer bytes.
+/// Maximum length of the file, in bytes.
 pub const MAX_PROGRESS_BYTES: u64 = 256 << 10;
-/// Minimum time between two states of the file.
+/// Minimum time between two states that are written.
 pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(1);
-/// Failures that the file names.
+/// Maximum number of failures that the file lists.
 const MAX_FAILURES: usize = 20;
-/// Characters of a failure's reason in the file.
+/// Maximum length of a failure's reason in the file, in characters.
 const MAX_REASON_CHARS: usize = 500;
 
 /// An evaluation that failed.
@@ -50,17 +50,17 @@ pub struct ProgressRecord {
 }
 
 impl ProgressRecord {
-    /// Reads the file; `None` if it is another one of this name, or cut.
+    /// Reads the file. Returns `None` if another program has made the file, or if it is not complete.
     pub fn read(bytes: &[u8]) -> Option<ProgressRecord> {
         serde_json::from_slice::<ProgressRecord>(bytes).ok().filter(|record| record.format == FORMAT)
     }
 }
 
-/// Writes the file now and then.
+/// Writes the file at intervals.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressFile {
     written: Option<Instant>,
-    /// Answers that the file counts.
+    /// Number of answers in the state that was written last.
     answered: usize,
     is_broken: bool,
     failures: Vec<FailureRecord>,
@@ -68,7 +68,7 @@ pub(crate) struct ProgressFile {
 }
 
 impl ProgressFile {
-    /// Notes an evaluation that failed.
+    /// Notes an evaluation that has failed.
     pub fn add_failure(&mut self, evaluation: usize, settings: String, why: &str) {
         self.failed += 1;
         if self.failures.len() < MAX_FAILURES {
@@ -77,25 +77,25 @@ impl ProgressFile {
         }
     }
 
-    /// Returns true if there are answers that the file does not count yet.
+    /// Returns true if there are answers that the written state does not include.
     pub fn is_behind(&self, answered: usize) -> bool {
         !self.is_broken && answered != self.answered
     }
 
-    /// Returns true if the file is older than `WRITE_INTERVAL`, and can be written.
+    /// Returns true if the written state is older than `WRITE_INTERVAL`, and no write has failed.
     pub fn is_due(&self) -> bool {
         !self.is_broken && self.written.is_none_or(|written| written.elapsed() >= WRITE_INTERVAL)
     }
 
-    /// The next state is the last one, and due at once.
+    /// Makes the next state due at once, because it is the last one.
     pub fn end(&mut self) {
         self.written = None;
     }
 
-    /// Writes the state. After an error it writes no more.
+    /// Writes the state. After an error, no more states are written.
     ///
     /// # Errors
-    /// The file cannot be written, or there is one of this name that no study wrote.
+    /// Fails if the file cannot be written, or if a file of this name exists that no study has written.
     pub fn write(&mut self, at: StudyProgress, instances: [usize; 2], names: &[String]) -> Result<(), Fault> {
         let [instances, instances_left] = instances;
         let record = ProgressRecord {
@@ -123,7 +123,7 @@ impl ProgressFile {
     }
 }
 
-/// Fails if a file of this name holds something else: it is the user's.
+/// Fails if a file of this name holds something else, because such a file belongs to the user.
 fn is_free() -> std::io::Result<()> {
     let found = match fs::symlink_metadata(PROGRESS) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),

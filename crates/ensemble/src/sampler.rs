@@ -1,4 +1,4 @@
-//! Which points of the parameters' space are evaluated.
+//! Chooses the points that a study evaluates. A point has a value for each parameter.
 
 use crate::parameters::{Parameter, Values};
 use crate::random::Random;
@@ -7,20 +7,20 @@ use crate::tables::read_table;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::SettingValue;
 
-/// More evaluations than this are refused.
+/// Maximum number of evaluations of a study.
 const MAX_EVALUATIONS: usize = 10_000_000;
 
-/// How points are chosen.
+/// The method by which points are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SamplingMethod {
-    /// All combinations of values that stand at equal distances.
+    /// All combinations of values at equal distances.
     Grid,
-    /// Each independent of all others.
+    /// Random points that are independent of each other.
     Random,
-    /// Of each parameter's values one in each of as many intervals as there are points (McKay, Beckman and
-    /// Conover, 1979).
+    /// The range of each parameter is divided into as many intervals as there are points, and each interval
+    /// has one point (McKay, Beckman and Conover, 1979).
     LatinHypercube,
-    /// Sobol's sequence: the first n points fill the space evenly, best where n is a power of 2.
+    /// Sobol's sequence. The first n points fill the space evenly, best if n is a power of 2.
     Sobol,
     /// The points of a table.
     File,
@@ -29,8 +29,10 @@ pub enum SamplingMethod {
 impl SamplingMethod {
     pub const NAMES: [&'static str; 5] = ["grid", "random", "latin_hypercube", "sobol", "file"];
 
+    /// Returns the method with this name.
+    ///
     /// # Errors
-    /// There is none of this name.
+    /// Fails if there is no such method.
     pub fn from_name(name: &str) -> Result<SamplingMethod, Fault> {
         let at = SamplingMethod::NAMES.iter().position(|known| *known == name);
         let all = [
@@ -54,15 +56,15 @@ impl SamplingMethod {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplingPlan {
     pub names: Vec<String>,
-    /// Values of the parameters, in their order, for each evaluation.
+    /// For each evaluation: the values of the parameters, in the order of `names`.
     pub points: Vec<Vec<SettingValue>>,
 }
 
 impl SamplingPlan {
-    /// Chooses `count` points, the same for the same seed.
+    /// Chooses `count` points. The same seed gives the same points.
     ///
     /// # Errors
-    /// There are too many of them or none, or the method cannot have so many parameters.
+    /// Fails if `count` is 0 or too large, or if the method cannot have so many parameters.
     pub fn sampled(
         method: SamplingMethod,
         parameters: &[Parameter],
@@ -106,11 +108,12 @@ impl SamplingPlan {
         Ok(SamplingPlan { names: names(parameters), points: places.into_iter().map(value).collect() })
     }
 
-    /// All combinations of so many values of each parameter, the last running fastest. Lists have as many as
-    /// they have.
+    /// Makes all combinations of values; `counts` has the number of values for each parameter. The last
+    /// parameter varies fastest. A list cannot give more values than it has.
     ///
     /// # Errors
-    /// There are too many combinations, or not as many numbers as parameters.
+    /// Fails if there are too many combinations, or if `counts` does not have one number for each
+    /// parameter.
     pub fn grid(parameters: &[Parameter], counts: &[usize]) -> Result<SamplingPlan, Fault> {
         if counts.len() != parameters.len() {
             let (n, m) = (parameters.len(), counts.len());
@@ -150,10 +153,11 @@ impl SamplingPlan {
         Ok(SamplingPlan { names: names(parameters), points })
     }
 
-    /// The points of a table of comma-separated values, whose first line has the names of the parameters.
+    /// Reads the points of a table of comma-separated values. Its first line has the names of the
+    /// parameters.
     ///
     /// # Errors
-    /// The table is wrong; the error has its line.
+    /// Fails if the table is wrong. The error names the line.
     pub fn of_table(text: String, file: &str) -> Result<SamplingPlan, Fault> {
         let (names, points) = read_table(text, file)?;
         match points.len() {
@@ -163,7 +167,7 @@ impl SamplingPlan {
         }
     }
 
-    /// A point in words: `rate = 0.5, steps = 3`.
+    /// Returns a point in words: `rate = 0.5, steps = 3`.
     pub fn describe(&self, number: usize) -> String {
         let said = self
             .names
@@ -174,7 +178,7 @@ impl SamplingPlan {
     }
 }
 
-/// A value as a table has it.
+/// Returns a value in the form that it has in a table.
 pub(crate) fn text_of(value: &SettingValue) -> String {
     match value {
         SettingValue::Int(value) => value.to_string(),

@@ -1,8 +1,8 @@
 //! Sobol's sequence, with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008), in the order of
 //! Gray's code (Antonov and Saleev, 1979).
 
-/// Of the second dimension and those after it: the primitive polynomial without its first and last coefficient,
-/// and the first direction numbers, as many as its degree.
+/// For each dimension from the second on: the primitive polynomial without its first and last coefficient,
+/// and the first direction numbers, as many as the polynomial's degree.
 const DIRECTIONS: [(u32, &[u32]); 20] = [
     (0, &[1]),
     (1, &[1, 3]),
@@ -26,27 +26,27 @@ const DIRECTIONS: [(u32, &[u32]); 20] = [
     (4, &[1, 3, 7, 13, 13, 15, 69]),
 ];
 
-/// Dimensions that there are numbers for.
+/// Maximum number of dimensions, for which `DIRECTIONS` has numbers.
 pub(crate) const MAX_DIMENSIONS: usize = DIRECTIONS.len() + 1;
 const BITS: usize = 32;
 
-/// The sequence, from its first point, which is 0, on.
+/// The sequence. Its first point is 0.
 #[derive(Debug)]
 pub(crate) struct Sobol {
-    /// For each dimension.
+    /// Direction numbers of each dimension.
     directions: Vec<[u32; BITS]>,
     state: Vec<u32>,
     number: u32,
 }
 
 impl Sobol {
-    /// Of at most `MAX_DIMENSIONS` dimensions.
+    /// Makes the sequence for at most `MAX_DIMENSIONS` dimensions.
     pub fn new(dimensions: usize) -> Sobol {
         let directions = (0..dimensions.min(MAX_DIMENSIONS)).map(directions).collect();
         Sobol { directions, state: vec![0; dimensions], number: 0 }
     }
 
-    /// The next point, each coordinate from 0 to below 1.
+    /// Returns the next point. Each coordinate is from 0 to below 1.
     pub fn next(&mut self) -> Vec<f64> {
         let point = self.state.iter().map(|&bits| f64::from(bits) / 2f64.powi(BITS as i32)).collect();
         let bit = self.number.trailing_ones() as usize;

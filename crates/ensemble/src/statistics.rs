@@ -1,41 +1,44 @@
-//! Mean, variance and quantiles of numbers that come one evaluation after the other, element by element. Mean
-//! and variance are updated with each (Welford, 1962); quantiles need all values, so they are kept if quantiles
-//! are wanted.
+//! Mean, variance and quantiles of the answers, element by element. The answers arrive one after the other.
+//! Mean and variance are updated with each answer (Welford, 1962). Quantiles need all values, which are
+//! stored only if quantiles are wanted.
 
 use ligament_catalogue::{fault, Fault};
 
-/// Bytes of values that are kept for quantiles.
+/// Maximum length of the values that are stored for quantiles, in bytes.
 const MAX_QUANTILE_BYTES: usize = 4 << 30;
 
-/// The values up to now.
+/// The statistics of the answers up to now.
 #[derive(Debug, Default)]
 pub struct Statistics {
     shape: Option<Vec<u64>>,
     count: usize,
     mean: Vec<f64>,
-    /// Sum of the squares of the distances from the mean.
+    /// For each element: the sum of the squared distances from the mean.
     squares: Vec<f64>,
     quantiles: Vec<f64>,
     kept: Vec<Vec<f64>>,
 }
 
-/// The result, each with the elements of an answer.
+/// The statistics. Each one has as many elements as an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Of an answer; empty for a number.
+    /// Shape of an answer. Empty for a number.
     pub shape: Vec<u64>,
-    /// Evaluations that are in it.
+    /// Number of evaluations that are included.
     pub count: usize,
     pub mean: Vec<f64>,
-    /// With n − 1 in the denominator; of one evaluation, none.
+    /// Variance with n − 1 in the denominator. NaN for a single evaluation.
     pub variance: Vec<f64>,
-    /// Each wanted quantile and its values, linear between two evaluations (as NumPy's `quantile` by default).
+    /// Each wanted quantile with its values, interpolated linearly between two evaluations (as NumPy's
+    /// `quantile` by default).
     pub quantiles: Vec<(f64, Vec<f64>)>,
 }
 
 impl Statistics {
+    /// Makes empty statistics with these quantiles.
+    ///
     /// # Errors
-    /// A quantile is not from 0 to 1.
+    /// Fails if a quantile is not from 0 to 1.
     pub fn new(quantiles: &[f64]) -> Result<Statistics, Fault> {
         if let Some(wrong) = quantiles.iter().find(|one| !(0.0..=1.0).contains(*one)) {
             return Err(fault!(BAD_STUDY, "a quantile is a number from 0 to 1, and not {wrong}"));
@@ -46,8 +49,8 @@ impl Statistics {
     /// Adds an answer of this shape.
     ///
     /// # Errors
-    /// It has another shape than those before, or a number that is none; nothing is added then. Or quantiles of
-    /// so many values would need too much memory.
+    /// Fails if the answer has another shape than the earlier ones, if a number is not finite, or if the
+    /// stored values for quantiles would need too much memory. Nothing is added then.
     pub fn add(&mut self, shape: &[u64], values: &[f64]) -> Result<(), Fault> {
         let known = self.shape.as_deref().unwrap_or(shape);
         if known != shape {
@@ -75,14 +78,14 @@ impl Statistics {
         let n = self.count as f64;
         for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(values) {
             let off = value - *mean;
-            // The distance may be too large for a number, and the mean is not.
+            // The difference may overflow although the mean does not.
             *mean = if off.is_finite() { *mean + off / n } else { *mean - *mean / n + value / n };
             *squares += off * (value - *mean);
         }
         Ok(())
     }
 
-    /// The result.
+    /// Returns the statistics of all answers up to now.
     pub fn summary(&self) -> Summary {
         let free = self.count.saturating_sub(1) as f64;
         let variance = self.squares.iter().map(|squares| if free > 0.0 { squares / free } else { f64::NAN });
@@ -106,13 +109,13 @@ impl Statistics {
     }
 }
 
-/// Of sorted values.
+/// Returns a quantile of sorted values.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let place = q * (sorted.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);
     let (from, to, share) = (sorted[below], sorted[above], place - below as f64);
     let way = to - from;
-    // The way may be too long for a number, and what lies on it is not.
+    // The difference may overflow although a value between the two does not.
     if way.is_finite() {
         from + way * share
     } else {

@@ -1,6 +1,6 @@
-//! An instance that makes a study: it sends each evaluation's settings to an instance that is free, as an
-//! overlay, receives the answers, and adds them up. Its ports are `settings[]` (O_I), `results[]` (S) and, if
-//! somebody listens, `statistics` (O_F); its own settings say what is to be studied.
+//! An instance that makes a study. It sends the settings of each evaluation as an overlay to a free
+//! instance, receives the answers, and computes their statistics. Its ports are `settings[]` (O_I),
+//! `results[]` (S) and, if it is connected, `statistics` (O_F). Its own settings describe the study.
 
 use crate::journal::{self, AnswerEntry, Journal, CONTINUE};
 use crate::parameters::Parameter;
@@ -18,18 +18,19 @@ use ligament_instance::{
 use ligament_wire::SettingValue;
 use std::time::{Duration, Instant};
 
-/// The setting that tells an instance, and its answer, which evaluation it is.
+/// Name of the setting with the number of an evaluation. The settings of an evaluation and its answer have it.
 const NUMBER: &str = "evaluation";
-/// How often progress is told.
+/// Time between two reports of the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// An answer as numbers, and its shape.
+/// The shape of an answer, and its numbers.
 type StudyNumbers = (Vec<u64>, Vec<f64>);
 
-/// Takes part in a run with a study, until nobody wants one any more.
+/// Joins the run as an instance that makes studies, one in each pass of the reuse loop.
 ///
 /// # Errors
-/// The study is wrong, or an evaluation fails and none may be left out. The run ends with it.
+/// Fails if the study's settings are wrong, or if an evaluation fails and may not be left out. The run ends
+/// then.
 pub fn run_study() -> Result<(), Error> {
     let ports = Ports::new()
         .with(Operator::OI, "settings[]")
@@ -39,7 +40,7 @@ pub fn run_study() -> Result<(), Error> {
     let mut instance = Instance::with_options(Some(&ports), flags, "rust")?;
     while instance.reuse_instance()? {
         if let Err(error) = Study::of(&mut instance).and_then(|study| study.run(&mut instance)) {
-            // The reason matters more than whether it could be passed on.
+            // The error itself matters more than a failure to report it.
             let _ = instance.error_shutdown(&error.to_string());
             return Err(error);
         }
@@ -51,7 +52,7 @@ fn own(fault: Fault) -> Error {
     Error::Own(fault.with_code())
 }
 
-/// A setting of the study, if it is set.
+/// Returns a setting of the study, or `None` if it is not set.
 fn setting(instance: &Instance, name: &str, wanted: SettingType) -> Result<Option<Setting>, Error> {
     match instance.get_setting(name, Some(wanted)) {
         Ok(value) => Ok(Some(value)),
@@ -79,9 +80,9 @@ fn count(instance: &Instance, name: &str) -> Result<Option<usize>, Error> {
 struct Study {
     plan: SamplingPlan,
     statistics: Statistics,
-    /// True if an evaluation that fails is left out; else it ends the run.
+    /// True if a failed evaluation is left out of the statistics. Otherwise it ends the run.
     leaves_out: bool,
-    /// s
+    /// Maximum time of an evaluation, in s.
     limit: Option<f64>,
     began: Instant,
     told: Instant,
@@ -90,17 +91,17 @@ struct Study {
     left_out: usize,
     progress: ProgressFile,
     journal: Journal,
-    /// Answers of the earlier run that this one continues.
+    /// Answers of the earlier run that this run continues.
     known: Vec<AnswerEntry>,
 }
 
-/// A wait of so many seconds, or of as many as there can be.
+/// Returns a wait of this many seconds, or for ever if the number is too large.
 fn patience(seconds: f64) -> Wait {
     Duration::try_from_secs_f64(seconds.max(1e-3)).map_or(Wait::Forever, Wait::AtMost)
 }
 
 impl Study {
-    /// The study that the settings ask for.
+    /// Makes the study that the settings describe.
     fn of(instance: &mut Instance) -> Result<Study, Error> {
         let unset = |name: &str, why: &str| own(fault!(BAD_STUDY, "the setting \"{name}\" is not set: {why}"));
         let method = text(instance, "sampler")?.unwrap_or_else(|| "latin_hypercube".to_owned());
@@ -212,7 +213,7 @@ impl Study {
                 }
                 Ok(PoolEvent::Nothing) => {}
                 Err(error) => {
-                    // The run ends for another reason, of which it is told already.
+                    // The run ends for another reason, which has already been reported.
                     let doing: Vec<String> =
                         pool.busy().filter_map(|slot| self.doing(&pool, slot)).take(10).collect();
                     eprintln!("the study is broken off: {}", doing.join("; "));
@@ -232,7 +233,8 @@ impl Study {
         self.wait_for_stragglers(instance, pool)
     }
 
-    /// Takes over the answers of the earlier run, also into this run's journal: it can be continued, too.
+    /// Takes the answers of the earlier run. They are also written to this run's journal, so that this run
+    /// can be continued, too.
     fn begin_with_known(
         &mut self,
         instance: &mut Instance,
@@ -251,7 +253,7 @@ impl Study {
         self.add_all(instance, pool)
     }
 
-    /// Adds the answers that are due, in the order of the evaluations.
+    /// Adds the answers that are due to the results, in the order of the evaluations.
     fn add_all(&mut self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>) -> Result<(), Error> {
         while let Some((number, answer)) = pool.next_answer() {
             self.add(instance, number, answer)?;
@@ -259,7 +261,8 @@ impl Study {
         Ok(())
     }
 
-    /// Writes an answer into the journal. A full disk costs the journal, and not the study.
+    /// Writes an answer to the journal. If that fails, for example because the disk is full, the study goes
+    /// on without a journal.
     fn note(&mut self, instance: &mut Instance, entry: &AnswerEntry) -> Result<(), Error> {
         match self.journal.add(entry) {
             Ok(()) => Ok(()),
@@ -267,7 +270,8 @@ impl Study {
         }
     }
 
-    /// There is nobody to make what is to be made.
+    /// Ends the study early because no instance is left to make the other evaluations. The results so far
+    /// are written.
     fn break_off(
         &mut self,
         instance: &mut Instance,
@@ -287,22 +291,23 @@ impl Study {
         instance.send("settings", &Outgoing::at(number as f64, &Value::Settings(settings)), Some(slot as u32))
     }
 
-    /// The next answer of anybody who is busy; nothing if one takes too long now.
+    /// Waits for the next answer of a busy instance. Returns `Nothing` if an evaluation has now taken too
+    /// long.
     fn receive(&self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<PoolEvent, Error> {
         let now = self.now();
-        // The file of the progress is brought up to date while nothing else happens.
+        // The file of the progress is written again even if nothing else happens.
         let is_behind = self.progress.is_behind(pool.progress(now).answered);
         let longest = if is_behind { WRITE_INTERVAL.as_secs_f64() } else { f64::INFINITY };
         let wait = match (self.limit, self.limit.and_then(|limit| pool.next_late(limit))) {
             (_, Some(at)) => patience((at - now).min(longest)),
-            // All are given up: one may still come back.
+            // All evaluations under way have been given up. An instance may still answer and become free.
             (Some(limit), None) => patience(limit),
             (None, None) => patience(longest),
         };
         next_of(instance, pool, wait)
     }
 
-    /// An instance has ended. If the run goes on without it, so does the study.
+    /// Handles the end of an instance. If the run goes on without it, the study does too.
     fn lose(
         &self,
         instance: &mut Instance,
@@ -324,7 +329,7 @@ impl Study {
         instance.log(LogLevel::Warning, &format!("instance {slot} has ended{at}; {left} are left"))
     }
 
-    /// The present work of an instance, in words.
+    /// Describes the current work of an instance in words.
     fn doing(&self, pool: &InstancePool<StudyNumbers>, slot: usize) -> Option<String> {
         let number = pool.tasks_of(slot).next()?;
         Some(format!("instance {slot} made evaluation {number} ({})", self.plan.describe(number)))
@@ -370,7 +375,7 @@ impl Study {
         Ok(())
     }
 
-    /// Adds an answer to the statistics, or leaves it out.
+    /// Adds an answer to the statistics, or leaves a failed evaluation out.
     fn add(
         &mut self,
         instance: &mut Instance,
@@ -400,7 +405,7 @@ impl Study {
                 }
                 self.left_out += 1;
                 instance.log(LogLevel::Warning, &format!("{what}; it is left out"))?;
-                // A line for each evaluation.
+                // Each evaluation has exactly one line, so line ends in the reason are replaced.
                 line.extend([String::new(), why.text().replace('\n', "; ")]);
             }
         }
@@ -408,7 +413,8 @@ impl Study {
         Ok(())
     }
 
-    /// Writes the progress, if that is due. A full disk costs its file, and not the study.
+    /// Writes the progress, if it is due. If that fails, for example because the disk is full, the study
+    /// goes on.
     fn write_progress(
         &mut self,
         instance: &mut Instance,
@@ -424,7 +430,7 @@ impl Study {
         }
     }
 
-    /// Writes the progress at once, because nothing follows.
+    /// Writes the progress at once, because no later state follows.
     fn write_last_progress(
         &mut self,
         instance: &mut Instance,
@@ -462,7 +468,7 @@ impl Study {
         write_lines("statistics.csv", &lines)
     }
 
-    /// Sends the statistics on, if somebody wants them.
+    /// Sends the statistics, if the port is connected.
     fn hand_on(&self, instance: &mut Instance) -> Result<(), Error> {
         let summary = self.statistics.summary();
         if instance.is_connected("statistics")? {
@@ -474,8 +480,8 @@ impl Study {
         instance.log(LogLevel::Info, &text)
     }
 
-    /// The run cannot end before instances that took too long have answered, unless it goes on without them:
-    /// they get as much time again.
+    /// Waits for instances that took too long, for at most `limit` once more. The run cannot end before
+    /// they have answered, unless it goes on without them.
     fn wait_for_stragglers(
         mut self,
         instance: &mut Instance,
@@ -515,9 +521,9 @@ impl Study {
 /// The next event of the busy instances.
 enum PoolEvent {
     Answer(usize, Box<Message>),
-    /// One has ended.
+    /// An instance has ended.
     End(usize),
-    /// Not in time.
+    /// Nothing has happened in time.
     Nothing,
 }
 
@@ -526,7 +532,8 @@ fn next_of(instance: &mut Instance, pool: &InstancePool<StudyNumbers>, wait: Wai
     let which = match instance.wait_any(&busy, wait) {
         Ok(which) => which,
         Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(PoolEvent::Nothing),
-        // It passes over conduits with filters that have ended: one of these is left.
+        // `wait_any` ignores conduits with filters that have ended, and fails if no other conduits are left.
+        // One of the conduits with filters has ended.
         Err(error) if error.kind() == ErrorKind::Closed => {
             let mut ended = None;
             for (at, &(port, slot)) in busy.iter().enumerate() {
@@ -548,7 +555,7 @@ fn next_of(instance: &mut Instance, pool: &InstancePool<StudyNumbers>, wait: Wai
     }
 }
 
-/// Writes the lines of a table.
+/// Writes the lines of a table to a file.
 fn write_lines(name: &str, lines: &[String]) -> Result<(), Error> {
     write_whole(name, &(lines.join("\n") + "\n"))
         .map_err(|error| own(fault!(BAD_STUDY, "{name} cannot be written: {error}")))
@@ -576,7 +583,7 @@ fn value_of(summary: &Summary, left_out: usize) -> Result<Value, Error> {
     Ok(Value::Map(map))
 }
 
-/// The numbers of an answer; why it has none.
+/// Returns the numbers of an answer, or the reason why it has none.
 fn numbers(value: &Value) -> EvaluationAnswer<StudyNumbers> {
     match value {
         Value::Float(number) => Ok((Vec::new(), vec![*number])),

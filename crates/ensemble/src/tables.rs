@@ -1,18 +1,18 @@
-//! Tables of comma-separated values: points that are read, results that are written.
+//! Tables of comma-separated values: reading the points of a study, and writing its results.
 
 use crate::parameters::can_be_setting;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{holds, number, Decimal, Separator, TableRows};
 use ligament_wire::SettingValue;
 
-/// Names, and the values of each line.
+/// The names of the columns, and the values of each line.
 pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 
-/// Reads a table. Whole numbers are such, then come numbers, truth values, and texts. Cells may be in quotes
-/// (RFC 4180).
+/// Reads a table. A cell is read as a whole number if possible, else as a number, a truth value, or a text.
+/// Cells may be quoted (RFC 4180).
 ///
 /// # Errors
-/// The table is wrong; the error has its line.
+/// Fails if the table is wrong. The error names the line.
 pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
     let mut rows = TableRows::of_text(text, file, Separator::COMMA);
     let wrong = |fault: Fault| Fault::new(Code::BAD_STUDY, fault.to_string());
@@ -53,7 +53,7 @@ pub(crate) fn read_table(text: String, file: &str) -> Result<Table, Fault> {
 }
 
 fn value(cell: String, place: &str) -> Result<SettingValue, Fault> {
-    // Blanks in quotes belong to a text, and to nothing else.
+    // Blanks in a quoted cell are part of a text, but not of a number.
     if let Ok(whole) = cell.trim().parse::<i64>() {
         return Ok(SettingValue::Int(whole));
     }

@@ -1,5 +1,5 @@
-//! The channel between the two ends of a copy: whole messages, once and in order, in both directions at once. A
-//! path, or two pipes where no port is open.
+//! The channel between the two ends of a copy. It carries whole messages, once and in order, in both
+//! directions at the same time. It uses a path, or two pipes if no port is open.
 
 use crate::names;
 use ligament_catalogue::{fault, Fault};
@@ -10,39 +10,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest message (bytes): a full pack, and a list of names.
+/// Maximum length of a message, in bytes. A full pack and a list of names must fit.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// How much may wait here to be received (bytes).
+/// Maximum number of bytes of received messages that wait for the reader.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
-/// The cost of a message beside its bytes: empty ones are not for nothing.
+/// Number of bytes that each waiting message counts in addition to its length, so that empty messages fill
+/// the queue, too.
 const MESSAGE_OVERHEAD_BYTES: usize = 64;
 
-/// Messages to and from the other end. Several threads may use it at once.
+/// A channel for messages to and from the other end. Several threads may use it at the same time.
 pub trait MessageChannel: Sync {
-    /// Sends a message; waits while too much is under way.
+    /// Sends a message. Waits while too many bytes are under way.
     ///
     /// # Errors
     /// The other end is gone.
     fn send(&self, message: Vec<u8>) -> Result<(), Fault>;
 
-    /// The next message; none if there is none within this time.
+    /// Returns the next message, or none if no message arrives within this time.
     ///
     /// # Errors
     /// The other end is gone.
     fn receive(&self, within: Option<Duration>) -> Result<Option<Vec<u8>>, Fault>;
 
-    /// Bytes that were sent and have not been received there, as far as is known.
+    /// Returns the number of bytes that were sent and not yet received by the other end, as far as this end
+    /// knows.
     fn under_way(&self) -> u64;
 
-    /// Returns true if the other end is still there, as far as is known.
+    /// Succeeds if the other end is still there, as far as this end knows.
     ///
     /// # Errors
-    /// It is gone.
+    /// The other end is gone.
     fn is_there(&self) -> Result<(), Fault>;
 }
 
 fn cut(why: &dyn std::fmt::Display) -> Fault {
-    // It may be what the other end has said.
+    // The reason may contain text from the other end.
     let why = names::shown(why.to_string().as_bytes());
     fault!(
         COPY_CUT,
@@ -50,30 +52,31 @@ fn cut(why: &dyn std::fmt::Display) -> Fault {
     )
 }
 
-/// How often it is looked whether the other end's process is gone.
+/// Interval at which a waiting call checks whether the process of the other end is gone.
 const PROCESS_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// Over a path.
+/// A channel over a path.
 pub struct OverPath {
     path: Path,
-    /// True if the other end's process is known to be gone: then nobody waits for a connection.
+    /// True if the process of the other end is known to be gone. Calls then do not wait for a new
+    /// connection.
     gone: Arc<AtomicBool>,
 }
 
 impl OverPath {
-    /// Over this path, until it is lost or `gone` is set.
+    /// Makes a channel over this path. It works until the path is lost or `gone` is set.
     pub fn new(path: Path, gone: Arc<AtomicBool>) -> OverPath {
         OverPath { path, gone }
     }
 
-    /// Waits until all has arrived, and ends the path.
+    /// Waits until all messages have arrived, at most `within`, and closes the path.
     pub fn close(self, within: Duration) {
         let within = if self.gone.load(Ordering::Relaxed) { Duration::ZERO } else { within };
-        // The last words have been sent, or cannot be any more.
+        // An error is ignored: the last messages have been sent, or cannot be sent any more.
         let _ = self.path.close(Some(within));
     }
 
-    /// Waits for a time, and fails if the other end is gone.
+    /// Fails if the process of the other end is gone.
     fn goes_on(&self) -> Result<(), Fault> {
         if self.gone.load(Ordering::Relaxed) {
             Err(cut(&"its process has ended"))
@@ -87,7 +90,8 @@ impl MessageChannel for OverPath {
     fn send(&self, message: Vec<u8>) -> Result<(), Fault> {
         loop {
             match self.path.wait_for_room(Some(PROCESS_POLL_INTERVAL)) {
-                // Another thread may have taken the room meanwhile: then there is a message more under way.
+                // Another thread may have used the room meanwhile. Then one more message than allowed is
+                // under way.
                 Ok(()) => break self.path.send_kept_at_once(message).map_err(|error| cut(&error)),
                 Err(error) if error.kind() == PathErrorKind::TimedOut => self.goes_on()?,
                 Err(error) => break Err(cut(&error)),
@@ -119,7 +123,7 @@ impl MessageChannel for OverPath {
     }
 
     fn is_there(&self) -> Result<(), Fault> {
-        // It looks for a message that has come, and takes none.
+        // The probe fails if the path is lost. It takes no message from the path.
         match self.path.probe(Some(Duration::ZERO)) {
             Err(error) if error.kind() != PathErrorKind::TimedOut => Err(cut(&error)),
             _ => self.goes_on(),
@@ -127,7 +131,7 @@ impl MessageChannel for OverPath {
     }
 }
 
-/// The data that the thread that reads a pipe and its owner share.
+/// The data that is shared by the thread that reads the pipe and the owner of the channel.
 #[derive(Default)]
 struct PipeInbox {
     messages: VecDeque<Vec<u8>>,
@@ -147,17 +151,17 @@ impl Letterbox {
     }
 }
 
-/// Over two pipes: each message after its length.
+/// A channel over two pipes. Each message follows its length (u32, little-endian).
 pub struct OverPipes {
     output: Mutex<Box<dyn Write + Send>>,
     arrived: Arc<Letterbox>,
 }
 
 impl OverPipes {
-    /// Reads from one and writes to the other. A thread of its own reads until the end.
+    /// Makes a channel that reads from `input` and writes to `output`. A thread reads until the input ends.
     ///
     /// # Errors
-    /// There is no thread.
+    /// The thread cannot be started.
     pub fn new(
         mut input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
@@ -197,7 +201,8 @@ fn read_message(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
         let what = format!("what it says is not understood here: a message of {length} bytes");
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what));
     }
-    // A length alone takes no memory: what was announced has to come.
+    // The buffer starts small and grows with the bytes that arrive, because the other end may announce more
+    // bytes than it sends.
     let mut message = Vec::with_capacity(length.min(2 << 20));
     input.take(length as u64).read_to_end(&mut message)?;
     if message.len() == length {
@@ -214,7 +219,8 @@ impl MessageChannel for OverPipes {
         let sent =
             output.write_all(&length).and_then(|()| output.write_all(&message)).and_then(|()| output.flush());
         sent.map_err(|error| {
-            // Whoever reads may wait for room, and not see that the other end is gone.
+            // A reader may be waiting and not notice that the other end is gone, so the inbox is marked as
+            // ended.
             self.arrived.lock().over.get_or_insert_with(|| error.to_string());
             cut(&error)
         })

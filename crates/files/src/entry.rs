@@ -1,12 +1,12 @@
-//! The entry of a file, a directory or a link, which comes before its bytes.
+//! The entry of a file, a directory or a link in a list. It is sent before the bytes of the file.
 
 use minicbor::{Decode, Encode};
 use rustix::fs::{FileType, Stat, Timespec, Timestamps};
 
-/// The bits of a mode that are copied: neither set-user-ID nor set-group-ID.
+/// The bits of a mode that are copied. The set-user-ID and set-group-ID bits are not.
 const MODES: u32 = 0o777;
 
-/// The kind of the entry.
+/// The kind of thing that an entry describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub(crate) enum EntryKind {
@@ -16,18 +16,18 @@ pub(crate) enum EntryKind {
     File,
     #[n(2)]
     Link,
-    /// A file that is there and comes later, when nobody writes it any more.
+    /// A file that exists and will be listed again when no process writes it any more.
     #[n(3)]
     Later,
 }
 
-/// The stamp of a file: if it looks so again, it is taken to be the same.
+/// The size, time and mode of a file. Two files with the same size and time are taken to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Stamp {
-    /// Bytes; 0 of what is no file.
+    /// Size of the file, in bytes; 0 for anything that is not a file.
     #[n(0)]
     pub size: u64,
-    /// When it was changed last (s since 1970, and ns).
+    /// Time of the last change: seconds since 1970, and nanoseconds.
     #[n(1)]
     pub seconds: i64,
     #[n(2)]
@@ -47,8 +47,8 @@ impl Stamp {
         }
     }
 
-    /// Returns true if a file there is this one, as far as can be told without reading it. Some file systems
-    /// keep whole seconds.
+    /// Returns true if size and time of the receiver's file match, so that the file need not be read. Some
+    /// file systems store whole seconds only, so a time with 0 nanoseconds matches, too.
     pub fn is_same_as(&self, there: &Stamp) -> bool {
         let nanos = self.nanos == there.nanos || there.nanos == 0;
         self.size == there.size && self.seconds == there.seconds && nanos
@@ -67,10 +67,10 @@ impl Stamp {
     }
 }
 
-/// Something in the tree that is copied.
+/// An entry of the list: one file, directory or link of the copied tree.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct DirectoryEntry {
-    /// Its number; they grow.
+    /// The id of the entry. Each id is larger than the one before it.
     #[n(0)]
     pub id: u64,
     #[n(1)]
@@ -79,7 +79,7 @@ pub(crate) struct DirectoryEntry {
     pub name: Vec<u8>,
     #[n(3)]
     pub stamp: Stamp,
-    /// The target of a link; empty of all else.
+    /// The target of a link; empty for everything else.
     #[cbor(n(4), with = "minicbor::bytes")]
     pub target: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! Entry points for fuzz targets: what either end of a copy reads from the other one.
+//! Entry points for fuzz targets. They test how either end of a copy reads bytes from the other end.
 
 use crate::channel::MessageChannel;
 use crate::entry::{EntryKind, Stamp};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The other end, which says what it was told to. It is gone when it has said all.
+/// The other end of the channel. It sends the given messages, and is gone after the last one.
 struct Other(Mutex<VecDeque<Vec<u8>>>);
 
 impl MessageChannel for Other {
@@ -40,7 +40,7 @@ impl MessageChannel for Other {
     }
 }
 
-/// Messages, each after its length in two bytes.
+/// Returns the messages in the bytes. Each message follows its length of two bytes.
 fn messages(mut bytes: &[u8]) -> VecDeque<Vec<u8>> {
     let mut all = VecDeque::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
@@ -51,7 +51,7 @@ fn messages(mut bytes: &[u8]) -> VecDeque<Vec<u8>> {
     all
 }
 
-/// A directory of this process, with `in`, `out` and some files to send, empty each time.
+/// Makes a new directory for this process, with the directories `in` and `out`, and some files to send.
 fn place() -> PathBuf {
     let place = std::env::temp_dir().join(format!("ligament-fuzz-files-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&place);
@@ -65,7 +65,8 @@ fn place() -> PathBuf {
     place
 }
 
-/// Reads one message: what is read is written the same, and of a pack each piece lies within it.
+/// Reads one message. A word must be the same after it is written and read again, and the pieces of a pack
+/// must lie within the message.
 pub fn message(bytes: &[u8]) {
     match read(bytes) {
         Ok(FileMessage::Word(word)) => match read(&word.to_bytes()) {
@@ -84,8 +85,8 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// Says all that to a receiver, after an entry for a file with which a copy was cut: nothing is written outside
-/// of its directory.
+/// Sends the messages to a receiver, after an entry for a file that an interrupted copy has left. The
+/// receiver must write nothing outside its directory.
 pub fn receiver(bytes: &[u8]) {
     let place = place();
     let stamp = Stamp { size: 3, seconds: 1, nanos: 0, mode: 0o644 };
@@ -107,14 +108,14 @@ pub fn receiver(bytes: &[u8]) {
     assert_eq!(std::fs::read(place.join("from/a")).ok().as_deref(), Some(&b"abc"[..]));
 }
 
-/// Says all that to a sender.
+/// Sends the messages to a sender.
 pub fn sender(bytes: &[u8]) {
     let place = place();
     let options = SendOptions { sources: vec![place.join("from")], contents: true, ..SendOptions::default() };
     let _ = send(&Other(Mutex::new(messages(bytes))), &options, &CopyTally::default());
 }
 
-/// Reads bytes as a name: one that may be written stays below its directory.
+/// Reads the bytes as a name. A name that is accepted must stay below its directory.
 pub fn name(bytes: &[u8]) {
     let partial = names::partial(names::split(bytes).1);
     assert!(names::is_partial(&partial) && partial.len() <= 255);

@@ -1,9 +1,10 @@
-//! Copying files between two ends: `send` is the end that has them, `receive` the one that gets them. The
-//! sender says what there is (`scan`, or `watch` if it goes on), the receiver answers what it lacks, and gets
-//! it. Nothing stands under its name there before it is whole (`partial`), and nothing is written outside of
-//! the directory that the receiver was given (`tree`), whatever the sender says. `removal` takes away what the
-//! sender has no more, if that is asked for. `protocol` has the words of both, `channel` what they travel by.
-//! The guide is `docs/guides/files.md`.
+//! Copies of files between the two ends of a connection: `send` is the end that has the files, `receive`
+//! the end that gets them. The sender lists its files (`scan`, or `watch` if it keeps following changes).
+//! The receiver answers which files it lacks, and the sender sends these. A file gets its final name only
+//! when it is complete (`partial`). Whatever the sender says, nothing is written outside the directory that
+//! the receiver was given (`tree`). If the user asks for it, `removal` removes files that the sender no
+//! longer has. `protocol` has the messages of both ends, and `channel` carries them. The guide is
+//! `docs/guides/files.md`.
 #![forbid(unsafe_code)]
 
 mod channel;

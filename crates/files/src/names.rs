@@ -1,13 +1,14 @@
-//! Names of files as they travel: bytes, relative to the directory that is copied, with `/` between components.
+//! Names of files in messages: bytes, relative to the copied directory, with `/` between the components.
 
-/// The end of the name of a file that is not whole yet. It stands beside its final name, with a dot before it.
+/// The suffix of the name of a partial file. The partial file of `f` is `.f.ligament-part` in the same
+/// directory.
 pub(crate) const PARTIAL_SUFFIX: &[u8] = b".ligament-part";
-/// The longest name (bytes), and the deepest directory.
+/// Maximum length of a name in bytes, and maximum number of its components.
 const MAX_NAME_BYTES: usize = 4096;
 const MAX_DEPTH: usize = 255;
 
-/// The name under which a file arrives, until it is whole. A long name is cut, so that the file system takes
-/// it.
+/// Returns the name of the partial file for the final name `last`. A long name is cut and gets a part of
+/// its checksum, so that the file system accepts it.
 pub(crate) fn partial(last: &[u8]) -> Vec<u8> {
     let room = 255 - PARTIAL_SUFFIX.len() - 1;
     let mut name = vec![b'.'];
@@ -23,21 +24,21 @@ pub(crate) fn partial(last: &[u8]) -> Vec<u8> {
     name
 }
 
-/// The same, of one copy alone: with a random number.
+/// Returns the name of a partial file that only one copy uses. The name has a random number.
 pub(crate) fn partial_of_one(last: &[u8]) -> Vec<u8> {
     let mut number = [0; 8];
-    // Without random numbers, the name may be taken at the worst.
+    // Without random numbers, the name may be in use already, which the caller detects.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut number);
     let end: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
     partial(&[&last[..last.len().min(200)], b".", end.as_bytes()].concat())
 }
 
-/// Returns true if this is the last component of a file that is not whole.
+/// Returns true if the last component of a name is that of a partial file.
 pub(crate) fn is_partial(last: &[u8]) -> bool {
     last.starts_with(b".") && last.ends_with(PARTIAL_SUFFIX)
 }
 
-/// Why a name that came from elsewhere is none that may be written; none if it may.
+/// Returns the reason why a name from the other end must not be written, or none if the name is allowed.
 pub(crate) fn wrong(name: &[u8]) -> Option<&'static str> {
     let component = |one: &[u8]| match one {
         b"" => Some("has an empty component"),
@@ -54,13 +55,13 @@ pub(crate) fn wrong(name: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A name as people read it.
+/// Returns a name as text for people, without control characters.
 pub(crate) fn shown(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// A name below another one, which may be the directory itself.
+/// Returns the name of `last` in a directory. An empty directory name is the copied directory itself.
 pub(crate) fn join(directory: &[u8], last: &[u8]) -> Vec<u8> {
     match directory {
         b"" => last.to_vec(),
@@ -68,7 +69,7 @@ pub(crate) fn join(directory: &[u8], last: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The parent of a name, and its last component.
+/// Returns the directory part of a name, and its last component.
 pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     match name.iter().rposition(|&byte| byte == b'/') {
         Some(at) => (&name[..at], &name[at + 1..]),

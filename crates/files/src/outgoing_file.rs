@@ -1,5 +1,5 @@
-//! A file while it is sent: read from the beginning to the end, holes left out, with its checksum. One that
-//! changes meanwhile is not sent as whole.
+//! A file while it is being sent. The file is read from beginning to end with a running checksum, and holes
+//! are sent as holes. If the file changes meanwhile, the sender does not report it as complete.
 
 use crate::entry::Stamp;
 use crate::partial::{add_zeros, sum_of, PartialFileError};
@@ -11,7 +11,7 @@ use rustix::fs::{self, FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs::File;
 
-/// Why a file is not sent to its end.
+/// The reason why a file is not sent completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsent {
     Changed,
@@ -25,7 +25,7 @@ impl From<Errno> for Unsent {
     fn from(errno: Errno) -> Unsent {
         match errno {
             Errno::NOENT => Unsent::Gone,
-            // A link, or a pipe, stands there now.
+            // The name now belongs to a link or a pipe.
             Errno::LOOP | Errno::NXIO => Unsent::Changed,
             errno => Unsent::System(errno),
         }
@@ -37,7 +37,8 @@ pub(crate) struct FileInTransfer {
     pub listed: ListedFile,
     file: File,
     sum: Context,
-    /// How far it is, how long the file is, and how far bytes reach from here without a hole.
+    /// Number of bytes sent, size of the file, and the offset up to which data continues without a hole,
+    /// all in bytes.
     at: u64,
     size: u64,
     data_until: u64,
@@ -54,8 +55,9 @@ fn look(file: &File) -> Result<(u64, Stamp), Errno> {
 }
 
 impl FileInTransfer {
-    /// Opens it, and goes on where the other end is, if that is how the file begins. `anew`: the other end has
-    /// something else, which it is to throw away. Looking for that ends when nobody waits for it any more.
+    /// Opens the file. If the receiver's bytes are the beginning of this file, sending continues after
+    /// them. If `anew` is true or the bytes differ, the receiver is told to discard its bytes. The
+    /// comparison stops if `is_wanted` returns false.
     pub fn open(
         listed: ListedFile,
         want: &Want,
@@ -85,7 +87,7 @@ impl FileInTransfer {
         Ok(FileInTransfer { id: want.id, listed, file, sum, at, size, data_until: at, began_as })
     }
 
-    /// Adds a piece of at most so many bytes to the pack; whether that was the last one.
+    /// Adds one piece of at most `most` bytes to the pack. Returns true if this was the last piece.
     pub fn step(&mut self, pack: &mut Pack, most: usize, tally: &CopyTally) -> Result<bool, Unsent> {
         if self.at >= self.size {
             let now = look(&self.file)?;
@@ -104,7 +106,7 @@ impl FileInTransfer {
                 tally.went_through(hole);
                 self.at += hole;
                 if self.at < begins {
-                    // The rest of the hole comes next.
+                    // The rest of the hole is sent in the next step.
                     self.data_until = self.at;
                 }
                 return Ok(false);
@@ -127,11 +129,12 @@ impl FileInTransfer {
         Ok(false)
     }
 
-    /// The begin of the next data, and their end. A file system that knows no holes has none.
+    /// Returns the offset at which the next data begins, and stores the offset at which this data ends. If
+    /// the file system does not know holes, everything is data.
     fn next_data(&mut self) -> Result<u64, Errno> {
         let begins = match fs::seek(&self.file, SeekFrom::Data(self.at)) {
             Ok(begins) => begins.min(self.size),
-            // Nothing but a hole until the end.
+            // The file has only a hole from here to its end.
             Err(Errno::NXIO) => self.size,
             Err(_) => {
                 self.data_until = self.size;
@@ -145,7 +148,7 @@ impl FileInTransfer {
         Ok(begins)
     }
 
-    /// How far it is (bytes).
+    /// Returns the number of bytes sent.
     pub fn at(&self) -> u64 {
         self.at
     }

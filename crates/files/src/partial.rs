@@ -1,5 +1,6 @@
-//! A file while it arrives: under a name of its own beside the final one, locked, with the checksum of what is
-//! there. It gets its name when it is whole, and stays for the next copy if that never comes.
+//! A file while it is being received. It has a temporary name next to its final name, a lock, and a running
+//! checksum. It gets its final name when it is complete. If the copy is interrupted, the partial file
+//! stays, and the next copy continues it.
 
 use crate::entry::Stamp;
 use crate::names;
@@ -11,17 +12,18 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Zeros at a time, for checksums over holes; and how many before it is asked whether to go on.
+/// Zeros for checksums over holes. A long checksum checks once per `ALLOCATION_STEP_BYTES` whether the
+/// other end still waits.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 const ALLOCATION_STEP_BYTES: u64 = 32 << 20;
 
-/// Why a file does not arrive.
+/// The reason why a file cannot be received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartialFileError {
     System(Errno),
-    /// Another copy writes it.
+    /// Another copy is writing the file.
     Busy,
-    /// The checksums differ.
+    /// The checksum or the length differs from that of the sender.
     Differs,
     /// The other end is gone.
     Cut,
@@ -42,14 +44,15 @@ impl From<std::io::Error> for PartialFileError {
 pub(crate) struct Partial {
     file: File,
     name: Vec<u8>,
-    /// The descriptor if it has no lock, and so a name that no other copy uses; then nobody takes it up later.
+    /// The directory, if the file has no lock and therefore a random name that no other copy uses. Such a
+    /// file is removed when this value is dropped, because no later copy would continue it.
     own: Option<OwnedFd>,
     sum: Context,
-    /// How far it is (bytes).
+    /// Number of bytes that the file has so far.
     pub length: u64,
 }
 
-/// A checksum over zeros.
+/// Adds `length` zeros to a checksum.
 pub(crate) fn add_zeros(sum: &mut Context, mut length: u64) {
     while length > 0 {
         let some = length.min(ZEROS.len() as u64);
@@ -58,8 +61,9 @@ pub(crate) fn add_zeros(sum: &mut Context, mut length: u64) {
     }
 }
 
-/// Reads the beginning of a file for its checksum; less than it should be if it is shorter. That may take long:
-/// it is given up when nobody waits for it any more.
+/// Reads up to `length` bytes of a file. Returns the checksum and the number of bytes read, which is
+/// smaller if the file is shorter. This may take long, so the function stops with `Cut` if `is_wanted`
+/// returns false.
 pub(crate) fn sum_of(
     file: &mut File,
     length: u64,
@@ -89,8 +93,8 @@ pub(crate) fn sum_of(
 }
 
 impl Partial {
-    /// Opens the partial file of a name, which is made if `make`, and takes it for this copy alone. None: there
-    /// is none, or none that can be taken for this copy alone.
+    /// Opens and locks the partial file that belongs to the name `last`. Creates the file if `make` is
+    /// true. Returns none if the file does not exist, or if it cannot be locked and `make` is false.
     pub fn open(
         directory: BorrowedFd<'_>,
         last: &[u8],
@@ -108,7 +112,8 @@ impl Partial {
         let name = names::partial(last);
         let mut flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         flags.set(OFlags::CREATE, make);
-        // If numbers of files do not stay the same, this has an end all the same.
+        // Another copy may finish the file between the opening and the check below. The number of attempts
+        // is limited in case inode numbers are not stable on this file system.
         for _ in 0..16 {
             let fd = match fs::openat(directory, &name[..], flags, Mode::RUSR | Mode::WUSR) {
                 Err(Errno::NOENT) if !make => return Ok(None),
@@ -117,8 +122,8 @@ impl Partial {
             match lock(&fd) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(PartialFileError::Busy),
-                // A file system that has no locks. Whoever else writes there would write between what comes
-                // here.
+                // The file system has no locks, so another copy could write into the same file. A file with
+                // a random name is used instead.
                 Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK) if make => {
                     let empty = fs::fstat(&fd)?.st_size == 0;
                     if empty {
@@ -133,7 +138,8 @@ impl Partial {
             if !fs::FileType::from_raw_mode(stat.st_mode).is_file() {
                 return Err(Errno::EXIST.into());
             }
-            // Another copy may have finished it between the two: then it is no partial file any more.
+            // If another copy has finished the file after it was opened here, the file has its final name
+            // and is no longer a partial file.
             match fs::statat(directory, &name[..], AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(now) if (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino) => {}
                 Ok(_) | Err(Errno::NOENT) => continue,
@@ -145,7 +151,8 @@ impl Partial {
         Err(PartialFileError::Busy)
     }
 
-    /// One that no other copy knows of. It goes when this one is cut.
+    /// Makes a partial file with a random name that no other copy knows. The file is removed if this copy
+    /// is interrupted.
     fn alone(directory: BorrowedFd<'_>, last: &[u8]) -> Result<Partial, PartialFileError> {
         let own = Some(directory.try_clone_to_owned()?);
         let flags = OFlags::RDWR
@@ -168,19 +175,19 @@ impl Partial {
         Err(PartialFileError::Busy)
     }
 
-    /// Reads what is there already; its checksum is asked for by `sum`.
+    /// Reads the bytes that the file has already and computes their checksum.
     pub fn take_up(&mut self, is_wanted: &dyn Fn() -> bool) -> Result<(), PartialFileError> {
         let (sum, length) = sum_of(&mut self.file, u64::MAX, is_wanted)?;
         (self.sum, self.length) = (sum, length);
         Ok(())
     }
 
-    /// The checksum of all that is there.
+    /// Returns the checksum of all bytes so far.
     pub fn sum(&self) -> [u8; CHECKSUM_BYTES] {
         self.sum.clone().finish().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// Throws away what is there.
+    /// Discards all bytes of the file.
     pub fn begin_anew(&mut self) -> Result<(), PartialFileError> {
         fs::ftruncate(&self.file, 0)?;
         fs::seek(&self.file, fs::SeekFrom::Start(0))?;
@@ -195,8 +202,9 @@ impl Partial {
         Ok(())
     }
 
-    /// Leaves a hole. The file has its length at the end only. The checksum of a hole that is said to be very
-    /// long takes for ever: it is given up when nobody waits for it any more.
+    /// Skips `length` bytes, which become a hole. The file gets its full length in `finish`. The checksum
+    /// of a hole that is said to be very long would take forever, so the function stops with `Cut` if
+    /// `is_wanted` returns false.
     pub fn skip(&mut self, length: u64, is_wanted: &dyn Fn() -> bool) -> Result<(), PartialFileError> {
         let end =
             self.length.checked_add(length).filter(|&end| i64::try_from(end).is_ok()).ok_or(Errno::FBIG)?;
@@ -212,7 +220,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Gives the file its name, in place of any other, if it is the one that was sent.
+    /// Gives the file its final name and replaces any file of that name. Fails if the checksum or the
+    /// length is not that of the sent file.
     pub fn finish(
         mut self,
         directory: BorrowedFd<'_>,
@@ -224,7 +233,7 @@ impl Partial {
             let _ = fs::unlinkat(directory, &self.name[..], AtFlags::empty());
             return Err(PartialFileError::Differs);
         }
-        // Somebody may have put something else there.
+        // Another process may have put another file under the temporary name.
         let now = fs::statat(directory, &self.name[..], AtFlags::SYMLINK_NOFOLLOW);
         let own = fs::fstat(&self.file)?;
         if !now.is_ok_and(|now| (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino)) {

@@ -1,53 +1,57 @@
-//! The protocol between sender and receiver. A message is a word, in CBOR, or a pack of pieces of files.
+//! The protocol between sender and receiver. A message is either a word, encoded in CBOR, or a pack of
+//! pieces of files.
 //!
-//! The sender begins (`Begin`), lists what there is (`Entries`) and says where the list ends (`Listed`). The
-//! receiver answers each list with what it lacks (`Answer`), gets packs of it, and says when all of a list is
-//! done (`Done`). The sender never waits for an answer to go on listing, so that many small files take as long
-//! as one large one.
+//! The sender begins (`Begin`), lists its files (`Entries`) and marks the end of each list (`Listed`). For
+//! each message with entries, the receiver answers which files it wants (`Answer`). It then gets packs with
+//! pieces of these files, and reports when all files of a list are finished (`Done`). The sender continues
+//! its list without waiting for answers, so that many small files take no longer than one large file of the
+//! same size.
 
 use crate::entry::{DirectoryEntry, Stamp};
 use crate::names;
 use ligament_catalogue::{fault, Code, Fault};
 use minicbor::{Decode, Encode};
 
-/// The version of all this.
+/// The version of this protocol. Both ends must have the same version.
 pub(crate) const VERSION: u32 = 3;
-/// When a pack is full (bytes), and the longest piece in it.
+/// Number of bytes from which a pack is sent, and maximum length of a piece in it, in bytes.
 pub(crate) const MAX_PACK_BYTES: usize = 1 << 20;
-/// The longest hole that is sent at once, and how many bytes of holes make a pack (bytes): a checksum over them
-/// takes a while, and the receiver may be gone.
+/// Maximum length of a hole that is sent as one piece, and sum of hole lengths from which a pack is sent,
+/// in bytes. The receiver computes a checksum over holes, which takes time, and it must notice meanwhile if
+/// the sender is gone.
 pub(crate) const MAX_HOLE_BYTES: u64 = 64 << 20;
-/// The bytes of a checksum (SHA-256).
+/// Length of a checksum (SHA-256), in bytes.
 pub(crate) const CHECKSUM_BYTES: usize = 32;
 
-/// A file that the receiver lacks, or of which it has the beginning.
+/// A file that the receiver wants. The receiver may have the beginning of it already.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Want {
     #[n(0)]
     pub id: u64,
-    /// How much is there already (bytes), and its checksum.
+    /// Number of bytes that the receiver has already, and the checksum of these bytes.
     #[n(1)]
     pub from: u64,
     #[cbor(n(2), with = "minicbor::bytes")]
     pub sum: Vec<u8>,
 }
 
-/// Why a file is not copied.
+/// The reason why a file is not copied.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Refusal {
     #[n(0)]
     pub id: u64,
     #[n(1)]
     pub why: String,
-    /// The name at the end that says this.
+    /// The name of the file at the end that sends this refusal.
     #[cbor(n(2), with = "minicbor::bytes")]
     pub name: Vec<u8>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum Word {
-    /// From the sender, first: several things are copied, so that each gets its own name below the place; or
-    /// the contents of one directory, without its name.
+    /// From the sender, as the first message. `several`: several things are copied, so each gets its own
+    /// name below the destination. `contents`: the contents of one directory are copied, without the
+    /// directory's name.
     #[n(0)]
     Begin {
         #[n(0)]
@@ -57,22 +61,25 @@ pub(crate) enum Word {
         #[n(2)]
         contents: bool,
     },
-    /// From the sender: some of what there is. A directory comes before what is in it.
+    /// From the sender: some entries of the list. A directory comes before its contents.
     #[n(1)]
     Entries(#[n(0)] Vec<DirectoryEntry>),
-    /// From the sender: names that are no more.
+    /// From the sender: names of files that no longer exist.
     #[n(2)]
     Gone(#[n(0)] Vec<minicbor::bytes::ByteVec>),
-    /// From the sender: a list ends; whether it was of all that there is.
+    /// From the sender: the list has ended. `all` is true if the list has everything that exists at the
+    /// sender.
     #[n(3)]
     Listed {
         #[n(0)]
         all: bool,
     },
-    /// From the sender: a file does not come after all, or, by the number 0, something was never listed.
+    /// From the sender: a listed file is not sent after all. If the id is 0, the refusal is about something
+    /// that was never listed.
     #[n(4)]
     Dropped(#[n(0)] Refusal),
-    /// From the receiver: all entries up to this one are looked at; these are wanted, and those cannot be had.
+    /// From the receiver: it has processed all entries up to the id `upto`. It wants the files in `wants`,
+    /// and cannot write the things in `refused`.
     #[n(5)]
     Answer {
         #[n(0)]
@@ -82,24 +89,24 @@ pub(crate) enum Word {
         #[n(2)]
         refused: Vec<Refusal>,
     },
-    /// From the receiver: a file that was wanted cannot be written, or, by the number 0, something else cannot
-    /// be done.
+    /// From the receiver: a wanted file cannot be written. If the id is 0, another operation of the
+    /// receiver has failed.
     #[n(6)]
     Refused(#[n(0)] Refusal),
-    /// From the receiver: all of a list is done.
+    /// From the receiver: all files of a list are finished.
     #[n(7)]
     Done,
-    /// From either: it ends here.
+    /// From either end: the copy ends here, for this reason.
     #[n(8)]
     Stop {
         #[n(0)]
         why: String,
     },
-    /// From the sender: the name of something that is left out, such as a pipe.
+    /// From the sender: the name of something that is not copied, such as a pipe.
     #[n(9)]
     LeftOut(#[n(0)] minicbor::bytes::ByteVec),
-    /// From the receiver: what it has removed, or would, and how many more things, whose names would be too
-    /// many.
+    /// From the receiver: the names of things that it has removed, or would remove in a dry run. `more`
+    /// counts further removed things whose names are left out because there are too many.
     #[n(10)]
     Removed {
         #[n(0)]
@@ -107,12 +114,12 @@ pub(crate) enum Word {
         #[n(1)]
         more: u64,
     },
-    /// From the receiver: these files are there, whole and under their names.
+    /// From the receiver: the files with these ids are complete and have their final names.
     #[n(11)]
     Made(#[n(0)] Vec<u64>),
 }
 
-/// The kind of a message: its first byte.
+/// The first byte of a message, which says whether a word or a pack of pieces follows.
 const TAG_MESSAGE: u8 = 0;
 const TAG_PIECES: u8 = 1;
 
@@ -124,7 +131,7 @@ impl Word {
     }
 }
 
-/// A message that came.
+/// A message from the other end, decoded.
 pub(crate) enum FileMessage<'a> {
     Word(Word),
     Pieces(Pieces<'a>),
@@ -144,33 +151,37 @@ pub(crate) fn misunderstood(what: &dyn std::fmt::Display) -> Fault {
     fault!(COPY_MISUNDERSTOOD, "a message of the other end is not understood here: {what}")
 }
 
-/// Why the other end does not do something, in its words, made fit to show: it may say anything.
+/// Returns the reason that the other end gives for a refusal, as a fault. Control characters in the text
+/// are replaced, because the other end may send any bytes.
 pub(crate) fn heard(why: &str, otherwise: Code) -> Fault {
     Fault::heard(names::shown(why.as_bytes()), otherwise)
 }
 
-/// A piece of a file.
+/// A piece of a file, or a statement about the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FilePiece<'a> {
-    /// Bytes that follow those before.
+    /// Bytes that follow the previous piece of the file.
     Bytes(&'a [u8]),
-    /// As many zeros, which take no room where the file system can leave them out.
+    /// A hole: this number of zeros follows. They take no disk space if the file system supports holes.
     Hole(u64),
-    /// The part that was there is not the beginning of this file, or the file has changed: it begins anew.
+    /// The receiver must discard the bytes that it has: these bytes are not the beginning of the file, or
+    /// the file has changed. The file follows from its beginning.
     Anew,
-    /// It is whole: its checksum, and what it looks like.
+    /// The file is complete. The fields are its checksum and its stamp.
     Whole([u8; CHECKSUM_BYTES], Stamp),
 }
 
-/// The bytes before each piece: the file's number, the kind of piece, its length.
+/// Length of the header of each piece, in bytes: the file's id (8), the kind of piece (1) and its length
+/// (4).
 const PIECE_HEADER_BYTES: usize = 8 + 1 + 4;
-/// The bytes of a stamp, which follow a checksum.
+/// Length in bytes of the stamp that follows the checksum in a `Whole` piece.
 const STAMP_BYTES: usize = 8 + 8 + 4 + 4;
 
-/// A pack while it is filled.
+/// A pack of pieces that is being filled.
 pub(crate) struct Pack {
     bytes: Vec<u8>,
-    /// Of holes, which take no bytes here, but time at the other end.
+    /// Sum of the lengths of the holes in the pack, in bytes. A hole takes no bytes in the pack, but costs
+    /// time at the receiver.
     holes: u64,
 }
 
@@ -185,7 +196,8 @@ impl Pack {
         self.bytes.len() <= 1
     }
 
-    /// Returns true if it is to be sent: it has so many bytes, or a checksum over its holes takes a while.
+    /// Returns true if the pack must be sent: it has at least `most` bytes, or so many bytes of holes that
+    /// their checksum takes time.
     pub fn is_full(&self, most: usize) -> bool {
         self.bytes.len() >= most || self.holes >= MAX_HOLE_BYTES
     }
@@ -203,7 +215,8 @@ impl Pack {
         self.bytes.extend_from_slice(&(length as u32).to_le_bytes());
     }
 
-    /// Adds up to so many bytes that `fill` reads; how many they were. The place is made once and not copied.
+    /// Adds a piece of up to `most` bytes that `fill` reads, and returns these bytes. `fill` writes
+    /// directly into the pack, so the bytes are not copied.
     pub fn bytes_of<E>(
         &mut self,
         id: u64,
@@ -251,7 +264,7 @@ impl Pack {
     }
 }
 
-/// The pieces of a pack that came, one after the other: of which file each is.
+/// An iterator over the pieces of a received pack. Each item is the id of the file and the piece.
 pub(crate) struct Pieces<'a> {
     rest: &'a [u8],
 }

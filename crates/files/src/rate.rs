@@ -1,14 +1,14 @@
-//! A limit on how much is sent in a second.
+//! A limit on the number of bytes that are sent per second.
 
 use std::time::{Duration, Instant};
 
-/// The amount that may be sent at once after a pause (s of the rate).
+/// Amount of data that may be sent at once after a pause, in seconds of the rate.
 const BURST: f64 = 0.1;
 
 pub(crate) struct Limit {
-    /// Bytes in a second.
+    /// Bytes per second.
     rate: f64,
-    /// When all that was sent would be through.
+    /// Time at which all bytes sent so far would have passed at this rate.
     through: Instant,
 }
 
@@ -17,7 +17,7 @@ impl Limit {
         Limit { rate: rate.max(1) as f64, through: Instant::now() }
     }
 
-    /// How long to wait before the next bytes, after these were sent.
+    /// Records that `bytes` were sent, and returns the time to wait before the next bytes.
     pub fn pause_after(&mut self, bytes: usize, now: Instant) -> Duration {
         let oldest = now.checked_sub(Duration::from_secs_f64(BURST)).unwrap_or(now);
         self.through = self.through.max(oldest) + Duration::from_secs_f64(bytes as f64 / self.rate);

@@ -1,5 +1,5 @@
-//! The end that gets files. It believes nothing that it is told: names are checked and found without following
-//! links, and a file gets its name when its checksum is right.
+//! The end that gets files. It does not trust the sender: it checks each name, opens directories without
+//! following links, and gives a file its final name only if the checksum is right.
 
 use crate::channel::MessageChannel;
 use crate::entry::{DirectoryEntry, EntryKind, Stamp};
@@ -16,43 +16,46 @@ use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The number of files of an interrupted copy that are held open until their rest comes.
+/// Maximum number of partial files from an earlier, interrupted copy that are kept open until their
+/// remaining bytes arrive.
 const MAX_PARTIAL_FILES: usize = 16;
-/// Names of things that were removed are told up to so many bytes: the other end may be busy sending, and reads
-/// none of them.
+/// Maximum sum of the lengths of removed names that are sent to the other end for one list, in bytes. The
+/// other end may be busy sending and read none of them.
 const MAX_REMOVED_NAME_BYTES: usize = 4 << 20;
-/// The size of a refusal (bytes, about).
+/// Approximate length of a refusal without its name, in bytes.
 const REFUSAL_BYTES: usize = 100;
-/// Of more, how many are told at a time.
+/// Number of further removed things, counted without names, from which a message about them is sent.
 const MAX_NAMES_IN_A_MESSAGE: u64 = 1000;
 
 /// The options of a receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReceiveOptions {
-    /// The directory that it goes into, or the name that one thing gets.
+    /// The destination: a directory, or the name that a single file gets.
     pub into: PathBuf,
-    /// It is to be a directory, even if it is not there yet.
+    /// True if the destination is a directory, even if it does not exist yet.
     pub directory: bool,
-    /// Nothing is written: it is only found out what would be.
+    /// True for a dry run: the receiver only finds out which files it would copy and remove, and writes
+    /// nothing.
     pub dry: bool,
-    /// Files that the sender does not have are removed.
+    /// True if files that the sender does not have are removed.
     pub delete: bool,
-    /// It goes on after the first list, until the sender is gone.
+    /// True if the receiver continues after the first list, until the sender is gone.
     pub live: bool,
-    /// The names that were asked for, if the sender was told them: nothing else is taken from it.
+    /// The names that the user asked the sender for. The receiver refuses all other names. None means that
+    /// it accepts every name.
     pub only: Option<Vec<String>>,
 }
 
-/// Receives all that the sender sends.
+/// Receives all files that the sender sends.
 ///
 /// # Errors
-/// It could not go on: the connection is lost, there is no room, or the sender has said so. What fails with
-/// single files is in the tally.
+/// The copy cannot continue: the connection is lost, the disk is full, or the sender has stopped. Failures
+/// of single files are in the tally.
 pub fn receive(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &CopyTally) -> Result<(), Fault> {
     let result = receive_all(channel, options, tally);
     if let Err(why) = &result {
         if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
-            // One that is gone need not be told.
+            // If the connection is lost or the other end has stopped, it needs no message.
             let _ = channel.send(Word::Stop { why: why.with_code() }.to_bytes());
         }
     }
@@ -103,7 +106,7 @@ fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &C
                     let (id, piece) = piece?;
                     receiver.piece(id, piece)
                 });
-                // Files before one that ends the copy are reported, too.
+                // Files that were completed before the failing piece are reported, too.
                 receiver.tell_made()?;
                 done?;
             }
@@ -117,8 +120,8 @@ fn receive_all(channel: &dyn MessageChannel, options: &ReceiveOptions, tally: &C
     }
 }
 
-/// The destination: the directory, which is made, and the name that the only thing gets. None: a trial, and
-/// there is nothing.
+/// Creates the destination directory and opens it as a tree. The tree also has the new name if a single
+/// file is copied. Returns none in a dry run if the directory does not exist.
 fn place(
     options: &ReceiveOptions,
     several: bool,
@@ -162,10 +165,10 @@ fn place(
     }
 }
 
-/// A file that comes.
+/// A wanted file whose pieces are arriving.
 struct ExpectedFile {
     name: Vec<u8>,
-    /// How far it is.
+    /// Number of bytes that have arrived.
     at: u64,
     partial: Option<Partial>,
 }
@@ -177,31 +180,32 @@ struct Receiver<'a> {
     tree: Option<Tree>,
     /// Directories that are never removed.
     kept: KeptDirectories,
-    /// Files that would have been removed before something else came in their place, in a dry run.
+    /// Names that would have been removed to make room for something else, in a dry run.
     cleared: HashSet<Vec<u8>>,
-    /// Bytes of names that the other end was told to be removed, in this list.
+    /// Number of bytes of removed names that were reported to the other end, in this list.
     told: usize,
-    /// Files that are there and that the other end was not told of.
+    /// The ids of completed files that have not been reported to the other end yet.
     made: Vec<u64>,
     wanted: HashMap<u64, ExpectedFile>,
-    /// The number of wanted files that are open.
+    /// Number of wanted files that are open.
     held: usize,
-    /// Directories that get their modes and times when all is in them.
+    /// The directories whose modes and times are set at the end of the list, after their contents are
+    /// written.
     directories: Vec<(Vec<u8>, Stamp)>,
-    /// All names of a list, if others are removed after it.
+    /// All names of the current list, if the receiver removes other names after the list.
     seen: HashSet<Vec<u8>>,
     upto: u64,
-    /// Lists that have ended and are not done.
+    /// Number of lists that have ended and whose files are not finished yet.
     lists: u64,
 }
 
-/// Returns true if a name is one of these, or lies below one.
+/// Returns true if the name is in the set, or lies below a directory in the set.
 fn is_below(names: &HashSet<Vec<u8>>, name: &[u8]) -> bool {
     let ends = name.iter().enumerate().filter(|(_, &byte)| byte == b'/').map(|(at, _)| at);
     !names.is_empty() && ends.chain([name.len()]).any(|end| names.contains(&name[..end]))
 }
 
-/// The error of a file that stands where something else is to be.
+/// Returns the error for a file or a directory that occupies the name of something of another kind.
 fn in_the_way(what: FileType) -> Errno {
     if what.is_dir() {
         Errno::ISDIR
@@ -226,7 +230,8 @@ impl Receiver<'_> {
             Word::Gone(gone) => {
                 if self.options.delete {
                     for name in gone {
-                        // The part of it that is still on its way does not come to its name later.
+                        // If such a file is still being received, its transfer is dropped, so that it does
+                        // not get its name later.
                         let below = [&name[..], b"/"].concat();
                         let is_it =
                             |wanted: &ExpectedFile| wanted.name == *name || wanted.name.starts_with(&below);
@@ -242,7 +247,8 @@ impl Receiver<'_> {
             }
             Word::Dropped(Refusal { id, why, name }) => {
                 let why = heard(&why, Code::FILE_NOT_COPIED);
-                // A file that has only changed is sent again later, while the other end watches.
+                // If the other end watches its files, a file that has only changed is sent again later, so
+                // this is no failure.
                 if !(self.options.live && why.code() == Code::FILE_CHANGED) {
                     let wanted = self.let_go(id).map(|wanted| wanted.name);
                     self.tally.fails(&wanted.unwrap_or(name), why);
@@ -273,7 +279,7 @@ impl Receiver<'_> {
         wanted
     }
 
-    // ---- what there is --------------------------------------------------------------------------------------
+    // ---- entries of the sender's list -----------------------------------------------------------------------
     fn entries(&mut self, entries: Vec<DirectoryEntry>) -> Result<(), Fault> {
         let (mut wants, mut refused) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -304,7 +310,7 @@ impl Receiver<'_> {
             }
         }
         self.channel.send(Word::Answer { upto: self.upto, wants, refused }.to_bytes())?;
-        // Whoever has more lists them when there is room.
+        // An honest sender waits before it lists more files than this.
         if self.wanted.len() > MAX_OPEN_FILES {
             Err(misunderstood(&"it lists more files than it may"))
         } else {
@@ -312,7 +318,8 @@ impl Receiver<'_> {
         }
     }
 
-    /// Makes what has no bytes; what is wanted of a file.
+    /// Creates a directory or a link, or compares a file with the entry. Returns the request for a file if
+    /// its bytes must be sent.
     fn enter(&mut self, entry: &DirectoryEntry, name: &[u8]) -> Result<Option<Want>, PartialFileError> {
         if entry.kind == EntryKind::Later {
             return Ok(None);
@@ -361,7 +368,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// The part that is lacking of a file, of which some may be there from a copy that was cut.
+    /// Returns the request for a file. A partial file from an interrupted copy provides the beginning.
     fn want(&mut self, entry: &DirectoryEntry, name: &[u8]) -> Result<Want, PartialFileError> {
         let mut want = Want { id: entry.id, from: 0, sum: Vec::new() };
         let partial = match &mut self.tree {
@@ -397,7 +404,8 @@ impl Receiver<'_> {
     fn make_directory(&mut self, name: &[u8], stamp: &Stamp) -> Result<(), PartialFileError> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (directory, last) = tree.parent(name)?;
-        // Files go into it before it has its own mode.
+        // The receiver needs all rights in the directory to write files there. The directory gets its own
+        // mode at the end of the list.
         match fs::mkdirat(directory, last, stamp.mode() | Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(errno) => Err(errno.into()),
@@ -428,7 +436,7 @@ impl Receiver<'_> {
             }
             fs::symlinkat(&entry.target[..], directory, &fresh[..])?;
             let times = entry.stamp.times();
-            // Links of some file systems have no times.
+            // Links have no times on some file systems, so an error is ignored.
             let _ = fs::utimensat(directory, &fresh[..], &times, AtFlags::SYMLINK_NOFOLLOW);
             fs::renameat(directory, &fresh[..], directory, last)?;
         }
@@ -441,18 +449,18 @@ impl Receiver<'_> {
         let flags = fs::OFlags::RDONLY | fs::OFlags::NOFOLLOW | fs::OFlags::CLOEXEC | fs::OFlags::NONBLOCK;
         match fs::openat(directory, last, flags, Mode::empty()) {
             Ok(file) => fs::fchmod(file, stamp.mode()),
-            // One that its owner may not read.
+            // The owner has no right to read this file, so its mode stays as it is.
             Err(Errno::ACCESS) => Ok(()),
             Err(errno) => Err(errno),
         }
     }
 
-    // ---- what comes -----------------------------------------------------------------------------------------
+    // ---- pieces of files ------------------------------------------------------------------------------------
     fn piece(&mut self, id: u64, piece: FilePiece<'_>) -> Result<(), Fault> {
         if id > self.upto {
             return Err(misunderstood(&"a piece of a file that nobody knows"));
         }
-        // Pieces of a file that was refused may be on their way.
+        // The file is unknown if it was refused meanwhile; its pieces may still arrive.
         let Some(mut wanted) = self.let_go(id) else { return Ok(()) };
         match self.put(&mut wanted, piece) {
             Ok(true) => {
@@ -471,7 +479,7 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Tells the other end which files are there, if somebody reads its tally.
+    /// Reports completed files to the other end, unless the user reads the tally at this end.
     fn tell_made(&mut self) -> Result<(), Fault> {
         let made = std::mem::take(&mut self.made);
         if made.is_empty() || self.tally.is_read() {
@@ -481,7 +489,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Puts a piece where it belongs; whether the file is whole.
+    /// Writes a piece to its file. Returns true if the file is complete.
     fn put(&mut self, wanted: &mut ExpectedFile, piece: FilePiece<'_>) -> Result<bool, PartialFileError> {
         let tree = self.tree.as_mut().ok_or(Errno::NOENT)?;
         let (directory, last) = tree.parent(&wanted.name)?;
@@ -526,7 +534,8 @@ impl Receiver<'_> {
         Ok(false)
     }
 
-    /// The report about a file that cannot be written. If nothing can be written, it ends here.
+    /// Returns the refusal of a file that cannot be written. Fails if no file can be written any more: the
+    /// disk is full, or the other end is gone.
     fn refusal(&mut self, id: u64, name: &[u8], trouble: PartialFileError) -> Result<Refusal, Fault> {
         let shown = names::shown(name);
         let is_busy = matches!(trouble, PartialFileError::Busy);
@@ -562,16 +571,18 @@ impl Receiver<'_> {
                 )
             }
         };
-        // It is sent again while the other end watches, until nobody else writes it.
+        // If the other end watches its files, it sends a busy file again later, so this is not counted as a
+        // failure.
         if !(is_busy && self.options.live) {
             self.tally.fails(name, why.clone());
         }
         Ok(Refusal { id, why: why.with_code(), name: name.to_vec() })
     }
 
-    // ---- at the end of a list -------------------------------------------------------------------------------
+    // ---- the end of a list ----------------------------------------------------------------------------------
     fn finish_list(&mut self) -> Result<(), Fault> {
-        // The content of a directory comes after it, so the deepest is done first.
+        // A directory comes before its contents in the list. The reverse order sets the time of the deepest
+        // directories first.
         for (name, stamp) in std::mem::take(&mut self.directories).into_iter().rev() {
             let Some(tree) = &mut self.tree else { break };
             let Ok((directory, last)) = tree.parent(&name) else { continue };
@@ -580,7 +591,7 @@ impl Receiver<'_> {
             let done =
                 opened.and_then(|fd| fs::futimens(&fd, &stamp.times()).and(fs::fchmod(&fd, stamp.mode())));
             match done {
-                // It was removed again before the list has ended.
+                // The directory was removed again before the end of the list.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => {
                     let why = fault!(FILE_NOT_COPIED, "it did not get its mode and time: {errno}");
@@ -610,7 +621,8 @@ impl Receiver<'_> {
         }
     }
 
-    /// Something fails of which the sender knows nothing: it is told, unless somebody reads the tally here.
+    /// Records the failure of something that the sender does not know about. Reports it to the sender
+    /// unless the user reads the tally at this end.
     fn fails(&mut self, name: &[u8], why: Fault) -> Result<(), Fault> {
         let refusal = Refusal { id: 0, why: why.with_code(), name: name.to_vec() };
         self.tally.fails(name, why);
@@ -621,7 +633,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Removes what stands under a name, so that something else can.
+    /// Removes the file or directory of this name, so that something of another kind can get the name.
     fn clear(&mut self, name: &[u8]) -> Result<(), PartialFileError> {
         self.removing(|tree, how| removal::remove(tree, name, how).map(|_| ()))?;
         if self.options.dry {
@@ -630,7 +642,7 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Removes something, and tells the other end what.
+    /// Calls `removes`, and reports the removed names to the other end.
     fn removing(
         &mut self,
         removes: impl FnOnce(&mut Tree, &mut Removal<'_>) -> Result<(), PartialFileError>,
@@ -659,7 +671,8 @@ impl Receiver<'_> {
         let mut left = failed.len();
         for (name, errno) in failed {
             left -= 1;
-            // The other end may have much to say itself, and hear nothing meanwhile.
+            // The number of reports is limited, because the other end may be busy sending and read none of
+            // them.
             let is_last = !tally.is_read() && self.told >= MAX_REMOVED_NAME_BYTES;
             let why = if is_last && left > 0 {
                 fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}; nor can {left} others")
@@ -667,7 +680,7 @@ impl Receiver<'_> {
                 fault!(FILE_NOT_COPIED, "it cannot be removed: {errno}")
             };
             self.told = self.told.saturating_add(name.len() + REFUSAL_BYTES);
-            // True if it could be told shows when it is asked whether the other end is there.
+            // An error of sending is ignored here: `is_there` reports a lost connection.
             let _ = self.fails(&name, why);
             if is_last {
                 break;
@@ -676,7 +689,7 @@ impl Receiver<'_> {
         done
     }
 
-    /// It goes on, unless the other end is gone.
+    /// Fails if the removal stopped because the other end is gone. Other errors are ignored here.
     fn unless_cut(&self, done: Result<(), PartialFileError>) -> Result<(), Fault> {
         match done {
             Err(PartialFileError::Cut) => {
@@ -696,14 +709,14 @@ impl Receiver<'_> {
     }
 }
 
-/// The report to the other end about removed files, some at a time.
+/// The report of removed files to the other end. It is sent in several messages.
 struct ReceiverReport<'a> {
     channel: &'a dyn MessageChannel,
     names: Vec<minicbor::bytes::ByteVec>,
     more: u64,
-    /// Bytes of names that were told, in this list.
+    /// Number of bytes of names that were reported in this list.
     told: usize,
-    /// Somebody reads the tally here, and nobody the other one.
+    /// True if the user reads the tally at this end. Then no report is sent.
     is_read: bool,
 }
 
@@ -723,7 +736,8 @@ impl ReceiverReport<'_> {
         }
     }
 
-    /// Returns true if it could be told shows when it is asked whether the other end is there.
+    /// Sends the collected names. An error of sending is ignored here: `is_there` reports a lost
+    /// connection.
     fn tell(&mut self) {
         let (names, more) = (std::mem::take(&mut self.names), std::mem::take(&mut self.more));
         if !names.is_empty() || more > 0 {

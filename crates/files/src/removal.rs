@@ -1,6 +1,6 @@
-//! Removing what the sender has no more, if the user has asked for that. What is gone cannot be got back: it is
-//! not done in a directory that holds more than what was copied there, and ends at once when nobody waits for
-//! it any more.
+//! Removal of files that the sender no longer has, if the user asks for it. Removed files cannot be
+//! restored. So nothing is removed in a directory that holds files which no copy has brought, and the
+//! removal stops at once if the other end is gone.
 
 use crate::names;
 use crate::partial::PartialFileError;
@@ -11,36 +11,37 @@ use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-/// How something is removed.
+/// The options and callbacks of a removal.
 pub(crate) struct Removal<'a> {
-    /// It is only told what would be.
+    /// True for a dry run: the names are reported and nothing is removed.
     pub dry: bool,
-    /// Other files that are gone in a dry run.
+    /// Names that count as removed already in a dry run.
     pub cleared: &'a HashSet<Vec<u8>>,
     pub kept: &'a KeptDirectories,
-    /// Called with each name, and with what cannot be removed.
+    /// Called with each removed name, and with each name that cannot be removed.
     pub told: &'a mut dyn FnMut(&[u8]),
     pub failed: &'a mut dyn FnMut(&[u8], Errno),
-    /// True if somebody still waits for it.
+    /// Returns true while the other end still waits for the removal.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
-/// The identity of a directory, by whatever name.
+/// The identity of a directory: device number and inode number. It is the same for all names of the
+/// directory.
 type Identity = (u64, u64);
 
 fn identity(stat: &Stat) -> Identity {
     (stat.st_dev, stat.st_ino)
 }
 
-/// Directories that no copy has made, and that hold what no copy has brought.
+/// Directories that are never removed, because they hold files that no copy has brought.
 #[derive(Debug, Default)]
 pub(crate) struct KeptDirectories {
     places: Vec<(PathBuf, Identity)>,
 }
 
 impl KeptDirectories {
-    /// The directories of this user: the home directory, by `HOME` and by the list of users, the directory in
-    /// which the command was given, and the root.
+    /// Returns the directories of this user: the home directory (from `HOME` and from `/etc/passwd`), the
+    /// working directory of the command, and the root.
     pub fn of_user() -> KeptDirectories {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -60,29 +61,29 @@ impl KeptDirectories {
         KeptDirectories { places: places.filter_map(known).collect() }
     }
 
-    /// The first of these that a directory is, or that lies in it as far as their names tell.
+    /// Returns the first kept directory that is `directory` itself or lies below it by name.
     pub fn within(&self, directory: BorrowedFd<'_>) -> Option<&Path> {
-        // By their numbers: the same directory has many names.
+        // Directories are compared by device and inode number, because one directory may have many names.
         let own = fs::fstat(directory).map(|stat| identity(&stat)).ok();
         let is_it = |path: &Path| fs::stat(path).map(|stat| identity(&stat)).ok() == own;
         let mut places = self.places.iter().map(|(place, _)| place.as_path());
         places.find(|place| place.ancestors().any(is_it))
     }
 
-    /// Returns true if a directory is one of these: it may lie below another one by another name.
+    /// Returns true if this is a kept directory. It may be reached by another name.
     fn has(&self, stat: &Stat) -> bool {
         self.places.iter().any(|(_, one)| *one == identity(stat))
     }
 }
 
-/// The home directory of a user in the list of users, by number.
+/// Returns the home directory of the user with this number, according to the text of `/etc/passwd`.
 fn home_of(users: &str, number: &str) -> Option<PathBuf> {
     let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let mut homes = fields.filter(|fields| fields.len() >= 7 && fields[2] == number && !fields[5].is_empty());
     homes.next().map(|fields| PathBuf::from(fields[5]))
 }
 
-/// The names in a directory, with what each is.
+/// Returns the names in a directory, with their file types.
 fn contents(directory: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, FileType)>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = fs::openat(directory, ".", flags, Mode::empty())?;
@@ -104,8 +105,8 @@ fn contents(directory: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, FileType)>, Errno
     Ok(found)
 }
 
-/// Removes what stands under a name, and all below it; whether anything did. What is mounted there, or is kept,
-/// stays.
+/// Removes a file, or a directory with all its contents. Returns true if the name existed. Mounted file
+/// systems and kept directories stay.
 pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Result<bool, PartialFileError> {
     let Some(stat) = tree.look(name)? else { return Ok(false) };
     let is_dir = FileType::from_raw_mode(stat.st_mode).is_dir();
@@ -128,7 +129,8 @@ pub(crate) fn remove(tree: &mut Tree, name: &[u8], how: &mut Removal<'_>) -> Res
     Ok(true)
 }
 
-/// Nothing is removed in a file system that is mounted below the root, nor in what is kept.
+/// Fails if the directory lies in another file system than the root of the tree, or is a kept directory.
+/// Nothing is removed there.
 fn may_be_entered(tree: &Tree, stat: &Stat, kept: &KeptDirectories) -> Result<(), Errno> {
     if fs::fstat(tree.root())?.st_dev != stat.st_dev {
         return Err(Errno::XDEV);
@@ -140,7 +142,7 @@ fn may_be_entered(tree: &Tree, stat: &Stat, kept: &KeptDirectories) -> Result<()
     }
 }
 
-/// Returns true if there is a directory of this name, in which something may be removed.
+/// Returns true if the directory exists. Fails if nothing may be removed in it.
 fn enter(tree: &mut Tree, name: &[u8], kept: &KeptDirectories) -> Result<bool, PartialFileError> {
     match tree.look(name)? {
         Some(stat) => may_be_entered(tree, &stat, kept).map(|()| true).map_err(PartialFileError::from),
@@ -148,8 +150,8 @@ fn enter(tree: &mut Tree, name: &[u8], kept: &KeptDirectories) -> Result<bool, P
     }
 }
 
-/// Removes everything below the root that is not among these names. Files that are not whole go with those
-/// whose they are. What cannot be removed is told, and stays.
+/// Removes everything below the root whose name is not in `keep`. The partial file of a name in `keep`
+/// stays, too. Names that cannot be removed are reported and stay.
 pub(crate) fn remove_others(
     tree: &mut Tree,
     keep: &HashSet<Vec<u8>>,

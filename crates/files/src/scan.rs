@@ -1,5 +1,5 @@
-//! The scan of the files to be sent: the sources' trees, directories before what is in them. Links are told as
-//! links.
+//! The scan of the files to be sent: it walks the trees of the sources and lists directories before their
+//! contents. Links are listed as links.
 
 use crate::channel::MessageChannel;
 use crate::entry::{DirectoryEntry, EntryKind, Stamp};
@@ -16,31 +16,35 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The number of files that may be listed and neither be there nor sent.
+/// Maximum number of listed files that are not settled. A file is settled when the receiver has it or its
+/// transfer has ended.
 const OPEN: usize = 1 << 16;
-/// The maximum number of files that the other end has open, unless one of the two lies: some that are settled
-/// here are on their way.
+/// Maximum number of files that the receiver has open if both ends are honest. It is larger than `OPEN`,
+/// because messages about files that are settled here may still be on their way.
 pub(crate) const MAX_OPEN_FILES: usize = 4 * OPEN;
-/// When what was found is told: so many, so many bytes of names, or after so long.
+/// A batch of entries is sent when it has this number of entries, this number of bytes of names, or this
+/// age.
 pub(crate) const MAX_BATCH_ENTRIES: usize = 1000;
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
-/// Something that is to be copied.
+/// A source of the copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub path: PathBuf,
-    /// The name at the other end; the contents of a directory are copied without its name.
+    /// The name at the other end. It is empty if the contents of a directory are copied without the
+    /// directory's name.
     pub name: Vec<u8>,
 }
 
-/// The sources of a copy, as the user has named them: `contents` if it is all that is in one directory.
+/// Returns the sources that the user has named. Also returns true if the contents of one directory are
+/// copied without its name; `contents` asks for this.
 pub(crate) fn roots(sources: &[PathBuf], contents: bool) -> Result<(Vec<Root>, bool), Fault> {
     let mut roots: Vec<Root> = Vec::new();
     let mut without_name = contents;
     for source in sources {
         let named = |error: &dyn std::fmt::Display| fault!(FILE_NOT_COPIED, "{}: {error}", source.display());
-        // A link that the user names is followed.
+        // If the user names a link, the link is followed.
         let path = source.canonicalize().map_err(|error| named(&error))?;
         let text = source.as_os_str().as_bytes();
         let here = contents || text == b"." || text.ends_with(b"/.") || source.file_name().is_none();
@@ -70,17 +74,17 @@ pub(crate) fn roots(sources: &[PathBuf], contents: bool) -> Result<(Vec<Root>, b
     Ok((roots, without_name))
 }
 
-/// Something that was found.
+/// An item that the scan has found.
 pub(crate) enum ScanItem<'a> {
     Thing(&'a [u8], &'a Path, &'a Stat),
-    /// It could not be looked at.
+    /// A thing that could not be read.
     Unread(&'a [u8], std::io::Error),
-    /// It is not copied: neither a file, nor a directory, nor a link, or its name is that of a file that is not
-    /// whole.
+    /// A thing that is not copied: it is not a file, a directory or a link, or it has the name of a partial
+    /// file.
     Other(&'a [u8]),
 }
 
-/// Calls `visit` with a thing and all below it.
+/// Calls `visit` for the root and for everything below it.
 pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(ScanItem<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let stat = match fs::lstat(&root.path) {
         Ok(stat) => stat,
@@ -103,7 +107,7 @@ pub(crate) fn walk(root: &Root, visit: &mut dyn FnMut(ScanItem<'_>) -> Result<()
         });
         match read {
             Ok(()) => {}
-            // It is gone: then there is nothing in it.
+            // The directory was removed meanwhile, so it has no contents.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && name != root.name => {}
             Err(error) => visit(ScanItem::Unread(&name, error))?,
         }
@@ -161,7 +165,7 @@ struct OpenFiles {
     again: Vec<Vec<u8>>,
 }
 
-/// The files that were listed, and neither are there nor sent: what lists and what sends share it.
+/// The listed files that are not settled. The listing thread and the sending thread share this shelf.
 #[derive(Default)]
 pub(crate) struct Shelf {
     open: Mutex<OpenFiles>,
@@ -177,14 +181,15 @@ impl Shelf {
         self.lock().files.get(&id).cloned()
     }
 
-    /// A file is settled.
+    /// Marks a file as settled, and returns it.
     pub fn remove(&self, id: u64) -> Option<ListedFile> {
         let removed = self.lock().files.remove(&id);
         self.changed.notify_all();
         removed
     }
 
-    /// Files of these numbers are settled, except those that are wanted. Calls `done` with each.
+    /// Marks the files with these ids as settled, except the wanted ones. Calls `done` for each settled
+    /// file.
     pub fn settle(&self, ids: RangeInclusive<u64>, wanted: &HashSet<u64>, done: &mut dyn FnMut(&ListedFile)) {
         let mut open = self.lock();
         if ids.is_empty() {
@@ -200,7 +205,7 @@ impl Shelf {
         self.changed.notify_all();
     }
 
-    /// Nothing more is to be listed.
+    /// Ends the shelf: no more files are listed.
     pub fn end(&self) {
         self.lock().over = true;
         self.changed.notify_all();
@@ -210,7 +215,7 @@ impl Shelf {
         self.lock().over
     }
 
-    /// A file is to be listed again when it has come to rest.
+    /// Marks a file to be listed again when it has stopped changing.
     pub fn list_again(&self, name: Vec<u8>) {
         self.lock().again.push(name);
     }
@@ -219,7 +224,7 @@ impl Shelf {
         std::mem::take(&mut self.lock().again)
     }
 
-    /// Waits at most so long, or until it is over.
+    /// Waits at most `within`, or until the shelf has ended.
     pub fn wait(&self, within: Duration) {
         let open = self.lock();
         if !open.over {
@@ -228,7 +233,7 @@ impl Shelf {
     }
 }
 
-/// Lists what is found, some at a time.
+/// Lists files to the receiver, in batches.
 pub(crate) struct Lister<'a> {
     channel: &'a dyn MessageChannel,
     shelf: &'a Shelf,
@@ -255,7 +260,7 @@ impl<'a> Lister<'a> {
         } else {
             match fs::readlink(path, Vec::new()) {
                 Ok(text) => target = text.into_bytes(),
-                // It is gone, or something else now.
+                // The link was removed, or is something else now.
                 Err(_) => return Ok(()),
             }
             EntryKind::Link
@@ -281,7 +286,8 @@ impl<'a> Lister<'a> {
         Ok(())
     }
 
-    /// Tells that there is a file which is not listed yet, so that it is not taken for one that is gone.
+    /// Lists the name of a file that will be listed later, so that the receiver does not treat the file as
+    /// removed.
     pub fn mention(&mut self, name: &[u8]) -> Result<(), Fault> {
         self.last += 1;
         let stamp = Stamp { size: 0, seconds: 0, nanos: 0, mode: 0 };
@@ -299,7 +305,7 @@ impl<'a> Lister<'a> {
         }
     }
 
-    /// Tells what was found and not told yet.
+    /// Sends the batch of entries.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.bytes = 0;
         if self.batch.is_empty() {
@@ -309,7 +315,7 @@ impl<'a> Lister<'a> {
         }
     }
 
-    /// Whoever has many files lists them no faster than they are looked at.
+    /// Waits while too many listed files are not settled, so that listing is not faster than the receiver.
     fn wait_for_room(&self) -> Result<(), Fault> {
         let mut open = self.shelf.lock();
         while open.files.len() >= OPEN && !open.over {
@@ -322,14 +328,14 @@ impl<'a> Lister<'a> {
         }
     }
 
-    /// Something is not listed; whoever receives learns why.
+    /// Records that something is not listed, and tells the receiver the reason.
     pub fn fails(&mut self, name: &[u8], why: Fault) -> Result<(), Fault> {
         let refusal = Refusal { id: 0, why: why.with_code(), name: name.to_vec() };
         self.tally.fails(name, why);
         self.channel.send(Word::Dropped(refusal).to_bytes())
     }
 
-    /// Names that are no more.
+    /// Tells the receiver the names that no longer exist.
     pub fn gone(&mut self, gone: Vec<Vec<u8>>) -> Result<(), Fault> {
         self.flush()?;
         for some in gone.chunks(MAX_BATCH_ENTRIES) {
@@ -339,7 +345,7 @@ impl<'a> Lister<'a> {
         Ok(())
     }
 
-    /// A list ends.
+    /// Ends a list. `all` is true if the list has everything that exists.
     pub fn end(&mut self, all: bool) -> Result<(), Fault> {
         self.flush()?;
         self.wait_for_room()?;
@@ -347,7 +353,7 @@ impl<'a> Lister<'a> {
         self.channel.send(Word::Listed { all }.to_bytes())
     }
 
-    /// Lists a tree; whether all of it could be read.
+    /// Lists a tree. Returns true if all of it could be read.
     pub fn list(&mut self, root: &Root) -> Result<bool, Fault> {
         let mut all = true;
         walk(root, &mut |found| match found {
@@ -361,19 +367,19 @@ impl<'a> Lister<'a> {
         Ok(all)
     }
 
-    /// Something is not copied, and both ends say so.
+    /// Records that something is not copied, and tells the receiver.
     pub fn leaves_out(&mut self, name: &[u8]) -> Result<(), Fault> {
         self.tally.leaves_out(name);
         self.channel.send(Word::LeftOut(name.to_vec().into()).to_bytes())
     }
 }
 
-/// Why something is not sent.
+/// Returns the fault for something that cannot be read.
 pub(crate) fn unread(error: &std::io::Error) -> Fault {
     fault!(FILE_NOT_COPIED, "it cannot be read: {error}")
 }
 
-/// For whoever waits when it ends; the reason is told elsewhere.
+/// Returns the fault for a thread that waits when the copy ends. The real reason is reported elsewhere.
 pub(crate) fn stopped() -> Fault {
     fault!(COPY_STOPPED, "the copy has ended")
 }

@@ -1,4 +1,5 @@
-//! The end that has the files. One thread lists what there is, the other one sends what is wanted of it.
+//! The end that has the files. One thread lists the files, and another thread sends the files that the
+//! receiver wants.
 
 use crate::channel::MessageChannel;
 use crate::outgoing_file::{FileInTransfer, Unsent};
@@ -14,44 +15,45 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often a file that changes while it is sent is begun anew.
+/// Maximum number of attempts to send a file that changes while it is sent.
 const MAX_SEND_ATTEMPTS: u32 = 3;
 
-/// The smallest pack of a file's bytes, where the rate is limited (bytes).
+/// Minimum size of a pack if the rate is limited, in bytes.
 const MIN_PACK_BYTES: u64 = 4096;
 
 /// The options of a sender.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SendOptions {
-    /// Files and directories. What the user names is followed if it is a link; all below is copied as it is.
+    /// The files and directories to send. A source that is a link is followed; links below a source are
+    /// copied as links.
     pub sources: Vec<PathBuf>,
-    /// All that is in the one source is sent, without its own name.
+    /// True if the contents of the only source are sent, without the name of the source.
     pub contents: bool,
-    /// Nothing is sent: it is only found out what would be.
+    /// True for a dry run: the sender only finds out which files it would send, and sends nothing.
     pub dry: bool,
-    /// Bytes in a second at most.
+    /// Maximum number of bytes per second. None means no limit.
     pub rate: Option<u64>,
-    /// It goes on with what changes, until the other end is gone.
+    /// If given, the sender keeps watching the source and sends changes until the other end is gone.
     pub watching: Option<WatchOptions>,
 }
 
-/// Sends all that the receiver lacks.
+/// Sends all files that the receiver lacks.
 ///
 /// # Errors
-/// It could not go on: the connection is lost, or the receiver has said so. What fails with single files is in
-/// the tally.
+/// The copy cannot continue: the connection is lost, or the receiver has stopped. Failures of single files
+/// are in the tally.
 pub fn send(channel: &dyn MessageChannel, options: &SendOptions, tally: &CopyTally) -> Result<(), Fault> {
     let result = begin(channel, options, tally);
     if let Err(why) = &result {
         if ![Code::COPY_CUT, Code::COPY_STOPPED].contains(&why.code()) {
-            // One that is gone need not be told.
+            // If the connection is lost or the other end has stopped, it needs no message.
             let _ = channel.send(Word::Stop { why: why.with_code() }.to_bytes());
         }
     }
     result
 }
 
-/// The other end has removed these.
+/// Records the names that the other end has removed.
 fn were_removed(tally: &CopyTally, names: &[minicbor::bytes::ByteVec], more: u64) {
     names.iter().for_each(|name| tally.removed(name));
     tally.removed_more(more);
@@ -92,7 +94,7 @@ fn begin(channel: &dyn MessageChannel, options: &SendOptions, tally: &CopyTally)
         shelf.end();
         let listed = lists.join().unwrap_or_else(|_| Err(stopped()));
         match (sent, listed) {
-            // Whoever stopped first knows why.
+            // If both threads failed, the thread that stopped first has the real reason.
             (Err(why), Err(first)) if why.code() == Code::COPY_STOPPED => Err(first),
             (Err(why), _) => Err(why),
             (Ok(()), listed) => listed,
@@ -127,17 +129,18 @@ struct Sender<'a> {
     shelf: &'a Shelf,
     pack: Pack,
     limit: Option<Limit>,
-    /// When a pack is sent (bytes): where the rate is limited, at least some in each second.
+    /// Number of bytes from which a pack is sent. If the rate is limited, a pack has a tenth of the bytes
+    /// of a second, so that several packs are sent each second.
     most: usize,
-    /// The last number that the receiver has looked at.
+    /// The last id that the receiver has processed.
     answered: u64,
     wants: VecDeque<Want>,
     sends: Option<FileInTransfer>,
-    /// How often files that changed were begun anew.
+    /// Number of attempts to send each file that changed while it was sent.
     tries: HashMap<u64, u32>,
-    /// Files that the receiver cannot write, while they are still wanted here.
+    /// Ids of files that the receiver has refused and that are still in `wants`.
     refused: HashSet<u64>,
-    /// Files that were sent whole, of which the receiver has not said that they are there.
+    /// Names of the files that were sent completely, until the receiver reports them as complete.
     sent: HashMap<u64, Vec<u8>>,
 }
 
@@ -165,7 +168,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Returns true if all is done.
+    /// Processes a word of the receiver. Returns true if the copy is finished.
     fn word(&mut self, word: Word) -> Result<bool, Fault> {
         match word {
             Word::Answer { upto, wants, refused } => self.answer(upto, wants, &refused)?,
@@ -191,7 +194,8 @@ impl Sender<'_> {
         Ok(false)
     }
 
-    /// If the other end has stopped, it has said why before, and what it has done until then.
+    /// After a failure, reads the messages that the other end sent before it stopped: the reason, and the
+    /// files that it completed or removed.
     fn hear_last_words(&mut self, outcome: &mut Result<(), Fault>) {
         if outcome.is_err() {
             while let Ok(Some(message)) = self.channel.receive(Some(Duration::ZERO)) {
@@ -209,7 +213,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Files are there now: only then they count as copied.
+    /// Counts files as copied. A file counts only when the receiver reports it as complete.
     fn were_made(&mut self, made: &[u64]) {
         for id in made {
             if let Some(name) = self.sent.remove(id) {
@@ -223,7 +227,8 @@ impl Sender<'_> {
             let file = self.shelf.remove(refusal.id);
             let why = heard(&refusal.why, Code::FILE_NOT_COPIED);
             match file {
-                // It is written there for us still, or for one that was cut off: it is sent again in a while.
+                // Another copy is still writing the file at the receiver: another running copy, or one that
+                // was interrupted. The file is sent again later.
                 Some(file) if self.options.watching.is_some() && why.code() == Code::FILE_BUSY => {
                     self.shelf.list_again(file.name);
                 }
@@ -247,7 +252,7 @@ impl Sender<'_> {
             self.tally.went_through(want.from);
             self.wants.push_back(want);
         }
-        // Each file is wanted once, and no more are listed at a time.
+        // The receiver may want each file once, and at most `MAX_OPEN_FILES` files are listed at a time.
         if self.wants.len() > MAX_OPEN_FILES {
             Err(misunderstood(&"more is wanted than there is"))
         } else {
@@ -255,7 +260,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Reads some more of what is wanted, and sends it if that makes a pack.
+    /// Reads the next bytes of a wanted file into the pack, and sends the pack if it is full.
     fn step(&mut self) -> Result<(), Fault> {
         let mut sends = match self.sends.take() {
             Some(sends) => sends,
@@ -293,7 +298,8 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// A file could not be sent to its end.
+    /// Handles a file that could not be sent completely. Starts again if the file has changed and attempts
+    /// are left; otherwise drops the file.
     fn drop_or_begin_anew(&mut self, want: Want, name: &[u8], why: Unsent, at: u64) -> Result<(), Fault> {
         let live = self.options.watching.is_some();
         let tries = self.tries.entry(want.id).or_default();
@@ -316,7 +322,7 @@ impl Sender<'_> {
             Unsent::System(errno) => crate::scan::unread(&errno.into()),
             Unsent::Cut => return Err(self.channel.is_there().err().unwrap_or_else(stopped)),
         };
-        // Whoever watches looks at it again.
+        // A sender that watches lists the file again after the change.
         match (live, why) {
             (true, Unsent::Gone) => {}
             (true, Unsent::Changed) => self.shelf.list_again(name.to_vec()),

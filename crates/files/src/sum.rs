@@ -3,10 +3,10 @@
 use ring::digest::{Context, SHA256};
 use std::io::{self, Read};
 
-/// The SHA-256 of all that can be read, in hexadecimal digits.
+/// Returns the SHA-256 of all bytes that can be read, in hexadecimal digits.
 ///
 /// # Errors
-/// The error of the system.
+/// The bytes cannot be read.
 pub fn checksum(from: &mut impl Read) -> io::Result<String> {
     let (mut sum, mut buffer) = (Context::new(&SHA256), vec![0; 1 << 16]);
     loop {

@@ -1,11 +1,11 @@
-//! The progress of a copy, which a display may read at any time.
+//! The progress of a copy. A display may read it at any time.
 
 use crate::names::{is_partial, shown, split};
 use ligament_catalogue::Fault;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A file that is not copied, and why.
+/// A file that is not copied, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedFile {
     pub name: String,
@@ -18,11 +18,11 @@ struct Lists {
     copied: Vec<String>,
     removed: Vec<String>,
     left_out: Vec<String>,
-    /// The number of things that were removed whose names nobody has told.
+    /// Number of removed things whose names were not reported.
     removed_more: u64,
 }
 
-/// So many names are kept of each kind: what the other end tells has no end.
+/// Maximum number of names that each list keeps, because the other end may report names without end.
 const MAX_NAME_LIST_BYTES: usize = 1 << 20;
 
 fn keep<T>(list: &mut Vec<T>, one: T) {
@@ -34,31 +34,31 @@ fn keep<T>(list: &mut Vec<T>, one: T) {
 /// The counts of one copy.
 #[derive(Default)]
 pub struct CopyTally {
-    /// Files that were found, and their bytes; whether these are all.
+    /// Number of files that were found, number of their bytes, and true if no more files will be found.
     files: AtomicU64,
     bytes: AtomicU64,
     complete: AtomicBool,
-    /// Files that were there already, and their bytes.
+    /// Number of files that the receiver already had, and number of their bytes.
     same: AtomicU64,
     same_bytes: AtomicU64,
-    /// Files that were copied; the bytes of files that were sent or received, holes left out; and those that
-    /// were there of a copy that was cut.
+    /// Number of copied files; number of bytes that were sent or received, without holes; and number of
+    /// bytes that an interrupted copy had left.
     copied: AtomicU64,
     moved: AtomicU64,
     resumed: AtomicU64,
-    /// Bytes of files that are dealt with, holes included: for how far the copy is.
+    /// Number of bytes of files that are done, including holes. A display shows the progress with it.
     through: AtomicU64,
     lists: Mutex<Lists>,
     keeps: Keeps,
 }
 
-/// Which names are kept.
+/// The names that a tally keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Keeps {
-    /// Of what failed or is left out.
+    /// The names of files that failed or are left out.
     #[default]
     Failed,
-    /// Of what was copied or removed, too.
+    /// The names of copied and removed files, too.
     All,
     None,
 }
@@ -76,18 +76,18 @@ pub struct Counts {
     pub through: u64,
 }
 
-/// Takes something off a count. What the other end says may be more than there is.
+/// Subtracts from a count, but not below 0. The other end may report more than there is.
 fn less(count: &AtomicU64, by: u64) {
     let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| Some(count.saturating_sub(by)));
 }
 
 impl CopyTally {
-    /// One that keeps the names of all that was copied, for a trial or for news.
+    /// Makes a tally that keeps the names of all copied files, for a dry run or for reports.
     pub fn with_names() -> CopyTally {
         CopyTally { keeps: Keeps::All, ..CopyTally::default() }
     }
 
-    /// One that only counts: the other end is told of what fails.
+    /// Makes a tally that only counts. Failures are reported to the other end instead.
     pub fn without_names() -> CopyTally {
         CopyTally { keeps: Keeps::None, ..CopyTally::default() }
     }
@@ -96,7 +96,7 @@ impl CopyTally {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How far it is.
+    /// Returns the counts at this moment.
     pub fn counts(&self) -> Counts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counts {
@@ -111,22 +111,22 @@ impl CopyTally {
         }
     }
 
-    /// The files that are not copied, so far.
+    /// Returns the files that have failed so far.
     pub fn failed(&self) -> Vec<FailedFile> {
         self.lists().failed.clone()
     }
 
-    /// The names of what was copied, or would be; taken away.
+    /// Returns the names of the files that were copied, or would be in a dry run, and clears the list.
     pub fn take_copied(&self) -> Vec<String> {
         std::mem::take(&mut self.lists().copied)
     }
 
-    /// The names of what was removed, or would be; taken away.
+    /// Returns the names of the things that were removed, or would be in a dry run, and clears the list.
     pub fn take_removed(&self) -> Vec<String> {
         std::mem::take(&mut self.lists().removed)
     }
 
-    /// The number of more things that were removed, whose names are not known; taken away.
+    /// Returns the number of further removed things whose names are not known, and resets it.
     pub fn take_removed_more(&self) -> u64 {
         std::mem::take(&mut self.lists().removed_more)
     }
@@ -136,18 +136,18 @@ impl CopyTally {
         *more = more.saturating_add(many);
     }
 
-    /// Returns true if somebody at this end learns of what fails and what is removed, so that the other end
-    /// need not be told.
+    /// Returns true if the user reads failures and removals at this end, so that the other end needs no
+    /// report.
     pub(crate) fn is_read(&self) -> bool {
         self.keeps != Keeps::None
     }
 
-    /// Failures; taken away.
+    /// Returns the failed files, and clears the list.
     pub fn take_failed(&self) -> Vec<FailedFile> {
         std::mem::take(&mut self.lists().failed)
     }
 
-    /// The names of what is not copied; `reason_of` says why.
+    /// Returns the names of the things that are not copied. `reason_of` gives the reason.
     pub fn left_out(&self) -> Vec<String> {
         self.lists().left_out.clone()
     }
@@ -180,7 +180,7 @@ impl CopyTally {
         self.through.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The bytes of a file that begins anew do not count.
+    /// Subtracts the bytes of a file that is sent again from its beginning.
     pub(crate) fn came_back(&self, bytes: u64) {
         less(&self.through, bytes);
     }
@@ -198,7 +198,7 @@ impl CopyTally {
         }
     }
 
-    /// The same, since the last call.
+    /// Returns the names of the things that are not copied, and clears the list.
     pub fn take_left_out(&self) -> Vec<String> {
         std::mem::take(&mut self.lists().left_out)
     }
@@ -217,7 +217,7 @@ impl CopyTally {
     }
 }
 
-/// The reason why something of this name is left out.
+/// Returns the reason why a thing of this name is left out.
 pub fn reason_of(left_out: &str) -> &'static str {
     if is_partial(split(left_out.as_bytes()).1) {
         "has the name of a file that is not whole yet, and is left out; give it another name"

@@ -1,5 +1,6 @@
-//! The receiver's directory. Names are found component by component from its descriptor on, and no link is ever
-//! followed: so nothing is written outside, whatever stands in the directory or is put there meanwhile.
+//! The directory of the receiver. Each name is opened component by component from the directory's
+//! descriptor, and no link is followed. So nothing is written outside the directory, even if another
+//! process puts links into it meanwhile.
 
 use crate::names;
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
@@ -11,26 +12,26 @@ const WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW
 
 pub(crate) struct Tree {
     root: OwnedFd,
-    /// The local name of the first component of all names, if it differs.
+    /// The local name that replaces the first component of all names, if it differs.
     first: Option<Vec<u8>>,
-    /// The way to the directory that was used last.
+    /// The components and descriptors that lead to the directory that was used last.
     way: Vec<(Vec<u8>, OwnedFd)>,
 }
 
 impl Tree {
-    /// Below a directory that is there. `first`: what takes the place of the first component of all names.
+    /// Opens an existing directory. `first` replaces the first component of all names.
     pub fn new(directory: &Path, first: Option<Vec<u8>>) -> Result<Tree, Errno> {
-        // The user's own word may be a link.
+        // The user has named this directory, so it may be a link.
         let root = fs::open(directory, WAY.difference(OFlags::NOFOLLOW), Mode::empty())?;
         Ok(Tree { root, first, way: Vec::new() })
     }
 
-    /// The directory itself.
+    /// Returns the directory itself.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
     }
 
-    /// The local name of a sender's name.
+    /// Returns the local name for a name of the sender.
     pub fn called(&self, name: &[u8]) -> Vec<u8> {
         match &self.first {
             None => name.to_vec(),
@@ -41,7 +42,7 @@ impl Tree {
         }
     }
 
-    /// A directory by its name below the root; the root itself has none.
+    /// Opens a directory by its name below the root. The empty name is the root itself.
     pub fn directory(&mut self, name: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
         let components = name.split(|&byte| byte == b'/').filter(|one| !one.is_empty());
         let shared =
@@ -55,18 +56,18 @@ impl Tree {
         Ok(self.way.last().map_or(&self.root, |(_, fd)| fd).as_fd())
     }
 
-    /// The directory that a name stands in, and its last component.
+    /// Opens the directory of a name, and returns it with the last component of the name.
     pub fn parent<'n>(&mut self, name: &'n [u8]) -> Result<(BorrowedFd<'_>, &'n [u8]), Errno> {
         let (directory, last) = names::split(name);
         Ok((self.directory(directory)?, last))
     }
 
-    /// Forgets the way, since directories on it were removed.
+    /// Forgets the open directories, because some of them were removed.
     pub fn forget_way(&mut self) {
         self.way.clear();
     }
 
-    /// The file under a name; none if nothing does.
+    /// Returns the status of the file with this name, or none if it does not exist.
     pub fn look(&mut self, name: &[u8]) -> Result<Option<Stat>, Errno> {
         let (directory, last) = match self.parent(name) {
             Err(Errno::NOENT) => return Ok(None),

@@ -1,8 +1,8 @@
-//! Changes in a directory: told by the kernel (inotify), and found by looking again where the kernel does not
-//! know, because another machine writes.
+//! Watching a directory for changes. The kernel reports changes (inotify). Changes that another machine
+//! makes in a shared file system are unknown to the kernel, so the directory is also scanned at intervals.
 //!
-//! A file that the kernel tells about is listed when whoever writes it closes it. One that is only found is
-//! listed when it has looked the same for a while.
+//! A file with a report from the kernel is listed when the process that writes it has closed it. A file
+//! that only a scan has found is listed when it has looked the same for a while.
 
 use crate::entry::Stamp;
 use crate::names;
@@ -19,19 +19,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often to look again, where the kernel tells what changes and where it may not.
+/// Interval between scans of the whole directory: on a local file system, and on one that other machines
+/// write.
 const RESCAN_INTERVAL: Duration = Duration::from_secs(30);
 const FAST_RESCAN_INTERVAL: Duration = Duration::from_secs(2);
-/// Changes that follow an event within this time are looked at together with it.
+/// Time in which further kernel events are collected and processed together with the first one.
 const EVENT_BATCH_TIME: Duration = Duration::from_millis(20);
-/// A file that was changed and neither changed nor closed for so long is no longer taken for one that is being
-/// written.
+/// Time after its last change from which an unclosed file no longer counts as being written.
 const MAX_WRITE_TIME: Duration = Duration::from_secs(60);
-/// How long it waits for anything at most.
+/// Maximum time of one wait.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// File systems that other machines write: NFS, SMB (three of them), Lustre, GPFS, FUSE, Ceph, 9P, BeeGFS,
-/// PanFS, AFS.
+/// Magic numbers of file systems that other machines may write: NFS, SMB (three of them), Lustre, GPFS,
+/// FUSE, Ceph, 9P, BeeGFS, PanFS, AFS.
 const SHARED: [u64; 12] = [
     0x6969,
     0x517b,
@@ -47,12 +47,13 @@ const SHARED: [u64; 12] = [
     0x5346_414f,
 ];
 
-/// How to watch.
+/// Options for watching a directory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WatchOptions {
-    /// How often to look through all [default: 30 s; 2 s where other machines write].
+    /// Interval between scans of the whole directory [default: 30 s; 2 s where other machines write].
     pub look: Option<Duration>,
-    /// For how long a file has to look the same, unless the kernel says that it was closed.
+    /// Time for which a file must look the same before it is listed, unless the kernel reports that it was
+    /// closed.
     pub rest: Duration,
 }
 
@@ -62,7 +63,7 @@ impl Default for WatchOptions {
     }
 }
 
-/// A file that may still be written.
+/// A file that may still be written: its last stamp, and the time since which it looks the same.
 struct RestingFile {
     stamp: Stamp,
     since: Instant,
@@ -72,25 +73,26 @@ struct Watcher<'a, 'l> {
     root: &'a Root,
     lister: &'a mut Lister<'l>,
     rest: Duration,
-    /// True if other machines write here: then neither the kernel nor the clock can be relied on.
+    /// True if other machines may write in the directory. Then the reports of the kernel are incomplete,
+    /// and the clock of this machine says nothing about the age of a file.
     shared: bool,
     kernel: Option<OwnedFd>,
     places: HashMap<i32, Vec<u8>>,
     /// The listed files, and their stamps.
     known: HashMap<Vec<u8>, Stamp>,
     resting: HashMap<Vec<u8>, RestingFile>,
-    /// Files that somebody has written here and not closed.
+    /// Files that a process of this machine has written and not closed, and the time of the last change.
     open: HashMap<Vec<u8>, Instant>,
-    /// True if something was listed since the last end of a list.
+    /// True if something was listed after the last end of a list.
     some: bool,
-    /// The files that were reported as failed, once: names, and troubles of all, whose words begin with "/" as
-    /// no name does.
+    /// Failures that were reported already, so that each is reported once. An entry is a name, or a general
+    /// problem, which begins with "/" because no name does.
     failed: HashSet<Vec<u8>>,
-    /// The identity of the directory, by its numbers.
+    /// Device and inode number of the directory at the start of the watch.
     place: Option<Option<(u64, u64)>>,
 }
 
-/// Lists what is in a directory, and then what changes, until the shelf is over.
+/// Lists the contents of a directory, and then all changes, until the shelf has ended.
 pub(crate) fn watch(
     options: &WatchOptions,
     root: &Root,
@@ -121,14 +123,14 @@ pub(crate) fn watch(
     while !shelf.is_over() {
         let overflowed = watcher.hear(next.saturating_duration_since(Instant::now()), shelf)?;
         for name in shelf.take_again() {
-            // The other end may have named it: only what is known here is looked at.
+            // The name may come from the other end, so only a known name is looked at.
             if watcher.known.remove(&name).is_some() {
                 watcher.sees_again(&name);
             }
         }
         if overflowed || Instant::now() >= next {
             watcher.look_through(false)?;
-            // A large tree is not looked through all of the time.
+            // The interval counts from the end of a scan, so that a large tree is not scanned all the time.
             next = Instant::now() + look;
         }
         watcher.list_what_rests()?;
@@ -147,7 +149,7 @@ impl Watcher<'_, '_> {
         }
     }
 
-    /// Has the kernel tell what changes in a directory. If it cannot, looking through finds it.
+    /// Asks the kernel to report changes in a directory. If the kernel cannot, scans find the changes.
     fn follow(&mut self, name: &[u8]) -> Result<(), Fault> {
         let Some(kernel) = &self.kernel else { return Ok(()) };
         let what = WatchFlags::CLOSE_WRITE
@@ -179,12 +181,13 @@ impl Watcher<'_, '_> {
         Ok(())
     }
 
-    /// Looks at all that there is; whether all of it could be read.
+    /// Scans the whole directory. Returns true if all of it could be read.
     fn look_through(&mut self, first: bool) -> Result<bool, Fault> {
         let root = self.root;
         let mut present = HashSet::new();
         if !self.is_in_place() {
-            // A file system was unmounted, or the directory was moved: then nothing in it is gone.
+            // A file system was unmounted, or the directory was moved. Its files still exist, so they are
+            // not listed as removed.
             if self.failed.insert(b"/another".to_vec()) {
                 let why = fault!(
                     FILE_NOT_COPIED,
@@ -208,7 +211,7 @@ impl Watcher<'_, '_> {
         Ok(all)
     }
 
-    /// The name of the directory still leads to the directory that was there at the start.
+    /// Returns true if the path still leads to the directory that was there at the start.
     fn is_in_place(&mut self) -> bool {
         let place = fs::stat(&self.root.path).map(|stat| (stat.st_dev, stat.st_ino)).ok();
         *self.place.get_or_insert(place) == place
@@ -239,7 +242,7 @@ impl Watcher<'_, '_> {
         Ok(all)
     }
 
-    /// Lists something if it is new or has changed. `sure`: nobody writes it.
+    /// Lists a thing if it is new or has changed. `sure` is true if no process writes it.
     fn considers(&mut self, name: &[u8], stat: &Stat, sure: bool) -> Result<(), Fault> {
         let (kind, stamp) = (FileType::from_raw_mode(stat.st_mode), Stamp::of(stat));
         if kind.is_dir() {
@@ -280,20 +283,21 @@ impl Watcher<'_, '_> {
         self.lister.add(name, &path, stat)
     }
 
-    /// Returns true if somebody writes a file, as far as the kernel tells. One that was only cut to a length is
-    /// never closed.
+    /// Returns true if a process writes the file, as far as the kernel reports it. The time limit is for
+    /// files that were only truncated by name: such a file is never closed.
     fn is_open(&self, name: &[u8]) -> bool {
         self.open.get(name).is_some_and(|since| since.elapsed() < MAX_WRITE_TIME)
     }
 
-    /// Returns true if a file was changed so long ago, by this machine's clock, that nobody writes it.
+    /// Returns true if the last change of the file is so long ago, by the clock of this machine, that no
+    /// process writes it.
     fn is_old(&self, stamp: &Stamp) -> bool {
         let changed = u64::try_from(stamp.seconds).ok().map(|s| Duration::new(s, stamp.nanos.min(999_999_999)));
         let changed = changed.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
         changed.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age >= self.rest))
     }
 
-    /// A file changed while it was sent: it is listed when it has come to rest.
+    /// Marks a file that changed while it was sent. It is listed again when it has stopped changing.
     fn sees_again(&mut self, name: &[u8]) {
         if let Ok(stat) = fs::lstat(self.path(name)) {
             self.resting.insert(name.to_vec(), RestingFile { stamp: Stamp::of(&stat), since: Instant::now() });
@@ -329,14 +333,15 @@ impl Watcher<'_, '_> {
             self.resting.remove(name);
             self.open.remove(name);
         }
-        // The deepest first, so that directories are empty when they go.
+        // The deepest names come first, so that directories are empty when they are removed.
         gone.sort_by(|a, b| b.cmp(a));
         self.some = true;
         self.lister.gone(gone)
     }
 
-    // ---- what the kernel tells ------------------------------------------------------------------------------
-    /// Waits for what the kernel tells, at most so long, and does what follows; whether something was lost.
+    // ---- kernel events --------------------------------------------------------------------------------------
+    /// Waits for events of the kernel, at most `within`, and processes them. Returns true if events were
+    /// lost or the directory has moved, so that a scan is needed.
     fn hear(&mut self, within: Duration, shelf: &Shelf) -> Result<bool, Fault> {
         let soonest = self.resting.values().map(|one| self.rest.saturating_sub(one.since.elapsed())).min();
         let within = soonest.unwrap_or(WAIT).min(within).min(WAIT);
@@ -351,7 +356,7 @@ impl Watcher<'_, '_> {
         std::thread::sleep(EVENT_BATCH_TIME);
         let told = self.told();
         let mut overflowed = false;
-        // Of all that was told of a file, the last says whether it is closed; it is looked at once.
+        // The last event of a file says whether it is closed. Each file is looked at once.
         let mut closed: HashSet<Vec<u8>> = HashSet::new();
         let mut look: Vec<Vec<u8>> = Vec::new();
         let mut gone = Vec::new();
@@ -367,7 +372,7 @@ impl Watcher<'_, '_> {
             }
             let Some(place) = self.places.get(&watch) else { continue };
             let Some(last) = last else {
-                // The directory itself was moved or removed: look at once.
+                // The watched directory itself was moved or removed, so a scan is needed at once.
                 overflowed |=
                     place.is_empty() && what.intersects(ReadFlags::MOVE_SELF | ReadFlags::DELETE_SELF);
                 continue;
@@ -390,7 +395,8 @@ impl Watcher<'_, '_> {
                 look.push(name);
             }
         }
-        // The kernel tells of a directory that was moved away, too; its names lead elsewhere now.
+        // The kernel also reports events in a directory that was moved away, whose names now lead to other
+        // files.
         if !self.is_in_place() {
             return Ok(true);
         }
@@ -400,13 +406,13 @@ impl Watcher<'_, '_> {
                 self.looks_at(&name, closed.contains(&name))?;
             }
         }
-        // A file that came back under its name is not gone.
+        // A file that exists again under its name is not listed as removed.
         gone.retain(|name| fs::lstat(self.path(name)).is_err());
         self.are_gone(gone)?;
         Ok(overflowed)
     }
 
-    /// All that the kernel has to tell now.
+    /// Returns all events that the kernel has now.
     fn told(&self) -> Vec<(i32, ReadFlags, Option<Vec<u8>>)> {
         let Some(kernel) = &self.kernel else { return Vec::new() };
         let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 16 << 10];
@@ -428,7 +434,7 @@ impl Watcher<'_, '_> {
         let Ok(stat) = fs::lstat(self.path(name)) else { return Ok(()) };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind.is_dir() {
-            // The content may have been there before the kernel was asked to tell.
+            // The directory may have got contents before the kernel began to report its changes.
             if !self.known.contains_key(name) {
                 self.considers(name, &stat, true)?;
                 let below = Root { path: self.path(name), name: name.to_vec() };
@@ -438,7 +444,8 @@ impl Watcher<'_, '_> {
         }
         let written = kind.is_file() && !closed;
         if written && !self.known.contains_key(name) {
-            // A file that was made just now is written next, unless it is another name of one that is there.
+            // A new file will be written next. A file with several links is only another name of an
+            // existing file.
             if stat.st_nlink < 2 {
                 self.open.insert(name.to_vec(), Instant::now());
                 return Ok(());
@@ -451,7 +458,7 @@ impl Watcher<'_, '_> {
         }
     }
 
-    /// Something is gone, and all that was below it.
+    /// Forgets a name and everything below it, and adds the known names to `gone`.
     fn forget(&mut self, name: &[u8], gone: &mut Vec<Vec<u8>>) {
         let below = [name, b"/"].concat();
         let is_it = |other: &[u8]| other == name || other.starts_with(&below);
@@ -464,7 +471,7 @@ impl Watcher<'_, '_> {
         for watch in over {
             self.places.remove(&watch);
             if let Some(kernel) = &self.kernel {
-                // Of one that was deleted it is gone already.
+                // The kernel has already ended the watch of a deleted directory, so an error is ignored.
                 let _ = inotify::remove_watch(kernel, watch);
             }
         }

@@ -1,11 +1,12 @@
-//! Other points along the axes of an array: linear interpolation between neighbours, and another regular grid
-//! over the same extent. Each axis is one sparse matrix, applied after the others; its weights are computed
-//! once for a size.
+//! Filters that compute values at other points along the axes of an array: `interpolate_space` adds points
+//! between neighbours, and `resample` uses another regular grid over the same extent. Each axis has one
+//! sparse matrix of weights, and the matrices are applied one axis after the other. The weights are
+//! computed once for each size.
 //!
-//! A grid of *cells* has a value for each of n equal cells, at their centres; one of *nodes* has n values from
-//! one end to the other. Linear interpolation goes on beyond the outer centres, so it is exact for linear
-//! functions everywhere. The conservative mean weighs cells by how far they overlap, so the integral stays the
-//! same (Jones, Mon. Weather Rev. 127, 1999, first order).
+//! A grid of *cells* has one value at the centre of each of n equal cells. A grid of *nodes* has n values
+//! at equal distances from one end to the other. Linear interpolation continues beyond the outer centres,
+//! so it is exact for linear functions everywhere. The conservative mean weights each cell by its overlap,
+//! so the integral stays the same (Jones, Mon. Weather Rev. 127, 1999, first order).
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::mask_policy;
@@ -17,10 +18,10 @@ use ligament_catalogue::{fault, Fault};
 use ligament_model::Filter;
 use std::borrow::Cow;
 
-/// An axis gets at most so many points.
+/// Maximum number of points along an axis.
 const MAX_AXIS_POINTS: usize = 1 << 27;
 
-/// For each new point along an axis, the old ones that it is made of.
+/// The weights along one axis: each row has the weights of the old points for one new point.
 #[derive(Debug)]
 struct Weights {
     old: usize,
@@ -34,7 +35,8 @@ struct WeightRow {
 }
 
 impl WeightRow {
-    /// A share of `next` of the point after `first`, the rest of that one.
+    /// Returns the row with the weight `next` for the point after `first`, and the weight `1 - next` for
+    /// the point `first`.
     fn between(first: usize, next: f64) -> WeightRow {
         if next == 0.0 {
             WeightRow { first, weights: vec![1.0] }
@@ -43,7 +45,7 @@ impl WeightRow {
         }
     }
 
-    /// Adds the new point, with `inner` elements, that this makes of the old ones.
+    /// Appends the new point of this row to `all`. A point has `inner` elements.
     fn apply<T: Float>(&self, old: &[T], inner: usize, all: &mut Vec<T>) {
         if inner == 1 {
             let points = old[self.first..].iter().zip(&self.weights);
@@ -74,7 +76,8 @@ impl WeightRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ResampleMethod {
     Linear,
-    /// Linear between two points, and the value of the outer one beyond it, so that no weight is below 0.
+    /// Linear interpolation between two points. Beyond the outer points, the value is that of the outer
+    /// point, so that no weight is negative.
     LinearWithin,
     Nearest,
     Conservative,
@@ -88,7 +91,7 @@ enum Points {
 
 impl Weights {
     fn new(old: usize, new: usize, method: ResampleMethod, points: Points) -> Result<Weights, Fault> {
-        // The position of a new point among the old ones.
+        // Returns the position of a new point, in units of the old points' indices.
         let place = |i: usize| match points {
             Points::Cells => (i as f64 + 0.5) * old as f64 / new as f64 - 0.5,
             Points::Nodes if new == 1 => (old - 1) as f64 / 2.0,
@@ -110,11 +113,12 @@ impl Weights {
             }
         };
         let nearest = |i: usize| match points {
-            // In whole numbers: the cell that the centre lies in.
+            // Integer arithmetic finds the cell in which the new centre lies.
             Points::Cells => WeightRow::between((2 * i + 1) * old / (2 * new), 0.0),
             Points::Nodes => WeightRow::between((place(i).round() as usize).min(old - 1), 0.0),
         };
-        // In whole numbers, of which new * old fill the extent.
+        // Integer arithmetic: the extent is `new * old` units long, an old cell `new` units, and a new cell
+        // `old` units.
         let conservative = |i: usize| {
             let (from, to) = (i * old, (i + 1) * old);
             let first = from / new;
@@ -131,7 +135,7 @@ impl Weights {
         Ok(Weights { old, rows })
     }
 
-    /// New points along an axis with `inner` elements between two neighbours.
+    /// Returns the new points along an axis on which neighbours lie `inner` elements apart.
     fn apply<T: Float>(&self, elements: &[T], inner: usize) -> Result<Vec<T>, Fault> {
         let block = self.old * inner;
         let blocks = elements.len() / block.max(1);
@@ -145,7 +149,7 @@ impl Weights {
     }
 }
 
-/// Weights for the sizes that came last, by axis.
+/// The weights that were used last for each axis.
 #[derive(Default)]
 struct WeightCache(Vec<Option<Weights>>);
 
@@ -168,7 +172,7 @@ impl WeightCache {
     }
 }
 
-/// Puts other points along one axis.
+/// Computes the values at the new points along one axis.
 fn put<'b>(numbers: NumberBuffer<'b>, axis: usize, weights: &Weights) -> Result<NumberBuffer<'b>, Fault> {
     let NumberBuffer { real, mut frame } = numbers;
     let inner = between(&frame.shape, frame.order, axis);
@@ -180,8 +184,9 @@ fn put<'b>(numbers: NumberBuffer<'b>, axis: usize, weights: &Weights) -> Result<
     Ok(NumberBuffer { real, frame })
 }
 
-/// The numbers that `put` makes of others. If some are not finite, though they might be, they are made anew of
-/// smaller numbers: beyond the outer values a line may rise too far on one axis, and come back on another.
+/// Returns the numbers that `put` makes of `numbers`. Some results may be infinite although the true result
+/// is finite: beyond the outer values, a line may rise too far on one axis and fall again on another. Such
+/// results are computed again with scaled numbers.
 fn put_in_range(
     numbers: &NumberBuffer<'_>,
     mut put: impl FnMut(NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault>,
@@ -201,13 +206,17 @@ fn put_in_range(
     Ok(made)
 }
 
-/// Puts others in place of NaN and infinity.
+/// Replaces each element that is not finite by the corresponding element of `others`, after applying
+/// `change`.
 fn in_place_of_none<T: Float>(made: &mut [T], others: &[T], change: impl Fn(T) -> T) {
     let pairs = made.iter_mut().zip(others).filter(|(made, _)| !made.is_finite());
     pairs.for_each(|(made, &other)| *made = change(other));
 }
 
-/// Numbers that lie along axes, none of which is empty.
+/// Returns the numbers of an array or a list that has at least one element.
+///
+/// # Errors
+/// The data is a single number, holds no numbers, or has an axis without elements.
 fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fault> {
     let numbers = NumberBuffer::of(data)?;
     match numbers.frame.shell {
@@ -221,7 +230,8 @@ fn on_a_grid<'a, 'd: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fau
     }
 }
 
-/// Puts points between neighbours: each interval becomes several equal parts. Along one axis, or along all.
+/// Adds points between neighbours by linear interpolation: each interval becomes `parts` equal intervals.
+/// The filter works along one axis or along all axes.
 pub(crate) struct InterpolateSpace {
     parts: usize,
     axis: Option<usize>,
@@ -277,27 +287,27 @@ fn too_many(shape: &[u64]) -> Fault {
     fault!(FILTER_FAILED, "an axis gets at most {MAX_AXIS_POINTS} points, and here are {shape:?}")
 }
 
-/// The values that are NaN, when an array becomes one on another grid.
+/// The treatment of values that are NaN (masked) when an array is put onto another grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MaskPolicy {
-    /// They make NaN of all that they touch, which is said once.
+    /// Each result that depends on a masked value is NaN. The filter warns about this once.
     Keep,
-    /// They are left out: the others weigh more.
+    /// Masked values are left out. The weights of the other values are scaled up.
     Skip,
-    /// They become the nearest of the others before.
+    /// Each masked value is first replaced by the nearest value that is not masked.
     Nearest,
 }
 
-/// Resamples onto another regular grid over the same extent.
+/// Resamples an array onto another regular grid over the same extent.
 pub(crate) struct Resample {
     grid: Grid,
     masked: MaskPolicy,
-    /// The grid whose weights count beside masked values.
+    /// The grid whose weights are used for results next to masked values. No weight is negative.
     beside_masked: Grid,
     warned: bool,
 }
 
-/// A regular grid that arrays are put onto.
+/// A regular grid onto which arrays are resampled.
 struct Grid {
     shape: Vec<u64>,
     method: ResampleMethod,
@@ -306,14 +316,14 @@ struct Grid {
 }
 
 impl Grid {
-    /// The same numbers on this grid.
+    /// Returns the numbers resampled onto this grid.
     fn put(&mut self, numbers: &NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         put_in_range(numbers, |numbers| self.put_plainly(numbers))
     }
 
     fn put_plainly(&mut self, mut numbers: NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         let Grid { shape, method, points, known } = self;
-        // The axes that lose points come first, so that there is less to do for the others.
+        // Axes that lose points come first, so that the other axes have fewer elements to process.
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         axes.sort_by(|&a, &b| {
             let grows = |axis: usize| shape[axis] as f64 / numbers.frame.shape[axis] as f64;
@@ -361,7 +371,8 @@ impl Resample {
         Ok(Resample { grid: grid(method), masked, beside_masked: grid(within), warned: false })
     }
 
-    /// The same numbers on the grid, made of those that are not masked.
+    /// Returns the numbers resampled onto the grid. Results that depend on masked values are computed from
+    /// the other values alone.
     fn without_masked(&mut self, numbers: &NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         let shares = numbers
             .lent()
@@ -383,7 +394,8 @@ impl Resample {
     }
 }
 
-/// The mean of known values, where some of what is made of all is NaN and some are known.
+/// Replaces each NaN in `made` by the weighted mean of the values that are not masked, if there are any.
+/// `known` holds the weighted sums of these values, and `shares` the sums of their weights.
 fn in_place_of_nan<T: Float>(made: &mut [T], known: &[T], shares: &[T]) {
     for ((made, known), share) in made.iter_mut().zip(known).zip(shares) {
         if made.to_f64().is_nan() && share.to_f64() > 0.0 {
@@ -434,7 +446,7 @@ impl FilterStep for Resample {
     }
 }
 
-/// A warning that masked values make others so, for what has the option `masked`.
+/// Returns the warning that masked values make results NaN. The warning mentions the option `masked`.
 pub fn said_of_masked(masked: usize, of: usize, time: f64) -> String {
     format!(
         "{masked} of the {of} values at time {time} are NaN, and so is all that is made of them. If they are \

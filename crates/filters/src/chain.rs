@@ -1,4 +1,4 @@
-//! The filters of one end of a conduit, one after the other.
+//! The filters that run at one end of a conduit, applied one after the other.
 
 use crate::along::{InterpolateSpace, Resample};
 use crate::compress::{Compress, Decompress};
@@ -18,10 +18,10 @@ use ligament_wire::times::{ShownTime, TimeSeries};
 use std::fmt;
 use std::ops::Range;
 
-/// More parts than this, of a step in time or between two points, are refused.
+/// Maximum number of parts into which `interpolate_time` and `interpolate_space` divide one interval.
 const MAX_SUBSTEPS: u64 = 1_000_000;
 
-/// The output of a filter for a message.
+/// The messages that a filter returns for one message.
 #[derive(Debug)]
 pub enum StepOutput<'a> {
     None,
@@ -30,7 +30,8 @@ pub enum StepOutput<'a> {
 }
 
 impl StepOutput<'_> {
-    /// Refuses messages whose times a model cannot have, as data from outside may say them.
+    /// Refuses messages whose times are not finite, or whose next timestamp is before the timestamp. Data
+    /// from outside the model may contain such times.
     fn checked(self) -> Result<Self, Fault> {
         let parcels = match &self {
             StepOutput::None => &[],
@@ -54,63 +55,64 @@ impl StepOutput<'_> {
     }
 }
 
-/// A filter at work, with what it remembers of earlier messages.
+/// A filter at work, with its memory of earlier messages.
 pub trait FilterStep: Send {
-    /// Takes a message. `said` takes what people are to read.
+    /// Applies the filter to one message. The filter adds its remarks for people to `said`.
     ///
     /// # Errors
-    /// The filter cannot take the message; the error says why.
+    /// The filter cannot process the message; the error says why.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, said: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault>;
 
-    /// The output that it still has when no message comes any more.
+    /// Returns the messages that the filter still holds after the last message.
     ///
     /// # Errors
-    /// Why it cannot give that.
+    /// The filter cannot return these messages; the error says why.
     fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
         Ok(StepOutput::None)
     }
 }
 
-/// Makes the filters that users have written, which are not in this crate.
+/// A function that makes the filters that users have written, which are not in this crate.
 pub type MakeOwn<'a> = dyn Fn(&Filter) -> Result<Box<dyn FilterStep>, Fault> + 'a;
 
-/// The place where filters run.
+/// The properties of the place where filters run.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
-    /// For users' filters.
+    /// The function that makes filters that users have written.
     pub own: &'a MakeOwn<'a>,
-    /// The most bytes that a message of the conduit may have; none means: as many as memory allows.
+    /// Maximum length of a message of the conduit, in bytes. None means that only memory limits it.
     pub message_size: Option<u64>,
 }
 
 impl Around<'_> {
-    /// Nothing: no users' filters, no limit.
+    /// A place without filters that users have written, and without a limit on the message size.
     pub const NOTHING: Around<'static> = Around { own: &no_own, message_size: None };
 }
 
-/// Knows no filters that users have written.
+/// Refuses a filter that a user has written.
 ///
 /// # Errors
-/// For each.
+/// This function always returns an error.
 fn no_own(filter: &Filter) -> Result<Box<dyn FilterStep>, Fault> {
     Err(fault!(FILTER_FAILED, "nothing here runs filters of users' own, as \"{}\"", filter.name))
 }
 
-/// A remark of a filter for people.
+/// A remark of a filter, to be shown to people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterRemark {
     pub text: String,
-    /// Something went wrong, and the run goes on.
+    /// True if something went wrong and the run continues.
     pub warning: bool,
 }
 
-/// Why a filter cannot do its work.
+/// The failure of a filter: which filter, which message, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterFailure {
-    /// Its place among the conduit's filters, from 0 on.
+    /// The position of the filter among the conduit's filters, from 0.
     pub place: usize,
     pub name: &'static str,
-    /// The timestamp of the message that it cannot take, s; none if the filter itself cannot be.
+    /// The timestamp of the message that the filter refused, in s. None if the filter itself could not be
+    /// made.
     pub time: Option<f64>,
     pub cause: Fault,
 }
@@ -127,12 +129,12 @@ impl fmt::Display for FilterFailure {
 
 impl std::error::Error for FilterFailure {}
 
-/// The output of a chain.
+/// The output of a chain for one message.
 #[derive(Debug, Default)]
 pub struct ChainOutput<'a> {
-    /// The messages, in order.
+    /// The messages that leave the chain, in order.
     pub parcels: Vec<Parcel<'a>>,
-    /// Remarks of filters for people, in order.
+    /// The remarks of the filters, in order.
     pub said: Vec<FilterRemark>,
 }
 
@@ -149,8 +151,8 @@ struct ChainStage {
     step: Box<dyn FilterStep>,
 }
 
-/// The filters of one end of a conduit. Each slot of a vector port has filters of its own, as they may remember
-/// earlier messages.
+/// The filters at one end of a conduit. Each slot of a vector port has its own chain, because filters may
+/// remember earlier messages.
 pub struct Chain(Vec<ChainStage>);
 
 impl fmt::Debug for Chain {
@@ -159,8 +161,9 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// The times that come through some filters: those that move times leave the rounding of the larger numbers
-/// before them.
+/// Returns the series of timestamps behind these filters. A filter that moves times leaves rounding errors
+/// as large as those of the largest number in the computation, so the series compares times with that
+/// tolerance.
 fn times_behind(filters: &[Filter]) -> TimeSeries {
     let size = filters.iter().fold(0.0f64, |size, filter| match (filter.name, filter.number("by")) {
         ("time_offset", Some(by)) => size + by.abs(),
@@ -217,7 +220,8 @@ fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<
 }
 
 impl Chain {
-    /// Errors of a conduit's filters: a formula, a range, a unit. Users' own are not looked at.
+    /// Returns the errors in the parameters of a conduit's filters, for example in a formula, a range or a
+    /// unit. Filters that users have written are not checked.
     pub fn faults(filters: &[Filter]) -> Vec<FilterFailure> {
         let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn FilterStep>);
         let around = Around { own: &own, message_size: None };
@@ -228,7 +232,7 @@ impl Chain {
         filters.iter().enumerate().filter_map(fault).collect()
     }
 
-    /// The filters at these places among all filters of a conduit.
+    /// Makes the filters at `places` in the list of all filters of a conduit.
     fn of(
         filters: &[Filter],
         places: Range<usize>,
@@ -248,19 +252,19 @@ impl Chain {
         places.map(stage).collect()
     }
 
-    /// The filters of a conduit that run at its sender; none if there are none.
+    /// Returns the filters of a conduit that run at the sender, or none if no filter runs there.
     ///
     /// # Errors
-    /// A parameter cannot be.
+    /// A parameter of a filter is wrong.
     pub fn at_sender(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, FilterFailure> {
         let stages = Chain::of(filters, 0..Filter::at_sender(filters), around)?;
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
 
-    /// The filters that run at its receiver.
+    /// Returns the filters of a conduit that run at the receiver, or none if no filter runs there.
     ///
     /// # Errors
-    /// A parameter cannot be.
+    /// A parameter of a filter is wrong.
     pub fn at_receiver(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, FilterFailure> {
         let first = Filter::at_sender(filters);
         let mut stages = Chain::of(filters, first..filters.len(), around)?;
@@ -272,20 +276,20 @@ impl Chain {
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
 
-    /// Passes a message through the filters.
+    /// Applies all filters of the chain to a message.
     ///
     /// # Errors
-    /// A filter cannot take it, and the model does not say to go on.
+    /// A filter cannot process the message, and the model says that such an error ends the run.
     pub fn apply<'a>(&mut self, parcel: Parcel<'a>) -> Result<ChainOutput<'a>, FilterFailure> {
         let mut passed = ChainOutput::default();
         run(&mut self.0, parcel, &mut passed)?;
         Ok(passed)
     }
 
-    /// The rest when no message comes any more.
+    /// Returns the messages that the filters still hold after the last message.
     ///
     /// # Errors
-    /// As `apply`.
+    /// As for `apply`.
     pub fn finish(&mut self) -> Result<ChainOutput<'static>, FilterFailure> {
         let mut passed = ChainOutput::default();
         for first in 0..self.0.len() {
@@ -331,7 +335,8 @@ fn run<'a>(
     };
     let time = parcel.timestamp;
     let unchanged = (stage.on_error == OnError::Pass).then(|| {
-        // Shared data is not changed in place.
+        // The filter changes owned numbers in place. A shared value survives the filter, so the message can
+        // be passed on unchanged if the filter fails.
         parcel.data = match std::mem::replace(&mut parcel.data, Data::Kept(Default::default())) {
             Data::Own(numbers) => Data::Kept(numbers.into_value()),
             shared => shared,

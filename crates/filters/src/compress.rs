@@ -1,8 +1,8 @@
-//! Compression on the way: the sender's end makes bytes of a value, the receiver's makes the value of them
-//! again.
+//! The filters that compress a message. The sender's end turns a value into compressed bytes, and the
+//! receiver's end turns the bytes back into the value.
 //!
-//! The bytes: method (1 LZ4, 2 zstd), number of parts (u16), length of the body (u64), all little-endian, then
-//! the compressed body of a message (`docs/reference/message.md`).
+//! The compressed bytes are: method (u8: 1 LZ4, 2 zstd), number of parts (u16), length of the body (u64),
+//! all little-endian, then the compressed body of a message (`docs/reference/message.md`).
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::{kind_of, Data, Parcel};
@@ -14,25 +14,25 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 const LZ4: u8 = 1;
 const ZSTD: u8 = 2;
 const HEAD: usize = 11;
-/// More bytes than this are seldom made of one.
+/// Usual maximum of the ratio of uncompressed to compressed bytes. Few messages have a larger one.
 const MAX_USUAL_RATIO: usize = 256;
-/// zstd's own default.
+/// The compression level of zstd, which is also zstd's own default.
 const LEVEL: i32 = 3;
 
-/// Compresses.
+/// The filter that compresses a message at the sender.
 pub(crate) struct Compress {
-    /// zstd's level; none for LZ4.
+    /// The compression level of zstd. None means LZ4.
     level: Option<i32>,
     encoder: Encoder,
     body: Vec<u8>,
-    /// zstd's working memory, kept from message to message.
+    /// The working memory of zstd, which is reused for each message.
     zstd: Option<zstd::bulk::Compressor<'static>>,
-    /// The most bytes that a message may have before.
+    /// Maximum length of a message before compression, in bytes. None means no limit.
     most: Option<u64>,
 }
 
-/// Refuses a message that is larger than the messages of its conduit may be, as it would be without
-/// compression.
+/// Refuses a message that is larger before compression than the conduit's message size allows. The same
+/// message would be refused without compression.
 fn within(length: u64, most: Option<u64>) -> Result<(), Fault> {
     match most.filter(|&most| length > most.max(MAX_USUAL_RATIO as u64)) {
         None => Ok(()),
@@ -60,7 +60,7 @@ impl Compress {
         Ok(Compress { level, encoder: Encoder::new(), body: Vec::new(), zstd: None, most: None })
     }
 
-    /// The same for a conduit whose messages may have so many bytes.
+    /// Returns the filter with a maximum length of messages before compression, in bytes.
     pub fn up_to(self, most: Option<u64>) -> Compress {
         Compress { most, ..self }
     }
@@ -99,12 +99,13 @@ impl FilterStep for Compress {
     }
 }
 
-/// Makes the value again. Its length was told by another process, so memory grows with what comes.
+/// The filter that restores a message at the receiver. Another process has written the length of the body,
+/// so the filter does not trust it: memory for zstd's output grows as the output is produced.
 #[derive(Default)]
 pub(crate) struct Decompress {
-    /// zstd's working memory, kept from message to message.
+    /// The working memory of zstd, which is reused for each message.
     zstd: Option<Decoder<'static>>,
-    /// The most bytes that a message may have.
+    /// Maximum length of a message after decompression, in bytes. None means no limit.
     most: Option<u64>,
 }
 
@@ -124,7 +125,8 @@ impl FilterStep for Decompress {
         let length = u64::from_le_bytes(bytes[3..HEAD].try_into().expect("eight bytes"));
         let packed = &bytes[HEAD..];
         within(length, self.most)?;
-        // LZ4 makes at most 255 bytes of one; zstd makes more only of what repeats, within its own limits.
+        // LZ4 makes at most 255 bytes of one byte. zstd makes more than that only of repeated data, and
+        // within its own limits.
         let whole = allowed(&[length], 1)?;
         if bytes[0] == LZ4 && length / 256 > packed.len() as u64 {
             return Err(fault!(FILTER_FAILED, "{} compressed bytes cannot be {length} bytes", packed.len()));
@@ -155,12 +157,12 @@ impl FilterStep for Decompress {
 }
 
 impl Decompress {
-    /// The same for a conduit whose messages may have so many bytes.
+    /// Returns the filter with a maximum length of messages after decompression, in bytes.
     pub fn up_to(self, most: Option<u64>) -> Decompress {
         Decompress { most, ..self }
     }
 
-    /// Unpacks zstd's data: at most so many bytes.
+    /// Decompresses data of zstd to at most `most` bytes.
     fn unpacked(&mut self, packed: &[u8], most: usize) -> Result<Vec<u8>, Fault> {
         let wrong = |error: std::io::Error| fault!(FILTER_FAILED, "{error}");
         let decoder = match &mut self.zstd {
@@ -171,7 +173,8 @@ impl Decompress {
         let mut body = Vec::new();
         let mut from = InBuffer::around(packed);
         loop {
-            // Most messages fit at once; what is made of few bytes grows as they come.
+            // The first buffer is large enough for most messages. For a message with a higher ratio, the
+            // buffer doubles as bytes are produced.
             let more = body.len().max(packed.len().saturating_mul(MAX_USUAL_RATIO)).min(most - body.len());
             let no_memory = |_| fault!(FILTER_FAILED, "there is no memory for {most} bytes");
             body.try_reserve_exact(more).map_err(no_memory)?;

@@ -1,4 +1,4 @@
-//! Shows messages to people as they pass.
+//! The filter `console`, which shows messages to people and passes them on unchanged.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::{kind_of, Data, Parcel};
@@ -6,10 +6,10 @@ use ligament_catalogue::Fault;
 use ligament_wire::times::ShownTime;
 use ligament_wire::{DType, Value};
 
-/// As many elements of an array are shown.
+/// Maximum number of elements of an array that the filter shows.
 const MAX_SHOWN_ELEMENTS: usize = 6;
 
-/// Says what passes; with a label, if there is one.
+/// Makes a remark about each message. The string is a label that precedes each remark; it may be empty.
 pub(crate) struct Console(pub String);
 
 impl FilterStep for Console {
@@ -42,13 +42,15 @@ fn shown(data: &Data<'_>) -> String {
     }
 }
 
-/// The first elements in words; none if they lie apart and cannot be gathered.
+/// Returns the first elements as text. The list is empty if strided elements cannot be copied for lack of
+/// memory.
 fn shown_of<T: bytemuck::AnyBitPattern + ToString>(view: &crate::view::ArrayView<'_>) -> Vec<String> {
     view.elements::<T>()
         .map_or(Vec::new(), |all| all.iter().take(MAX_SHOWN_ELEMENTS).map(T::to_string).collect())
 }
 
-/// The first elements of an array of doubles or single precision.
+/// Returns the first elements of an array of f64, f32, i32 or i64 as one text, or an empty text for other
+/// types.
 fn first(view: &crate::view::ArrayView<'_>) -> String {
     let text: Vec<String> = match view.dtype {
         DType::Float64 => shown_of::<f64>(view),

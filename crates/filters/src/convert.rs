@@ -1,5 +1,5 @@
-//! Another type for the elements. Numbers lose their fraction towards zero as in C and NumPy; a number that the
-//! type cannot hold is an error.
+//! The filter `type`, which converts elements to another type. A float that becomes an integer loses its
+//! fraction (rounding towards zero), as in C and NumPy. A number that the new type cannot hold is an error.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::BLOCK;
@@ -10,7 +10,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::{Bytes, DType, Value};
 use std::borrow::Cow;
 
-/// Converts to a type.
+/// Converts numbers and arrays to this type.
 pub(crate) struct Type(DType);
 
 impl Type {
@@ -110,7 +110,8 @@ impl Type {
         }
     }
 
-    /// A number by itself, which has the widest type of its kind in a message. None for what is no number.
+    /// Converts a single number. In a message, a single number has the widest type of its kind. Returns
+    /// none if the value is not a number.
     fn number(&self, value: &Value) -> Option<Result<Value, Fault>> {
         let one = match *value {
             Value::Float(number) => self.floats_to(Cow::Owned(vec![number])),
@@ -149,11 +150,11 @@ impl Type {
     }
 }
 
-/// An integer of any size.
+/// An integer type of any size.
 trait Integer: Pod {
     fn wide(self) -> i128;
     fn float(self) -> f64;
-    /// Rounded once, and not to a double before.
+    /// Rounds the integer to single precision in one step, without rounding it to a double first.
     fn single(self) -> f32;
 }
 
@@ -186,7 +187,7 @@ fn cast<T: Copy, U: Pod + Send + Sync>(from: &[T], each: impl Fn(T) -> U) -> Res
     Ok(bytes_of(all))
 }
 
-/// Integers as others, if these can hold all of them.
+/// Converts integers to another integer type. Fails if one of them does not fit.
 fn checked<T: Integer, U: Integer + Send + Sync>(
     from: &[T],
     wide: impl Fn(T) -> i128,
@@ -207,7 +208,8 @@ fn checked<T: Integer, U: Integer + Send + Sync>(
     }
 }
 
-/// Floats as integers, without their fractions, if these can hold all of them: from `least` to below `beyond`.
+/// Converts floats to integers by dropping their fractions. Fails if one of the integers is not at least
+/// `least` and below `beyond`.
 fn truncated<T: crate::numbers::Float, U: Pod + Send + Sync>(
     from: &[T],
     each: impl Fn(f64) -> U,
@@ -218,19 +220,20 @@ fn truncated<T: crate::numbers::Float, U: Pod + Send + Sync>(
     fitting(from, 1, |x| x > least - 1.0 && x < beyond || x == least, each, to)
 }
 
-/// Returns true if single precision can hold a number. Infinity and NaN stay what they are.
+/// Returns true if single precision can hold the number. Infinity and NaN always fit.
 fn fits_single(x: f64) -> bool {
     !x.is_finite() | (x as f32).is_finite()
 }
 
-/// Floats in single precision, so many of which are an element, if it can hold all of them.
+/// Converts floats to single precision. Fails if one of them is too large. An array element has `parts`
+/// floats.
 fn singles<T: crate::numbers::Float>(from: &[T], parts: usize, to: DType) -> Result<Bytes, Fault> {
     let mut all = room::<f32>(&[from.len() as u64])?;
     for (i, block) in from.chunks(BLOCK).enumerate() {
         let at = all.len();
         all.extend(block.iter().map(|&x| x.to_f64() as f32));
-        // Two loops without a branch, so that vector instructions do both; the block stays in the nearest
-        // cache.
+        // The conversion and the check are two loops without branches, so that the compiler uses vector
+        // instructions for both. The block stays in the nearest cache.
         let odd: u32 = all[at..].iter().map(|y| u32::from(!y.is_finite())).sum();
         if odd > 0 {
             all_fit(block, i * BLOCK, parts, fits_single, to)?;
@@ -239,7 +242,8 @@ fn singles<T: crate::numbers::Float>(from: &[T], parts: usize, to: DType) -> Res
     Ok(bytes_of(all))
 }
 
-/// Floats, so many of which are an element, as another type, if it can hold all of them.
+/// Converts floats to another type. Fails if `fits` is false for one of them. An array element has `parts`
+/// floats.
 fn fitting<T: crate::numbers::Float, U: Pod + Send + Sync>(
     from: &[T],
     parts: usize,
@@ -255,7 +259,8 @@ fn fitting<T: crate::numbers::Float, U: Pod + Send + Sync>(
     Ok(bytes_of(all))
 }
 
-/// Refuses floats, of which so many came before, if one does not fit.
+/// Fails if one float of the block does not fit. `before` is the number of floats before the block, and
+/// `parts` the number of floats in an array element; the error message needs both.
 fn all_fit<T: crate::numbers::Float>(
     block: &[T],
     before: usize,

@@ -1,5 +1,5 @@
-//! Filters that change each number by itself: in place if the numbers are ours, else in the one pass that reads
-//! them.
+//! Filters that change each number by itself. Owned numbers are changed in place; other numbers are changed
+//! in the same pass that reads them.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{Float, NumberBuffer};
@@ -7,7 +7,7 @@ use crate::parcel::{Data, Parcel};
 use crate::units::without_own_zero;
 use ligament_catalogue::Fault;
 
-/// Multiplies by a number, complex numbers too.
+/// Multiplies real or complex numbers by a constant.
 pub(crate) struct Multiply(pub f64);
 
 impl FilterStep for Multiply {
@@ -19,13 +19,15 @@ impl FilterStep for Multiply {
         let factor = self.0;
         let numbers = NumberBuffer::with_complex(&mut parcel.data)?;
         without_own_zero(numbers.frame.unit.as_deref(), "product")?;
-        // A factor may be too large, or too small, for single precision, and the product fit.
+        // The product is computed in double precision: the factor may be too large or too small for single
+        // precision although the product fits.
         let product = numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32)?;
         Ok(StepOutput::One(parcel.with(Data::Own(product))))
     }
 }
 
-/// Sets what is below a value, what is not, or both.
+/// Replaces the numbers below `value` by the constant `below`, the other numbers by the constant `above`,
+/// or both.
 pub(crate) struct Threshold {
     pub value: f64,
     pub below: Option<f64>,
@@ -33,7 +35,8 @@ pub(crate) struct Threshold {
 }
 
 impl Threshold {
-    /// NaN is neither below nor above, and stays. A loop for each form has one comparison where one does.
+    /// Applies the threshold. NaN is neither below nor above, and stays. Each case has its own loop, so
+    /// that a case with one constant needs only one comparison.
     fn set(&self, numbers: NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         fn below<T: Float>(value: f64, set: f64) -> impl Fn(T) -> T {
             let (value, set) = (T::from_f64(value), T::from_f64(set));
@@ -54,7 +57,7 @@ impl Threshold {
         let value = self.value;
         match (self.below, self.above) {
             (None, None) => Ok(numbers.into_own()),
-            // The usual form, which the compiler makes with a mask alone.
+            // This is the most common case: the compiler needs only a mask for it.
             (Some(low), None) if low.to_bits() == 0 => numbers.map(zero_below(value), zero_below(value)),
             (Some(low), None) => numbers.map(below(value, low), below(value, low)),
             (None, Some(high)) => numbers.map(above(value, high), above(value, high)),

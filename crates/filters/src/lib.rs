@@ -1,10 +1,10 @@
-//! The filters of a conduit: pure functions over values and times. No I/O and no clock; what drives them is in
-//! `ligament-instance`. Which filters there are, and with which parameters, stands in one table in
-//! `ligament-model`.
+//! The filters of a conduit: pure functions over the values and times of messages. This crate does no I/O
+//! and reads no clock; `ligament-instance` calls the filters. One table in `ligament-model` lists the
+//! filters and their parameters.
 //!
-//! A message passes through as a `Parcel`. Its data is the sender's memory, a value that is shared with others,
-//! or numbers of our own. The first filter that computes makes numbers of its own in the same pass; those after
-//! it change them in place.
+//! A message passes through the filters as a `Parcel`. The data of a parcel is the sender's memory, a value
+//! that is shared with other owners, or numbers that the parcel owns. The first filter that computes writes
+//! its results into numbers that the parcel owns; the filters after it change these numbers in place.
 
 mod along;
 mod chain;

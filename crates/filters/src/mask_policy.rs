@@ -1,17 +1,17 @@
-//! Values that are masked: NaN on a grid, where there is nothing to be said of a cell. The nearest other value
-//! is found axis by axis (Felzenszwalb and Huttenlocher, Theory of Computing 8, 2012).
+//! Masked values: elements of a grid that are NaN because the cell has no value. The nearest value that is
+//! not NaN is found axis by axis (Felzenszwalb and Huttenlocher, Theory of Computing 8, 2012).
 
 use crate::numbers::Float;
 use crate::view::between;
 use ligament_wire::ArrayOrder;
 
-/// The number of elements that are NaN.
+/// Returns the number of elements that are NaN.
 pub(crate) fn count<T: Float>(elements: &[T]) -> usize {
     elements.iter().map(|x| usize::from(x.to_f64().is_nan())).sum()
 }
 
-/// Puts the nearest value that is none of these in place of each NaN, by the distance of their indices. All
-/// stay if there is no such value.
+/// Replaces each NaN by the nearest element that is not NaN. The distance is that of the elements' indices.
+/// If all elements are NaN, nothing changes.
 pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: ArrayOrder) {
     let mut places: Vec<NearestElement> = elements
         .iter()
@@ -33,23 +33,25 @@ pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: ArrayOrde
         }
     }
     for i in 0..elements.len() {
-        // A place that a value comes from has that value itself.
+        // An element whose value is copied to others keeps its own value, so the order of this loop does
+        // not matter.
         elements[i] = elements[places[i].from];
     }
 }
 
-/// The nearest value of a place, as far as the axes up to now reach: its number, and the square of its
-/// distance.
+/// The nearest element that is not NaN, found along the axes that are done: its index in the array, and the
+/// square of its distance. The distance is infinite if none has been found.
 #[derive(Debug, Clone, Copy)]
 struct NearestElement {
     from: usize,
     distance: f64,
 }
 
-/// The nearest values of the places of a line. Each place that has one is a parabola over the line; the lowest
-/// at a place is that of its nearest value.
+/// Returns the nearest element for each position of a line. A position with a finite distance is the vertex
+/// of a parabola over the line. At each position, the lowest parabola belongs to the nearest element.
 fn nearest_along(line: &[NearestElement]) -> Vec<NearestElement> {
-    // Of the parabolas that are lowest somewhere: their places, and where each begins to be.
+    // The parabolas that are lowest somewhere on the line: the position of each vertex, and the position
+    // from which the parabola is the lowest.
     let mut lowest: Vec<(usize, f64)> = Vec::new();
     let height = |i: usize| line[i].distance + (i * i) as f64;
     for i in (0..line.len()).filter(|&i| line[i].distance.is_finite()) {

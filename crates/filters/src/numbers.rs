@@ -1,5 +1,6 @@
-//! Numbers that filters compute with: doubles, or single precision where they came so. Integers and truth
-//! values are read as doubles. A message of one number, or of a list of numbers, stays such a one.
+//! The numbers that filters compute with. Single-precision data stays in single precision, and all other
+//! data is read as doubles, including integers and truth values. A message of one number stays one number,
+//! and a list of numbers stays a list.
 
 use crate::parcel::{kind_of, Data};
 use crate::units::Conversion;
@@ -9,10 +10,11 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayOrder, ArrayRef, DType, Value, ValueRef};
 use std::borrow::Cow;
 
-/// So many elements are looked at before it is asked whether one of them is wrong.
+/// Number of elements in one block of a check. The loop over a block has no branch; the result is tested
+/// once per block.
 pub(crate) const BLOCK: usize = 1024;
 
-/// The elements, in memory order.
+/// The elements of numbers, in memory order. A complex number has two elements.
 #[derive(Debug, Clone)]
 pub enum Real<'a> {
     F64(Cow<'a, [f64]>),
@@ -28,13 +30,13 @@ impl Real<'_> {
         }
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The type of the numbers in the message.
+/// The form of the numbers in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
     Array,
@@ -42,26 +44,26 @@ pub enum Shell {
     List,
 }
 
-/// All of the numbers but themselves.
+/// The description of some numbers: everything except their values.
 #[derive(Debug, Clone)]
 pub struct NumberFrame {
     pub shell: Shell,
     pub shape: Vec<u64>,
     pub order: ArrayOrder,
-    /// Each element is a real and an imaginary part.
+    /// True if each number is complex, and so has two elements: its real and its imaginary part.
     pub complex: bool,
     pub names: Vec<String>,
     pub unit: Option<String>,
 }
 
-/// Numbers, to be read, or to be changed if they are ours.
+/// Numbers and their description. Filters change owned elements in place, and only read borrowed ones.
 #[derive(Debug, Clone)]
 pub struct NumberBuffer<'a> {
     pub real: Real<'a>,
     pub frame: NumberFrame,
 }
 
-/// A precision in which filters compute.
+/// A floating-point type in which filters compute.
 pub trait Float:
     Pod + Send + Sync + PartialOrd + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
 {
@@ -138,7 +140,8 @@ fn number_in(value: &Value) -> Option<f64> {
 }
 
 impl<'a> NumberBuffer<'a> {
-    /// The numbers in some data; none if it holds other things. Ours are taken out of it.
+    /// Returns the numbers in the data, or none if the data holds something else. Owned elements are moved
+    /// out of the data; others are borrowed or converted.
     fn found<'d: 'a>(data: &'a mut Data<'d>) -> Result<Option<NumberBuffer<'a>>, Fault> {
         let view = match data {
             Data::Own(numbers) => {
@@ -191,10 +194,10 @@ impl<'a> NumberBuffer<'a> {
         NumberBuffer { real, frame }
     }
 
-    /// The real numbers in some data.
+    /// Returns the real numbers in the data.
     ///
     /// # Errors
-    /// It holds something else, which is said.
+    /// The data holds something else; the error says what it is.
     pub fn of<'d: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fault> {
         let kind = kind_of(data);
         match NumberBuffer::found(data)? {
@@ -206,10 +209,10 @@ impl<'a> NumberBuffer<'a> {
         }
     }
 
-    /// The numbers in some data, complex ones as twice as many real ones.
+    /// Returns the real or complex numbers in the data. Each complex number is two elements.
     ///
     /// # Errors
-    /// As `of`.
+    /// The data holds something else; the error says what it is.
     pub fn with_complex<'d: 'a>(data: &'a mut Data<'d>) -> Result<NumberBuffer<'a>, Fault> {
         let kind = kind_of(data);
         NumberBuffer::found(data)?.ok_or_else(|| {
@@ -217,11 +220,11 @@ impl<'a> NumberBuffer<'a> {
         })
     }
 
-    /// The same numbers, in the unit and the memory order of others, so that they go together element by
-    /// element.
+    /// Converts these numbers to the unit and the memory order of `others`, so that the elements of both
+    /// correspond.
     ///
     /// # Errors
-    /// They have another shape, or a unit that does not convert to that of the others.
+    /// The shapes differ, or the unit of these numbers does not convert to the unit of the others.
     pub fn aligned_with(self, others: &NumberFrame) -> Result<NumberBuffer<'a>, Fault> {
         let frame = &self.frame;
         if frame.shape != others.shape || frame.complex != others.complex {
@@ -244,10 +247,11 @@ impl<'a> NumberBuffer<'a> {
         Ok(aligned)
     }
 
-    /// Applies a function to each element: in place if they are ours.
+    /// Applies a function to each element: `wide` to doubles, and `single` to single precision. Owned
+    /// elements are changed in place.
     ///
     /// # Errors
-    /// It makes something beyond single precision of a finite number.
+    /// The result of a finite number is too large for single precision.
     pub fn map(
         self,
         wide: impl Fn(f64) -> f64,
@@ -264,7 +268,7 @@ impl<'a> NumberBuffer<'a> {
         Ok(NumberBuffer { real, frame: self.frame })
     }
 
-    /// The same numbers, lent.
+    /// Returns the same numbers, with borrowed elements.
     pub(crate) fn lent(&self) -> NumberBuffer<'_> {
         let real = match &self.real {
             Real::F64(elements) => Real::F64(Cow::Borrowed(elements)),
@@ -273,7 +277,7 @@ impl<'a> NumberBuffer<'a> {
         NumberBuffer { real, frame: self.frame.clone() }
     }
 
-    /// True if something is so of any of them.
+    /// Returns true if `is_so` is true for at least one element.
     pub(crate) fn any(&self, is_so: impl Fn(f64) -> bool) -> bool {
         match &self.real {
             Real::F64(elements) => elements.iter().any(|&x| is_so(x)),
@@ -281,7 +285,7 @@ impl<'a> NumberBuffer<'a> {
         }
     }
 
-    /// The same as ours.
+    /// Returns the same numbers with owned elements. Borrowed elements are copied.
     pub fn into_own(self) -> NumberBuffer<'static> {
         let real = match self.real {
             Real::F64(elements) => Real::F64(Cow::Owned(elements.into_owned())),
@@ -290,7 +294,7 @@ impl<'a> NumberBuffer<'a> {
         NumberBuffer { real, frame: self.frame }
     }
 
-    /// The elements as doubles.
+    /// Returns the elements as doubles.
     pub fn to_f64(&self) -> Cow<'_, [f64]> {
         match &self.real {
             Real::F64(elements) => Cow::Borrowed(elements),
@@ -298,7 +302,7 @@ impl<'a> NumberBuffer<'a> {
         }
     }
 
-    /// In words.
+    /// Returns a description of the numbers for error messages.
     pub fn describe(&self) -> String {
         match self.frame.shell {
             Shell::Array => format!("an array of {} with shape {:?}", self.dtype().name(), self.frame.shape),
@@ -307,7 +311,7 @@ impl<'a> NumberBuffer<'a> {
         }
     }
 
-    /// The type of the elements.
+    /// Returns the type that the numbers have as an array.
     pub fn dtype(&self) -> DType {
         match (&self.real, self.frame.complex) {
             (Real::F64(_), false) => DType::Float64,
@@ -318,20 +322,20 @@ impl<'a> NumberBuffer<'a> {
     }
 }
 
-/// Shape and kind of numbers, in words.
+/// Returns the kind and the shape of numbers as text.
 fn described(frame: &NumberFrame) -> String {
     let kind = if frame.complex { "complex numbers" } else { "numbers" };
     format!("{kind} with shape {:?}", frame.shape)
 }
 
-/// The elements in the other memory order.
+/// Returns the elements in the other memory order.
 fn reordered<T: Pod>(elements: &[T], frame: &NumberFrame) -> Result<Vec<T>, Fault> {
     let parts = if frame.complex { 2 } else { 1 };
     let mut all = room(&[elements.len() as u64])?;
     if elements.is_empty() {
         return Ok(all);
     }
-    // In the order in which they shall lie, the index that runs fastest first.
+    // The axes in the new memory order. The axis that runs fastest is first.
     let mut axes: Vec<usize> = (0..frame.shape.len()).collect();
     if frame.order == ArrayOrder::ColumnMajor {
         axes.reverse();
@@ -354,10 +358,10 @@ fn reordered<T: Pod>(elements: &[T], frame: &NumberFrame) -> Result<Vec<T>, Faul
     Ok(all)
 }
 
-/// Refuses elements, of so many parts each, of which a function would make infinite ones.
+/// Refuses elements if `each` turns a finite one into an infinite one. A number has `parts` elements.
 fn all_stay_finite(all: &[f32], parts: usize, each: impl Fn(f32) -> f32) -> Result<(), Fault> {
     let grows = |x: f32| x.is_finite() & !each(x).is_finite();
-    // A sum has no branch, so that vector instructions do it.
+    // The check adds up numbers instead of branching, so that the compiler uses vector instructions.
     for (i, block) in all.chunks(BLOCK).enumerate() {
         if block.iter().map(|&x| u32::from(grows(x))).sum::<u32>() > 0 {
             let at = i * BLOCK + block.iter().position(|&x| grows(x)).unwrap_or_default();
@@ -383,7 +387,7 @@ fn mapped<'b, T: Pod>(elements: Cow<'_, [T]>, each: impl Fn(T) -> T) -> Cow<'b, 
 }
 
 impl NumberBuffer<'static> {
-    /// The value to be sent.
+    /// Returns the numbers as a value that a message can borrow.
     pub fn to_send(&self) -> ValueRef<'_> {
         let NumberFrame { shell, ref shape, order, ref names, ref unit, .. } = self.frame;
         match (shell, &self.real) {
@@ -414,7 +418,7 @@ impl NumberBuffer<'static> {
         }
     }
 
-    /// The value.
+    /// Returns the numbers as a value that owns its memory.
     pub fn into_value(self) -> Value {
         match self.frame.shell {
             Shell::Array => {

@@ -1,11 +1,11 @@
-//! A message on its way through filters.
+//! A message while it passes through filters.
 
 use crate::numbers::NumberBuffer;
 use crate::view::ArrayView;
 use ligament_catalogue::Fault;
 use ligament_wire::{decode_body, Bytes, Encoder, Limits, Value, ValueRef, WireError};
 
-/// A message: its times, s, and its data.
+/// A message: its times, in s, and its data.
 #[derive(Debug, Clone)]
 pub struct Parcel<'a> {
     pub timestamp: f64,
@@ -13,22 +13,22 @@ pub struct Parcel<'a> {
     pub data: Data<'a>,
 }
 
-/// The data of a message, by the owner of its memory.
+/// The data of a message. The variant says who owns the memory.
 #[derive(Debug, Clone)]
 pub enum Data<'a> {
-    /// An array in memory that is lent for as long as the message passes through.
+    /// An array in borrowed memory. The memory stays valid while the message passes through the filters.
     Lent(ArrayView<'a>),
-    /// A value that may be shared with others, and is not changed.
+    /// A value that may have other owners. Filters do not change it.
     Kept(Value),
-    /// Numbers of our own, which filters change in place.
+    /// Numbers that the parcel owns. Filters change them in place.
     Own(NumberBuffer<'static>),
 }
 
 impl<'a> Data<'a> {
-    /// Data that a sender lends. Arrays are not copied; lists and maps are.
+    /// Returns the data of a value that a sender lends. Arrays are not copied; lists and maps are.
     ///
     /// # Errors
-    /// It cannot be a message.
+    /// The value cannot be a message.
     pub fn lent(value: &ValueRef<'a>) -> Result<Data<'a>, WireError> {
         Ok(Data::Kept(match *value {
             ValueRef::Array(array) => {
@@ -51,7 +51,7 @@ impl<'a> Data<'a> {
         }))
     }
 
-    /// The value to be sent.
+    /// Returns the data as a value that a message can borrow.
     pub fn to_send(&self) -> ValueRef<'_> {
         match self {
             Data::Lent(view) => ValueRef::Array(view.as_ref()),
@@ -60,7 +60,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// The value. What is lent is copied.
+    /// Returns the data as a value that owns its memory. Borrowed arrays are copied.
     ///
     /// # Errors
     /// There is no memory for the copy.
@@ -72,32 +72,32 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// The same for longer than what is lent.
+    /// Returns the same data without borrowed memory. Borrowed arrays are copied.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// There is no memory for the copy.
     pub(crate) fn kept(self) -> Result<Data<'static>, Fault> {
         self.into_value().map(Data::Kept)
     }
 }
 
 impl<'a> Parcel<'a> {
-    /// The same message with other data.
+    /// Returns a message with the same times and other data.
     pub(crate) fn with<'b>(&self, data: Data<'b>) -> Parcel<'b> {
         Parcel { timestamp: self.timestamp, next_timestamp: self.next_timestamp, data }
     }
 
-    /// The same message for longer than what is lent.
+    /// Returns the same message without borrowed memory. Borrowed arrays are copied.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// There is no memory for the copy.
     pub(crate) fn kept(self) -> Result<Parcel<'static>, Fault> {
         let Parcel { timestamp, next_timestamp, data } = self;
         Ok(Parcel { timestamp, next_timestamp, data: data.kept()? })
     }
 }
 
-/// The kind of data, in words.
+/// Returns the kind of data as text for error messages.
 pub(crate) fn kind_of(data: &Data<'_>) -> String {
     let array = |dtype: &str, shape: &[u64]| format!("an array of {dtype} with shape {shape:?}");
     match data {

@@ -3,27 +3,27 @@
 use crate::units::Unit;
 use std::fmt;
 
-/// A measured quantity.
+/// The kind of thing that a quantity measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// In seconds.
+    /// The quantity is a time, in seconds.
     Time,
-    /// In metres.
+    /// The quantity is a length, in metres.
     Length,
 }
 
-/// Why a text is no quantity of some measure.
+/// The reason why a text is not a quantity of the wanted measure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoQuantity {
-    /// It does not begin with a number.
+    /// The text does not begin with a number.
     NoNumber,
     /// Nothing follows the number.
     NoUnit,
-    /// The text behind it is no unit, for this reason.
+    /// The text after the number is not a unit. The string says why.
     UnknownUnit(String),
-    /// It measures something else.
+    /// The unit of the text belongs to another measure. The field holds the measure that was wanted.
     Other(Measure),
-    /// It is too large or too small for a number.
+    /// The value in SI units is too large for an `f64`, or so small that it becomes 0.
     TooFar,
 }
 
@@ -40,7 +40,8 @@ impl fmt::Display for NoQuantity {
     }
 }
 
-/// Words for units, which may end with an `s`: seconds, or metres, in each.
+/// The names of units, in the singular: name, measure, and factor to seconds or metres. A text may add an
+/// `s` to each name, as in `2 years`.
 const WORDS: &[(&str, Measure, f64)] = &[
     ("second", Measure::Time, 1.0),
     ("minute", Measure::Time, 60.0),
@@ -52,7 +53,7 @@ const WORDS: &[(&str, Measure, f64)] = &[
     ("meter", Measure::Length, 1.0),
 ];
 
-/// Words for prefixes of these.
+/// Prefixes of the names in `WORDS`, and the factor of each. Example: `milli` in `millimetre`.
 const PREFIXES: &[(&str, f64)] = &[
     ("pico", 1e-12),
     ("nano", 1e-9),
@@ -66,17 +67,17 @@ const PREFIXES: &[(&str, f64)] = &[
 /// A quantity of time or length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// In seconds or metres.
+    /// The value, in seconds or metres.
     pub value: f64,
     pub measure: Measure,
 }
 
 impl Quantity {
-    /// Reads a number and a unit: one that filters know (`ms`, `yr`, `µm`), or a word (`2 years`,
-    /// `3 millimetres`).
+    /// Reads a number and a unit. The unit is a symbol that filters know (`ms`, `yr`, `µm`) or a name (`2
+    /// years`, `3 millimetres`).
     ///
     /// # Errors
-    /// Why the text is no quantity of this measure.
+    /// The text is not a quantity of this measure; the error gives the reason.
     pub fn parse(text: &str, measure: Measure) -> Result<Quantity, NoQuantity> {
         let text = text.trim();
         let (number, unit) = split(text).ok_or(NoQuantity::NoNumber)?;
@@ -98,7 +99,8 @@ impl Quantity {
                 unit.in_si(number)
             }
         };
-        // 20 µm is 2e-5 m, and not 1.9999999999999998e-5.
+        // Rounding to 15 digits removes the error of the conversion: 20 µm is 2e-5 m, and not
+        // 1.9999999999999998e-5.
         let value = format!("{value:.14e}").parse().unwrap_or(value);
         if f64::is_finite(value) && (value != 0.0 || number == 0.0) {
             Ok(Quantity { value, measure })
@@ -108,11 +110,11 @@ impl Quantity {
     }
 }
 
-/// The number at the beginning, and what follows it.
+/// Returns the number at the beginning of the text, and the text after the number.
 fn split(text: &str) -> Option<(f64, &str)> {
     let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
     let most = text.find(|c| !is_digit(c)).unwrap_or(text.len());
-    // `1 e` and `1eV` end with letters of the unit.
+    // The longest beginning that is a number wins: in `1 e` and `1eV`, the `e` belongs to the unit.
     (1..=most).rev().find_map(|end| Some((text[..end].parse().ok()?, text[end..].trim_start())))
 }
 
@@ -132,7 +134,7 @@ fn word(text: &str) -> Option<(Measure, f64)> {
 }
 
 impl fmt::Display for Quantity {
-    /// With the unit that people would take, and four digits.
+    /// Writes the value with four digits and the largest unit in which the value is at least 1.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const TIMES: &[(f64, &str)] =
             &[(31_557_600.0, "yr"), (86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
@@ -153,7 +155,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Four significant digits, without zeros at the end.
+/// Returns the value with four significant digits and without zeros at the end.
 fn digits(value: f64) -> String {
     let places = 3 - value.abs().max(1e-9).log10().floor() as i32;
     let text = format!("{value:.*}", places.clamp(0, 12) as usize);

@@ -1,4 +1,5 @@
-//! One number out of many: of a whole array, or along one of its axes.
+//! The filter `reduce`, which makes one number of a whole array, or of each line of elements along one
+//! axis.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{Float, NumberBuffer, NumberFrame, Real, Shell};
@@ -18,7 +19,7 @@ enum To {
     Norm,
 }
 
-/// Reduces to a number.
+/// Reduces an array to one number, or removes one axis of the array.
 pub(crate) struct Reduce {
     to: To,
     axis: Option<usize>,
@@ -47,7 +48,8 @@ impl Reduce {
         }
     }
 
-    /// Of `n` neighbours that lie `inner` elements apart, for each of the others.
+    /// Reduces along one axis. The axis has `n` elements, and neighbours on the axis lie `inner` elements
+    /// apart in memory. Returns one number for each position on the other axes.
     fn along<T: Float>(&self, elements: &[T], n: usize, inner: usize) -> Vec<T> {
         let mut all = Vec::with_capacity(elements.len() / n.max(1));
         let (mut row, mut column) = (vec![0.0; inner], Vec::<T>::new());
@@ -78,7 +80,8 @@ impl Reduce {
                     }),
                 }
             }
-            // A sum that is none, or whose squares may have been too small, is made anew of its column.
+            // A sum that is not finite, or whose squares may have been too small for an `f64`, is computed
+            // again from the elements of its column.
             let in_range = |sum: f64| sum.is_finite() && (self.to != To::Norm || sum >= SMALL_SQUARES);
             let end = |(i, &sum): (usize, &f64)| match self.to {
                 To::Min | To::Max => sum,
@@ -97,14 +100,14 @@ impl Reduce {
     }
 }
 
-/// The sums of nothing, for each element of this shape.
+/// Returns an array of zeros with this shape, which are the sums of empty lines of elements.
 fn zeros<T: Float>(shape: &[u64]) -> Result<Cow<'static, [T]>, Fault> {
     let mut zeros = room(shape)?;
     zeros.resize(count(shape), T::from_f64(0.0));
     Ok(Cow::Owned(zeros))
 }
 
-/// The element that all others are not `better` than; NaN if there is one.
+/// Returns the best element: no other element is `better`. Returns NaN if one element is NaN.
 fn extreme<T: Float>(elements: &[T], better: impl Fn(T, T) -> bool) -> f64 {
     const LANES: usize = 8;
     let mut found = [elements[0]; LANES];

@@ -1,5 +1,6 @@
-//! Filters that remember earlier messages. A message that is earlier than the one before it begins a new
-//! series, as when a submodel starts again: what is remembered is forgotten then.
+//! Filters that remember earlier messages. A message whose time is earlier than that of the message before
+//! it begins a new series, for example when a submodel starts again. The filters then forget the earlier
+//! messages.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{NumberBuffer, NumberFrame, Real};
@@ -11,7 +12,8 @@ use ligament_wire::times::{is_before, TimeSeries};
 use ligament_wire::{Array, ArrayOrder, DType, Value};
 use std::borrow::Cow;
 
-/// Puts messages between two that follow each other, on a straight line: each step becomes several equal parts.
+/// Inserts messages between two consecutive messages by linear interpolation: each time step becomes
+/// `parts` equal steps.
 pub(crate) struct InterpolateTime {
     parts: u64,
     before: Option<Parcel<'static>>,
@@ -25,15 +27,15 @@ impl InterpolateTime {
 }
 
 impl FilterStep for InterpolateTime {
-    /// A message is passed on when it comes, with those between it and the one before it in front. Nothing is
-    /// held back, because its receiver may be what the sender waits for.
+    /// Returns the inserted messages, and then the message itself. The filter does not delay a message
+    /// until the next one arrives, because the sender may be waiting for the receiver of this message.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         let (parts, at, parcel_next) = (self.parts as f64, parcel.timestamp, parcel.next_timestamp);
         let mut kept = in_floats(parcel.kept()?)?;
         let mut all: Vec<Parcel<'a>> = Vec::new();
         self.times.goes_on(at, parcel_next);
         let times = self.times;
-        // The remembered values stay if this message is refused.
+        // If this message is refused, the filter still remembers the message before it.
         if let Some(before) = self.before.as_mut().filter(|before| times.is_before(before.timestamp, at)) {
             let from = before.timestamp;
             let time = |part: u64| from + (at - from) * part as f64 / parts;
@@ -54,7 +56,8 @@ impl FilterStep for InterpolateTime {
     }
 }
 
-/// The same message with doubles in place of integers, as those between it and others have them.
+/// Returns the message with integers converted to doubles, because the interpolated messages have doubles
+/// too.
 fn in_floats(mut parcel: Parcel<'static>) -> Result<Parcel<'static>, Fault> {
     let numbers = NumberBuffer::with_complex(&mut parcel.data)?;
     let made = match numbers.real {
@@ -67,7 +70,8 @@ fn in_floats(mut parcel: Parcel<'static>) -> Result<Parcel<'static>, Fault> {
     })
 }
 
-/// Numbers at a share of the way from those of one message to those of another, which go together.
+/// Returns the linear interpolation between the numbers of two messages with the same frame. `share` is 0
+/// for `old` and 1 for `new`.
 fn on_the_line(old: &NumberBuffer<'_>, new: &NumberBuffer<'_>, share: f64) -> NumberBuffer<'static> {
     let real = match (&old.real, &new.real) {
         (Real::F32(old), Real::F32(new)) => {
@@ -82,17 +86,18 @@ fn on_the_line(old: &NumberBuffer<'_>, new: &NumberBuffer<'_>, share: f64) -> Nu
     NumberBuffer { real, frame: new.frame.clone() }
 }
 
-/// Why a message does not go together with the one before it.
+/// Returns the error for a message whose shape or unit does not match the message before it.
 fn unlike(why: &Fault) -> Fault {
     fault!(FILTER_FAILED, "this message does not go together with the one before it: {why}")
 }
 
-/// The mean of the last messages, as many as there are of up to n.
+/// Computes the mean of the last n messages, or of all messages of the series while there are fewer than n.
 pub(crate) struct MovingAverage {
     n: usize,
     times: TimeSeries,
     window: Window,
-    /// The first message of the series without its numbers: others are brought into its unit.
+    /// The frame of the first message of the series: its shape and unit, without its numbers. Later
+    /// messages are converted to this unit.
     first: Option<NumberFrame>,
 }
 
@@ -131,15 +136,16 @@ impl FilterStep for MovingAverage {
     }
 }
 
-/// The keys of a chunk.
+/// The keys of the map that `chunk` makes.
 const TIMES: &str = "timestamps";
 const VALUES: &str = "values";
 
-/// Makes one message of n: a map of their times and of their values. The last one may have fewer.
+/// Joins n messages into one: a map of their timestamps and their values. The last chunk of a series may
+/// have fewer messages.
 pub(crate) struct Chunk {
     n: usize,
     times: TimeSeries,
-    /// Of each message its times and its value.
+    /// The timestamp, next timestamp and value of each message that waits for its chunk.
     parts: Vec<(f64, Option<f64>, Value)>,
 }
 
@@ -180,8 +186,8 @@ impl FilterStep for Chunk {
     }
 }
 
-/// Makes n messages of one: of a chunk, with the times that they had; of a list, over the time to the next
-/// message in equal steps.
+/// Splits one message into several. A chunk gives its messages with their original timestamps. A list gives
+/// one message for each item, in equal steps from this message's timestamp to its next timestamp.
 pub(crate) struct Dechunk;
 
 impl FilterStep for Dechunk {
@@ -203,8 +209,8 @@ impl FilterStep for Dechunk {
             }
         };
         let next = times.iter().skip(1).copied().map(Some).chain([next_timestamp]);
-        // Messages of one time, added up in two ways, may stand in a chunk: one is a little less than the one
-        // before it.
+        // A chunk may hold two messages of the same time whose timestamps were summed in different ways, so
+        // that the second timestamp is smaller by a rounding error.
         let in_order = |time: f64, next: f64| if is_before(next, time) { next } else { next.max(time) };
         let parts = times.iter().zip(next).zip(values).map(|((&timestamp, next), value)| Parcel {
             timestamp,
@@ -215,7 +221,7 @@ impl FilterStep for Dechunk {
     }
 }
 
-/// Times and values of a chunk.
+/// Returns the timestamps and the values of a chunk.
 fn chunk(entries: Vec<(String, Value)>) -> Result<(Vec<f64>, Vec<Value>), Fault> {
     let (mut times, mut values) = (None, None);
     for (key, value) in entries {

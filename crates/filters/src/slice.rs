@@ -1,4 +1,5 @@
-//! A part of an array: ranges and single indices, one for each axis, as NumPy writes them.
+//! The filter `slice`, which takes a part of an array. The part is a range or an index for each axis, in
+//! NumPy's notation. Example: `2:10, 3`.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::{kind_of, Data, Parcel};
@@ -7,10 +8,10 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::{ArrayOrder, Value};
 use std::borrow::Cow;
 
-/// The part that is taken of an axis.
+/// The part of one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Range {
-    /// One index; the axis goes. Counted from the end if it is negative.
+    /// A single index, which removes the axis. A negative index counts from the end.
     One(i64),
     Part {
         from: Option<i64>,
@@ -19,7 +20,7 @@ enum Range {
     },
 }
 
-/// Takes a part; axes that are not named stay whole.
+/// Takes a part of an array. Axes without a range stay whole.
 pub(crate) struct Slice(Vec<Range>);
 
 impl Slice {
@@ -27,7 +28,7 @@ impl Slice {
         text.split(',').map(|one| range(one.trim())).collect::<Result<_, _>>().map(Slice)
     }
 
-    /// The same elements' place.
+    /// Returns a view of the part, in the same memory.
     fn of<'a>(&self, view: &ArrayView<'a>) -> Result<ArrayView<'a>, Fault> {
         if self.0.len() > view.shape.len() {
             return Err(fault!(
@@ -77,7 +78,7 @@ impl Slice {
             part.is_empty() || new_strides == contiguous(&part.shape, part.order, part.dtype.size() as i64);
         part.offset = if part.is_empty() { 0 } else { offset };
         if together {
-            // Nothing stands beside the elements.
+            // The part is contiguous, so the view gets exactly the bytes of its elements.
 
             let bytes = part.len() * part.dtype.size();
             part.data = &view.data[part.offset..part.offset + bytes];
@@ -93,7 +94,8 @@ impl Slice {
     }
 }
 
-/// So many elements further on. In an array without elements a place means nothing, and may be anywhere.
+/// Returns the offset after a move by `places` steps of `stride` bytes. In an array without elements the
+/// result has no meaning, so overflow is harmless.
 fn moved(offset: usize, places: i64, stride: i64) -> usize {
     (offset as i64).wrapping_add(places.wrapping_mul(stride)) as usize
 }
@@ -119,8 +121,8 @@ fn range(text: &str) -> Result<Range, Fault> {
 }
 
 impl FilterStep for Slice {
-    /// Lent memory stays where it is, and is gathered when it is sent. Of what is kept nothing is copied
-    /// either, if the part lies together.
+    /// Borrowed memory is not copied here: the part's elements are gathered when the message is sent. An
+    /// owned value is copied only if the part is not contiguous.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if let Data::Lent(view) = &parcel.data {
             let part = self.of(view)?;

@@ -1,19 +1,20 @@
-//! Sums, means, norms, products and values between two others. Each is right wherever the result fits into a
-//! number, also if a sum or a square on the way to it does not; and one NaN makes the result NaN.
+//! Sums, means, norms, products and interpolated values. Each result is right whenever it fits into an
+//! `f64`, even if an intermediate sum or square does not fit. One NaN among the elements makes the result
+//! NaN.
 //!
-//! The plain way comes first. If it leaves the range of numbers, the same is computed of smaller or larger
-//! numbers, by a power of two, so that no digit changes.
+//! Each function first computes in the plain way. If the plain result overflows or underflows, the function
+//! computes again with all numbers scaled by a power of two, which changes no digit.
 
 use crate::numbers::Float;
 
-/// Sums that are too large are made of numbers that are smaller by this factor: there may be as many as fit
-/// into memory.
+/// If a sum overflows, its terms are multiplied by `SMALLER`, and the scaled sum by `LARGER`. The factor is
+/// 2^64, so the scaled sum of as many terms as memory can hold does not overflow.
 pub(crate) const SMALLER: f64 = 1.0 / LARGER;
 pub(crate) const LARGER: f64 = (1u128 << 64) as f64;
-/// Sums of squares below this may have lost squares that are too small for a number.
+/// A sum of squares below this limit may have lost squares that are too small for an `f64`.
 pub(crate) const SMALL_SQUARES: f64 = 1e-270;
 
-/// The sum.
+/// Returns the sum of the elements.
 pub fn sum(elements: &[impl Float]) -> f64 {
     match pairwise(elements, &|x| x.to_f64()) {
         sum if sum.is_finite() => sum,
@@ -21,7 +22,7 @@ pub fn sum(elements: &[impl Float]) -> f64 {
     }
 }
 
-/// The mean; NaN of none.
+/// Returns the mean of the elements, or NaN if there are no elements.
 pub fn mean(elements: &[impl Float]) -> f64 {
     let count = elements.len() as f64;
     match pairwise(elements, &|x| x.to_f64()) {
@@ -30,7 +31,7 @@ pub fn mean(elements: &[impl Float]) -> f64 {
     }
 }
 
-/// The sum of values, each by its weight.
+/// Returns the sum of the products of each value with its weight.
 pub fn weighted(terms: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     match terms.clone().map(|(x, weight)| x * weight).sum::<f64>() {
         sum if sum.is_finite() => sum,
@@ -38,7 +39,7 @@ pub fn weighted(terms: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     }
 }
 
-/// The square root of the sum of squares.
+/// Returns the square root of the sum of the squares.
 pub fn norm(elements: &[impl Float]) -> f64 {
     let squares = pairwise(elements, &|x| x.to_f64() * x.to_f64());
     if squares.is_finite() && squares >= SMALL_SQUARES {
@@ -52,15 +53,15 @@ pub fn norm(elements: &[impl Float]) -> f64 {
     pairwise(elements, &|x| (x.to_f64() / scale) * (x.to_f64() / scale)).sqrt() * scale
 }
 
-/// The product.
+/// Returns the product of the elements.
 pub fn product(elements: &[f64]) -> f64 {
     let plain = elements.iter().product::<f64>();
     let lost = !plain.is_finite() || plain.abs() < f64::MIN_POSITIVE;
     if !lost {
         return plain;
     }
-    // Beside zeros, infinities and NaN only the signs of the others count: what they amount to may be too
-    // large, or too small.
+    // If an element is 0, infinite or NaN, only the signs of the other elements matter. Their product
+    // itself may be too large or too small for an `f64`.
     let counts = |x: &f64| x.is_finite() && *x != 0.0;
     if !elements.iter().all(counts) {
         return elements.iter().map(|x| if counts(x) { x.signum() } else { *x }).product();
@@ -74,7 +75,8 @@ pub fn product(elements: &[f64]) -> f64 {
         product /= scale;
         power += exponent(scale);
     }
-    // In steps, as one power of two may be too large, or too small, for a number.
+    // The power is applied in steps, because one single power of two may be too large or too small for an
+    // `f64`.
     while power != 0 {
         let step = power.clamp(-1000, 1000);
         product *= 2f64.powi(step as i32);
@@ -86,7 +88,7 @@ pub fn product(elements: &[f64]) -> f64 {
     product
 }
 
-/// The value at a share of the way from one to another.
+/// Returns the linear interpolation between two values. `share` is 0 at `from` and 1 at `to`.
 #[inline(always)]
 pub fn between(from: f64, to: f64, share: f64) -> f64 {
     let way = to - from;
@@ -97,7 +99,7 @@ pub fn between(from: f64, to: f64, share: f64) -> f64 {
     }
 }
 
-/// The smaller one; NaN if one of them is.
+/// Returns the smaller value, or NaN if one value is NaN.
 #[inline(always)]
 pub fn min(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() {
@@ -107,7 +109,7 @@ pub fn min(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The larger one; NaN if one of them is.
+/// Returns the larger value, or NaN if one value is NaN.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() {
@@ -117,7 +119,7 @@ pub fn max(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The largest power of two that is not above a number's magnitude, for numbers that are finite and not 0.
+/// Returns the largest power of two that is not above the magnitude of `x`. `x` is finite and not 0.
 fn power_of_two_near(x: f64) -> f64 {
     let bits = x.abs().to_bits();
     match bits >> 52 {
@@ -126,7 +128,7 @@ fn power_of_two_near(x: f64) -> f64 {
     }
 }
 
-/// The exponent of a power of two.
+/// Returns the exponent of a power of two.
 fn exponent(power_of_two: f64) -> i64 {
     let bits = power_of_two.to_bits();
     match bits >> 52 {
@@ -135,8 +137,8 @@ fn exponent(power_of_two: f64) -> i64 {
     }
 }
 
-/// The sum of what `each` makes of the elements. Halves are summed by themselves, so that rounding errors stay
-/// small (Higham, SIAM J. Sci. Comput. 14, 1993).
+/// Returns the sum of `each` over all elements. A long slice is summed as two halves, so that rounding
+/// errors stay small (Higham, SIAM J. Sci. Comput. 14, 1993).
 fn pairwise<T: Float>(elements: &[T], each: &impl Fn(T) -> f64) -> f64 {
     const LANES: usize = 8;
     if elements.len() > 1024 {
@@ -155,17 +157,17 @@ fn pairwise<T: Float>(elements: &[T], each: &impl Fn(T) -> f64) -> f64 {
     (halves[0] + halves[2]) + (halves[1] + halves[3]) + rest
 }
 
-/// Sums of several arrays, element by element.
+/// The sums of several arrays of one shape, element by element.
 #[derive(Debug)]
 struct RunningSums {
     plain: Vec<f64>,
-    /// The same of smaller numbers, from the first sum on that is too large for a number.
+    /// The sums of the terms multiplied by `SMALLER`. This vector exists from the first sum that overflows.
     smaller: Option<Vec<f64>>,
     count: usize,
 }
 
 impl RunningSums {
-    /// With another array, or with the sums of others.
+    /// Adds the sums of `other`, which may be the sums of a single array.
     fn add(&mut self, other: &RunningSums) {
         let too_large = |a: &f64, b: &f64| a.is_finite() & b.is_finite() & !(a + b).is_finite();
         let pairs = self.plain.iter().zip(&other.plain);
@@ -184,7 +186,7 @@ impl RunningSums {
         self.smaller.as_ref().map_or_else(|| self.plain[i] * SMALLER, |smaller| smaller[i])
     }
 
-    /// The means, with those of other sums.
+    /// Returns the means over the arrays of both sums.
     fn means_with(&self, other: &RunningSums) -> Vec<f64> {
         let count = (self.count + other.count) as f64;
         let mean = |(i, (a, b)): (usize, (&f64, &f64))| match a + b {
@@ -195,16 +197,18 @@ impl RunningSums {
     }
 }
 
-/// The sums of the last arrays. Nothing is ever taken away from a sum, so a large number leaves nothing behind
-/// when it goes. The older arrays are summed from each of them to the last of them, and the newer ones all
-/// together; when there are no older ones left, the newer ones become these. So an array takes part in two or
-/// three sums, however many the window holds.
+/// The sums of the arrays in a moving window. Nothing is ever subtracted from a sum, so a large number that
+/// leaves the window leaves no rounding error behind. The older arrays have one sum each: from that array
+/// to the last older array. The newer arrays have one sum for all of them. When the last older array leaves
+/// the window, the newer arrays become the older ones. So each array is added two or three times, whatever
+/// the length of the window.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// The sum of all older arrays is the last one.
+    /// The sums over the older arrays. The last entry is the sum of all older arrays; the entries before it
+    /// cover fewer and fewer arrays.
     older: Vec<RunningSums>,
     newer: Vec<RunningSums>,
-    /// Of the newer ones.
+    /// The sum of all newer arrays.
     sum: Option<RunningSums>,
 }
 
@@ -217,7 +221,7 @@ impl Window {
         *self = Window::default();
     }
 
-    /// Lets the oldest array go.
+    /// Removes the oldest array from the window.
     pub fn pop(&mut self) {
         if self.older.is_empty() {
             self.sum = None;
@@ -231,7 +235,7 @@ impl Window {
         self.older.pop();
     }
 
-    /// Takes the newest array, and gives the means of all.
+    /// Adds the newest array to the window, and returns the means over the whole window.
     pub fn push(&mut self, elements: Vec<f64>) -> Vec<f64> {
         let new = RunningSums { plain: elements, smaller: None, count: 1 };
         let nothing = || RunningSums { plain: vec![-0.0; new.plain.len()], smaller: None, count: 0 };

@@ -1,14 +1,15 @@
-//! Filters that let messages pass or change their times; the data stays where it is.
+//! Filters that block messages by their times, or change their times. The data of a message stays in its
+//! memory.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::parcel::Parcel;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
-/// Keeps one message in n, beginning with the first of each series.
+/// Passes every n-th message on, beginning with the first message of each series.
 pub(crate) struct EveryNth {
     n: u64,
-    /// The number of messages that are left out before the next one is kept.
+    /// Number of messages that are still to be dropped before the next message passes.
     left_out: u64,
     series: TimeSeries,
 }
@@ -20,7 +21,7 @@ impl EveryNth {
 }
 
 impl FilterStep for EveryNth {
-    /// The next message that is kept is n steps away; steps are taken to be as long as this one.
+    /// The next message that passes is n steps away. So the next timestamp is set to n times this step.
     fn apply<'a>(
         &mut self,
         mut parcel: Parcel<'a>,
@@ -42,7 +43,7 @@ impl FilterStep for EveryNth {
     }
 }
 
-/// Lets messages pass from a time on.
+/// Blocks messages before a time.
 pub(crate) struct BlockUntil {
     pub time: f64,
     pub series: TimeSeries,
@@ -59,7 +60,7 @@ impl FilterStep for BlockUntil {
     }
 }
 
-/// Lets messages pass up to a time.
+/// Blocks messages after a time.
 pub(crate) struct BlockAfter {
     pub time: f64,
     pub series: TimeSeries,
@@ -76,13 +77,13 @@ impl FilterStep for BlockAfter {
         if is_after(parcel.timestamp) {
             return Ok(StepOutput::None);
         }
-        // The last one that passes has no next.
+        // The last message that passes has no next timestamp.
         parcel.next_timestamp = parcel.next_timestamp.filter(|&next| !is_after(next));
         Ok(StepOutput::One(parcel))
     }
 }
 
-/// Moves times.
+/// Adds a constant to the times of a message.
 pub(crate) struct TimeOffset(pub f64);
 
 impl FilterStep for TimeOffset {
@@ -91,7 +92,7 @@ impl FilterStep for TimeOffset {
     }
 }
 
-/// Stretches times.
+/// Multiplies the times of a message by a constant.
 pub(crate) struct TimeFactor(pub f64);
 
 impl FilterStep for TimeFactor {
@@ -100,7 +101,8 @@ impl FilterStep for TimeFactor {
     }
 }
 
-/// Changes both times of a message.
+/// Applies `change` to the timestamp and the next timestamp of a message. Refuses times that become
+/// infinite.
 fn changed(mut parcel: Parcel<'_>, change: impl Fn(f64) -> f64) -> Result<StepOutput<'_>, Fault> {
     let change = |time: f64| match change(time) {
         changed if changed.is_finite() => Ok(changed),
@@ -111,7 +113,7 @@ fn changed(mut parcel: Parcel<'_>, change: impl Fn(f64) -> f64) -> Result<StepOu
     Ok(StepOutput::One(parcel))
 }
 
-/// Lets nothing pass.
+/// Drops every message.
 pub(crate) struct Discard;
 
 impl FilterStep for Discard {

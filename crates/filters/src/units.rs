@@ -1,13 +1,13 @@
-//! Units: the SI (9th brochure, 2019), its prefixes, and those that simulation codes use beside it; and the
-//! filter that converts. A unit is a factor to the SI's base units, an offset for temperatures, and an exponent
-//! for each base.
+//! Units, and the filter that converts between them. The units are those of the SI (9th brochure, 2019)
+//! with its prefixes, and others that simulation codes use. A unit has a factor to the SI's base units, an
+//! offset if it is a temperature scale, and an exponent for each base unit.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{NumberBuffer, Shell};
 use crate::parcel::{Data, Parcel};
 use ligament_catalogue::{fault, Fault};
 
-/// Exponents of metre, kilogram, second, ampere, kelvin, mole and candela.
+/// The exponents of metre, kilogram, second, ampere, kelvin, mole and candela.
 type Dimension = [i8; 7];
 
 const NONE: Dimension = [0; 7];
@@ -25,7 +25,7 @@ const FORCE: Dimension = [1, 1, -2, 0, 0, 0, 0];
 const PRESSURE: Dimension = [-1, 1, -2, 0, 0, 0, 0];
 const ENERGY: Dimension = [2, 1, -2, 0, 0, 0, 0];
 
-/// A unit by itself: its symbol, whether prefixes may stand before it, its factor and its dimension.
+/// One unit symbol: the symbol, true if it may have a prefix, its factor to SI units, and its dimension.
 type UnitEntry = (&'static str, bool, f64, Dimension);
 
 const PI: f64 = std::f64::consts::PI;
@@ -103,15 +103,15 @@ const UNITS: &[UnitEntry] = &[
     ("Δ°F", false, 5.0 / 9.0, TEMPERATURE),
 ];
 
-/// The kind of scale that a unit is on. Zero of a unit by itself is another temperature on each scale, and no
-/// difference in each.
+/// The kind of scale of a unit. It distinguishes temperatures from differences of temperatures: 0 degC is
+/// 273.15 K, but a difference of 0 degC is a difference of 0 K.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
-    /// Zero is zero in all units of the dimension.
+    /// Zero in this unit is zero in all units of the dimension.
     Plain,
-    /// A temperature by itself, in degrees from a zero of its own.
+    /// The unit measures temperatures from a zero of its own. Example: `degC`.
     Point,
-    /// A difference of temperatures, in such degrees.
+    /// The unit measures differences of temperatures in degrees. Example: `delta_degC`.
     Difference,
 }
 
@@ -148,18 +148,18 @@ const PREFIXES: &[(&str, i32)] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
     factor: f64,
-    /// Of a temperature by itself.
+    /// The offset of a temperature scale, in K; otherwise 0.
     offset: f64,
     dimension: Dimension,
     scale: Scale,
 }
 
 impl Unit {
-    /// Reads a unit: symbols with prefixes and exponents (`m2`, `m^2`, `s-1`), between them `*`, `.`, `·`,
-    /// spaces or `/`, which divides by the one symbol after it.
+    /// Reads a unit. A unit consists of symbols with prefixes and exponents (`m2`, `m^2`, `s-1`). Symbols
+    /// are separated by `*`, `.`, `·`, spaces or `/`; a `/` divides only by the symbol that follows it.
     ///
     /// # Errors
-    /// The text cannot be read.
+    /// The text is not a unit.
     pub fn parse(text: &str) -> Result<Unit, Fault> {
         let mut unit = Unit { factor: 1.0, offset: 0.0, dimension: NONE, scale: Scale::Plain };
         let is_symbol = |c: char| c.is_alphabetic() || matches!(c, '%' | '°' | '_');
@@ -218,7 +218,7 @@ impl Unit {
             symbols += 1;
             alone = (symbols == 1 && exponent == 1).then_some(symbol);
             divides = false;
-            // Spaces before an operator mean nothing; others multiply.
+            // Spaces before an operator or at the end have no meaning. Other spaces multiply.
             let trimmed = after.trim_start();
             rest =
                 if trimmed.starts_with(['/', '*', '.', '·']) || trimmed.is_empty() { trimmed } else { after };
@@ -244,24 +244,26 @@ impl Unit {
         })
     }
 
-    /// True if values of one can be converted to the other. A difference of temperatures is no temperature.
+    /// Returns true if values in this unit can be converted to `to`. A temperature does not convert to a
+    /// difference of temperatures.
     pub fn converts_to(&self, to: &Unit) -> bool {
         let scales = (self.scale, to.scale);
         let differ = matches!(scales, (Scale::Point, Scale::Difference) | (Scale::Difference, Scale::Point));
         self.dimension == to.dimension && !differ
     }
 
-    /// True if it measures temperatures from a zero of its own, so that two of them have no sum.
+    /// Returns true if the unit measures temperatures from a zero of its own. Two such temperatures have no
+    /// sum.
     pub fn is_a_point(&self) -> bool {
         self.scale == Scale::Point
     }
 
-    /// True if it measures differences of temperatures only.
+    /// Returns true if the unit measures differences of temperatures in degrees.
     pub fn is_a_difference(&self) -> bool {
         self.scale == Scale::Difference
     }
 
-    /// Returns true if values of one are values of the other, whatever they are called.
+    /// Returns true if the same number means the same quantity in both units, even if their texts differ.
     pub fn is_the_same_as(&self, other: &Unit) -> bool {
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * a.abs().max(b.abs());
         self.dimension == other.dimension
@@ -269,13 +271,14 @@ impl Unit {
             && close(self.offset, other.offset)
     }
 
-    /// The value in the SI's unit of a value in this unit.
+    /// Converts a value in this unit to SI units.
     pub fn in_si(&self, value: f64) -> f64 {
         value * self.factor + self.offset
     }
 }
 
-/// An exponent at the beginning of a text, 1 if there is none, and what follows it.
+/// Returns the exponent at the beginning of the text (1 if the text has none) and the text after the
+/// exponent. Returns none if the exponent is malformed or beyond ±99.
 fn exponent(text: &str) -> Option<(i32, &str)> {
     let (marked, digits) = match text.strip_prefix("**").or_else(|| text.strip_prefix('^')) {
         Some(rest) => (true, rest),
@@ -291,11 +294,12 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     (exponent.abs() <= 99).then_some((exponent, &digits[end..]))
 }
 
-/// Converts to a unit: from the one that the model gives, else from the one that the array has.
+/// The filter that converts numbers to a unit. The source unit is the one that the array has. If the array
+/// has none, the source unit is the one that the model gives.
 pub(crate) struct Convert {
     from: Option<(String, Unit)>,
     to: (String, Unit),
-    /// The array's unit that was read last.
+    /// The array unit that was parsed last, so that equal units of later messages need no parsing.
     read: Option<(String, Unit)>,
 }
 
@@ -317,7 +321,8 @@ impl Convert {
         }
     }
 
-    /// The unit that an array says it has, which must be that of the model if it gives one.
+    /// Returns the source unit: the unit of the array, or the unit that the model gives if the array has
+    /// none. If both exist, they must be the same.
     fn source(&mut self, unit: Option<&str>) -> Result<Unit, Fault> {
         let Some(unit) = unit else {
             let given = self.from.as_ref().map(|(_, from)| from.clone());
@@ -358,11 +363,11 @@ impl FilterStep for Convert {
     }
 }
 
-/// Refuses a unit that measures temperatures from a zero of its own, in which there is no such result: 20 degC
-/// and 20 degC are not 40 degC.
+/// Refuses a unit that measures temperatures from a zero of its own if `result` makes no sense for such
+/// temperatures. For example, 20 degC plus 20 degC is not 40 degC.
 ///
 /// # Errors
-/// It is such a unit.
+/// The unit is such a temperature unit.
 pub fn without_own_zero(unit: Option<&str>, result: &str) -> Result<(), Fault> {
     match unit.filter(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_point())) {
         None => Ok(()),
@@ -372,13 +377,14 @@ pub fn without_own_zero(unit: Option<&str>, result: &str) -> Result<(), Fault> {
     }
 }
 
-/// The unit of a difference of temperatures in a unit that has a zero of its own; none for other units.
+/// Returns the unit of a difference of two temperatures in this unit, or none if the unit is not a
+/// temperature scale with a zero of its own.
 pub fn unit_of_difference(unit: &str) -> Option<&'static str> {
     let point = Unit::parse(unit).ok().filter(Unit::is_a_point)?;
     Some(if point.factor == 1.0 { "delta_degC" } else { "delta_degF" })
 }
 
-/// The way from values of one unit to those of another: `value × factor + offset`.
+/// A conversion from one unit to another: `new value = value × factor + offset`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conversion {
     factor: f64,
@@ -390,10 +396,10 @@ impl Conversion {
         Conversion { factor: from.factor / to.factor, offset: (from.offset - to.offset) / to.factor }
     }
 
-    /// Between the units that two messages say; none if there is nothing to convert.
+    /// Returns the conversion between the units of two messages, or none if the values need no conversion.
     ///
     /// # Errors
-    /// Only one of them says a unit, or they measure different things.
+    /// Only one message has a unit, or the two units do not convert to each other.
     pub fn between(from: Option<&str>, to: Option<&str>) -> Result<Option<Conversion>, Fault> {
         match (from, to) {
             (Some(from), Some(to)) if from != to => {
@@ -411,20 +417,23 @@ impl Conversion {
         }
     }
 
-    /// Of numbers, whose frame stays as it is.
+    /// Converts numbers. Their frame, including its unit, stays unchanged.
     ///
     /// # Errors
-    /// Complex numbers are no temperatures on another scale, and single precision may not hold the result.
+    /// The numbers are complex and the conversion has an offset, or a result is too large for single
+    /// precision.
     pub fn of(self, numbers: NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault> {
         let Conversion { factor, offset } = self;
         if offset == 0.0 {
-            // A factor may be too large, or too small, for single precision, and the result fit.
+            // The product is computed in double precision: the factor may be too large or too small for
+            // single precision although the product fits.
             return numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32);
         }
         if numbers.frame.complex {
             return Err(fault!(FILTER_FAILED, "complex numbers have no zero of another scale"));
         }
-        // An offset of hundreds would cost single precision its last digits.
+        // The sum is computed in double precision, because an offset of some hundreds would cost single
+        // precision its last digits.
         if factor == 1.0 {
             return numbers.map(|x| x + offset, |x| (f64::from(x) + offset) as f32);
         }
@@ -432,7 +441,7 @@ impl Conversion {
     }
 }
 
-/// Two units that do not convert to each other.
+/// Returns the error for two units that do not convert to each other.
 fn different(from: &str, to: &str) -> Fault {
     fault!(FILTER_FAILED, "\"{from}\" does not convert to \"{to}\": they measure different things")
 }

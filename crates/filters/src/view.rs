@@ -1,4 +1,5 @@
-//! An array in somebody else's memory: its bytes, and how its elements lie in them.
+//! Read-only views of arrays in memory that another owner holds: the bytes of an array, and the layout of
+//! its elements in these bytes.
 
 use bytemuck::{AnyBitPattern, Pod};
 use ligament_catalogue::{fault, Fault};
@@ -10,11 +11,11 @@ use std::borrow::Cow;
 pub struct ArrayView<'a> {
     pub dtype: DType,
     pub shape: Vec<u64>,
-    /// Byte strides, one for each dimension; none if the elements lie together in `order`.
+    /// Byte strides, one for each dimension. None if the elements are contiguous in `order`.
     pub strides: Option<Vec<i64>>,
     pub order: ArrayOrder,
     pub data: &'a [u8],
-    /// The offset of element 0 in `data`.
+    /// Offset of element 0 in `data`, in bytes.
     pub offset: usize,
     pub names: Cow<'a, [String]>,
     pub unit: Option<&'a str>,
@@ -41,7 +42,7 @@ impl<'a> From<&'a Array> for ArrayView<'a> {
     }
 }
 
-/// Keeps typed elements under `Bytes`, so that they stay aligned.
+/// The owner of typed elements that a `Bytes` shares. The elements keep the alignment of their type.
 pub(crate) struct TypedElements<T>(pub Vec<T>);
 
 impl<T: Pod> AsRef<[u8]> for TypedElements<T> {
@@ -50,7 +51,7 @@ impl<T: Pod> AsRef<[u8]> for TypedElements<T> {
     }
 }
 
-/// Elements as bytes that others may share.
+/// Returns the elements as bytes that several owners can share.
 pub(crate) fn bytes_of<T: Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
     if elements.is_empty() {
         Bytes::new()
@@ -60,17 +61,17 @@ pub(crate) fn bytes_of<T: Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
 }
 
 impl<'a> ArrayView<'a> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         count(&self.shape)
     }
 
-    /// Returns true if there are none.
+    /// Returns true if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// As a message lends it.
+    /// Returns the array in the form in which a message borrows it.
     pub fn as_ref(&self) -> ArrayRef<'_> {
         ArrayRef {
             dtype: self.dtype,
@@ -84,7 +85,7 @@ impl<'a> ArrayView<'a> {
         }
     }
 
-    /// Byte strides, one for each dimension.
+    /// Returns the byte strides, one for each dimension.
     pub fn byte_strides(&self) -> Vec<i64> {
         match &self.strides {
             Some(strides) => strides.clone(),
@@ -92,11 +93,11 @@ impl<'a> ArrayView<'a> {
         }
     }
 
-    /// The elements in memory order of `order`, `T` being as large as one of them (or as the parts of one): as
-    /// they lie there, if they lie together, else gathered.
+    /// Returns the elements in the memory order `order`. `T` has the size of an element, or of one part of
+    /// a complex element. Contiguous elements are borrowed if they are aligned; other elements are copied.
     ///
     /// # Errors
-    /// There is no memory to gather them in.
+    /// There is no memory for the copy.
     pub fn elements<T: AnyBitPattern + Copy>(&self) -> Result<Cow<'a, [T]>, Fault> {
         let together = match &self.strides {
             None => true,
@@ -116,7 +117,7 @@ impl<'a> ArrayView<'a> {
         Ok(Cow::Owned(gathered))
     }
 
-    /// Copies strided elements, row by row along the axis that runs fastest in `order`.
+    /// Copies strided elements row by row, along the axis that runs fastest in `order`.
     fn gather<T: AnyBitPattern + Copy>(&self, to: &mut Vec<T>) {
         let strides = self.byte_strides();
         let mut axes: Vec<usize> = (0..self.shape.len()).collect();
@@ -159,10 +160,10 @@ impl<'a> ArrayView<'a> {
         }
     }
 
-    /// The same array in memory of its own, its elements together.
+    /// Returns a copy of the array in memory of its own, with contiguous elements.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// There is no memory for the copy.
     pub fn gathered(&self) -> Result<Array, Fault> {
         let data = match self.dtype.size() {
             1 => bytes_of(self.elements::<u8>()?.into_owned()),
@@ -173,13 +174,13 @@ impl<'a> ArrayView<'a> {
         Ok(self.over(data))
     }
 
-    /// An array of this type and shape over other bytes, which hold its elements together.
+    /// Returns an array of this type and shape over other bytes, which hold contiguous elements.
     pub fn over(&self, data: Bytes) -> Array {
         array(self.dtype, &self.shape, self.order, data, &self.names, self.unit)
     }
 }
 
-/// An array over bytes that hold just its elements.
+/// Returns an array over bytes that hold exactly its elements, contiguous in `order`.
 pub(crate) fn array(
     dtype: DType,
     shape: &[u64],
@@ -194,12 +195,12 @@ pub(crate) fn array(
     Array::new(dtype, shape, order, data, meta).expect("as many bytes as its elements take")
 }
 
-/// Elements out of bytes that need not be aligned.
+/// Copies elements out of bytes that may be unaligned.
 fn unaligned<T: AnyBitPattern + Copy>(data: &[u8]) -> Vec<T> {
     data.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
-/// The number of elements that an array of this shape has.
+/// Returns the number of elements of an array of this shape.
 pub(crate) fn count(shape: &[u64]) -> usize {
     if shape.contains(&0) {
         0
@@ -208,13 +209,13 @@ pub(crate) fn count(shape: &[u64]) -> usize {
     }
 }
 
-/// A filter makes at most so many GiB of one message.
+/// Maximum size of the data that a filter makes of one message, in GiB.
 const MAX_OUTPUT_GIB: u64 = 64;
 
-/// The number of elements that a shape has, each of so many bytes.
+/// Returns the number of elements of an array of this shape. `size` is the size of one element, in bytes.
 ///
 /// # Errors
-/// They are more than a filter makes.
+/// The array would be larger than `MAX_OUTPUT_GIB`.
 pub(crate) fn allowed(shape: &[u64], size: usize) -> Result<usize, Fault> {
     let size = size as u64;
     let bytes = if shape.contains(&0) {
@@ -232,10 +233,10 @@ pub(crate) fn allowed(shape: &[u64], size: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Room for the elements of an array of this shape, and no more.
+/// Returns an empty vector with capacity for exactly the elements of an array of this shape.
 ///
 /// # Errors
-/// They are more than a filter makes, or than there is memory for.
+/// The array would be larger than `MAX_OUTPUT_GIB`, or there is not enough memory.
 pub(crate) fn room<T>(shape: &[u64]) -> Result<Vec<T>, Fault> {
     let count = allowed(shape, size_of::<T>())?;
     let mut room = Vec::new();
@@ -247,7 +248,7 @@ pub(crate) fn room<T>(shape: &[u64]) -> Result<Vec<T>, Fault> {
     }
 }
 
-/// The strides of elements that lie together, each `size` long.
+/// Returns the byte strides of contiguous elements. `size` is the size of one element, in bytes.
 pub(crate) fn contiguous(shape: &[u64], order: ArrayOrder, size: i64) -> Vec<i64> {
     let mut strides = vec![0; shape.len()];
     let mut step = size;
@@ -262,7 +263,7 @@ pub(crate) fn contiguous(shape: &[u64], order: ArrayOrder, size: i64) -> Vec<i64
     strides
 }
 
-/// The number of elements that lie between two neighbours on an axis of an array that has some.
+/// Returns the distance between two neighbours on an axis, in elements. The array has at least one element.
 pub(crate) fn between(shape: &[u64], order: ArrayOrder, axis: usize) -> usize {
     let inner = match order {
         ArrayOrder::RowMajor => &shape[axis + 1..],

@@ -1,9 +1,11 @@
-//! The filters under `ligament: filters:`, at work. `ligament-filters` says what a filter does; here are the
-//! conduits that have some at this end, and what came through and waits to be received. A port has this only if
-//! one of its conduits has filters at its end; all other ports know nothing of it.
+//! The filters that a model lists under `ligament: filters:`, at work in an instance. The crate
+//! `ligament-filters` defines what each filter does to a message. This file holds the conduits with filters
+//! at this end, and the messages that have passed the filters and wait to be received. A port has a
+//! `Chains` only if one of its conduits has filters at its end; no other port is affected.
 //!
-//! Filters at the sender come before `last` (`send_filters.rs`), those at the receiver before `repeat` and
-//! `pad` (`timing.rs`). Each slot has filters of its own, because they may remember earlier messages.
+//! The sender's filters run before `last` (`send_filters.rs`). The receiver's filters run before `repeat`
+//! and `pad` (`timing.rs`). Each slot has filters of its own, because filters may remember earlier
+//! messages.
 
 use crate::error::{AgentError, Error, FilterError};
 use crate::expected::Origin;
@@ -23,36 +25,36 @@ use ligament_wire::{HeaderWords, ValueRef};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// The filters of all conduits of the run, each list once.
+/// All lists of filters of the run. Conduits with equal filters share a list.
 pub(crate) struct Lists(Vec<Arc<[Filter]>>);
 
 /// The channels that have filters, by their index.
 pub(crate) type ByChannel = HashMap<usize, FilterAnnouncement>;
 
-/// The agent's announcement of the filters of a channel.
+/// The filters of one channel, as the agent announced them.
 pub(crate) struct FilterAnnouncement {
-    /// Which list of filters.
+    /// Index of the list of filters in `Lists`.
     pub list: u32,
-    /// The port at the other end, where the agent has told it.
+    /// The port at the other end. `None` if the agent has not named it.
     pub peer: Option<String>,
-    /// The most bytes that a message may have.
+    /// Largest permitted size of a message, in bytes.
     pub message_size: Option<u64>,
 }
 
 impl Lists {
-    /// The announced filters.
+    /// Reads the lists of filters that the agent announced.
     ///
     /// # Errors
-    /// It told what cannot be read.
+    /// Fails if a list cannot be read.
     pub fn told(texts: Option<&[String]>) -> Result<Lists, Error> {
         let read = |text: &String| Filter::read(text).map(Arc::from).map_err(|_| AgentError::Filters.into());
         texts.unwrap_or_default().iter().map(read).collect::<Result<_, Error>>().map(Lists)
     }
 
-    /// Puts filters to work at the ports of an instance whose conduits have some at this end.
+    /// Attaches filters to the ports of an instance whose conduits have filters at this end.
     ///
     /// # Errors
-    /// The agent told what cannot be, or a filter that a user has written is not there.
+    /// Fails if the agent's announcement is impossible, or if a filter written by a user is missing.
     pub fn join(
         &self,
         instance: &str,
@@ -99,7 +101,8 @@ impl Lists {
     }
 }
 
-/// Which filters the channels have that an agent tells of.
+/// Returns the filters that the agent announced, by the index of their channel. Channels without filters
+/// are left out.
 pub(crate) fn by_channel(channels: &[ChannelInfo]) -> ByChannel {
     let all = channels.iter().enumerate();
     let told = |channel: &ChannelInfo| {
@@ -109,19 +112,20 @@ pub(crate) fn by_channel(channels: &[ChannelInfo]) -> ByChannel {
     all.filter_map(|(index, channel)| Some((index, told(channel)?))).collect()
 }
 
-/// The conduits of a port that have filters at this end, by channel.
+/// The conduits of a port that have filters at this end, by the index of their channel.
 #[derive(Debug)]
 pub(crate) struct Chains {
     conduits: HashMap<usize, ConduitChains>,
     sending: bool,
-    /// The chains at work, by channel and slot.
+    /// The filters of each slot, with their state, by channel and slot.
     lines: HashMap<(usize, usize), SlotChain>,
 }
 
 #[derive(Debug)]
 struct ConduitChains {
     filters: Arc<[Filter]>,
-    /// The port at the other end; none within a process, which knows it.
+    /// The port at the other end. `None` for a conduit within the process: the transport knows the port
+    /// then.
     peer: Option<String>,
     /// The port here, such as `micro[3].init`.
     here: String,
@@ -129,7 +133,7 @@ struct ConduitChains {
 }
 
 impl ConduitChains {
-    /// As the model names it, but for slots.
+    /// Returns the conduit's name as the model has it, without slots.
     fn name(&self, sending: bool) -> String {
         let peer = self.peer.as_deref().unwrap_or("…");
         if sending {
@@ -139,7 +143,7 @@ impl ConduitChains {
         }
     }
 
-    /// Makes a user's filter.
+    /// Creates a filter that a user has written.
     fn make(&self, filter: &Filter, sending: bool) -> Result<Box<dyn FilterStep>, Fault> {
         let place = self.filters.iter().position(|one| std::ptr::eq(one, filter)).unwrap_or_default();
         own::make(filter, &format!("conduit {}: filter {} ({})", self.name(sending), place + 1, filter.name))
@@ -149,16 +153,17 @@ impl ConduitChains {
 /// The filters of one slot of a conduit.
 #[derive(Debug)]
 struct SlotChain {
-    /// None if this conduit of the port has none.
+    /// The slot's filters. `None` if this conduit has none (another conduit of the port then has some).
     chain: Option<Chain>,
-    /// Messages that came through and were not received yet.
+    /// Messages that have passed the filters and have not been received yet.
     come: VecDeque<(Arrival, Message)>,
-    /// Sending: the header of the message before. Receiving: its overlay.
+    /// At a sender: the header of the previous message.
     header: Option<HeaderWords>,
     overlay: Overlay,
-    /// Receiving: something has come since the filters were told that a series is over.
+    /// At a receiver: true if a message has gone into the filters since they were last told that a series
+    /// is over.
     fed: bool,
-    /// Nothing more comes in.
+    /// True if no further message goes into the filters.
     ended: bool,
 }
 
@@ -191,7 +196,7 @@ impl Chains {
     }
 }
 
-/// The availability of a message.
+/// Tells if a slot has a message that has passed the filters.
 pub(crate) enum Availability {
     Something,
     Nothing,
@@ -199,8 +204,8 @@ pub(crate) enum Availability {
 }
 
 impl Instance {
-    /// Works with the filters of a port, which are out of it meanwhile. What they say to people goes to the
-    /// log; a failure ends the run.
+    /// Runs `work` with the filters of a port. The filters are taken out of the port meanwhile, so that
+    /// `work` can also use the instance.
     fn with_chains<T>(
         &mut self,
         port: usize,
@@ -214,10 +219,10 @@ impl Instance {
         done
     }
 
-    /// The output of filters, when their remarks have been made.
+    /// Returns the output of filters, after it has written their remarks to the log.
     ///
     /// # Errors
-    /// They failed: the run ends, whatever the code makes of the error.
+    /// If the filters failed, the run ends, even if the code ignores the error.
     fn passed<'a>(
         &mut self,
         chains: &Chains,
@@ -229,7 +234,8 @@ impl Instance {
                 for FilterRemark { text, warning } in said {
                     let text = format!("conduit {}: {text}", self.conduit_at(chains, (port, slot, channel)));
                     let level = if warning { LogLevel::Warning } else { LogLevel::Info };
-                    // The model asks for it: a console, or what is left out instead of ending the run.
+                    // These lines are logged at any level, because the model asks for them: the output of a
+                    // console filter, or a note on a message that was dropped instead of ending the run.
                     self.log_anyhow(level, &text)?;
                 }
                 Ok(parcels)
@@ -238,7 +244,7 @@ impl Instance {
         }
     }
 
-    /// A conduit of a port here, as the model names it.
+    /// Returns the name of a conduit of a port of this instance, as the model has it.
     fn conduit_at(&self, chains: &Chains, (port, slot, channel): (usize, usize, usize)) -> String {
         let here = &self.table.ports[port];
         let own = format!("{}.{}", self.name(), here.describe(slot).replace('"', ""));
@@ -258,18 +264,18 @@ impl Instance {
         }
     }
 
-    /// Ends the run because filters cannot do their work.
+    /// Ends the run because a filter has failed.
     fn filters_failed(&mut self, chains: &Chains, place: (usize, usize, usize), failure: String) -> Error {
         let conduit = self.conduit_at(chains, place);
         let error = Error::from(FilterError::Failed { conduit, failure });
         self.abandon();
         self.endpoint.end(true);
-        // The reason matters more than whether it could be passed on.
+        // The error itself matters more than a failure to report it.
         let _ = self.endpoint.fail(&error.to_string());
         error
     }
 
-    /// Sends a message on a slot, on each channel as it comes through the filters.
+    /// Sends a message on a slot: on each channel, the messages that its filters make of it.
     #[cold]
     pub(crate) fn send_through_filters(
         &mut self,
@@ -280,7 +286,8 @@ impl Instance {
     ) -> Result<(), Error> {
         let channels = self.table.ports[port].slots[slot].clone();
         self.with_chains(port, |instance, chains| {
-            // All filters come first: what one of them cannot take is sent to nobody.
+            // All filters run before anything is sent. If one of them refuses the message, no receiver gets
+            // it.
             let mut through = Vec::with_capacity(channels.len());
             for channel in channels {
                 if !chains.conduits.contains_key(&channel) {
@@ -317,7 +324,8 @@ impl Instance {
         })
     }
 
-    /// Sends what came through on one channel, or keeps it if that has `last`.
+    /// Sends a message that has passed the filters of one channel, or holds it back if the channel has the
+    /// filter `last`.
     fn send_parcel(
         &mut self,
         port: usize,
@@ -337,7 +345,8 @@ impl Instance {
         sent.map_err(|error| self.while_sending(error, port, slot))
     }
 
-    /// Sends what the filters of a port still hold for these channels, before an iteration or the conduit ends.
+    /// Sends the messages that the filters of a port still hold for the channels that `on` selects. Called
+    /// before an iteration or the conduit ends.
     pub(crate) fn finish_filters(&mut self, port: usize, on: impl Fn(usize) -> bool) -> Result<(), Error> {
         if self.table.ports[port].chains.is_none() {
             return Ok(());
@@ -349,7 +358,7 @@ impl Instance {
         })
     }
 
-    /// Sends what the filters of a slot still hold, under the settings of the message before.
+    /// Sends the messages that the filters of a slot still hold, under the overlay of the previous message.
     fn send_rest(
         &mut self,
         chains: &mut Chains,
@@ -360,7 +369,7 @@ impl Instance {
         let Some(SlotChain { chain: Some(chain), header, .. }) = chains.lines.get_mut(&(channel, slot)) else {
             return Ok(());
         };
-        // Once for each series.
+        // The filters are finished only once for each series.
         let Some(header) = header.take() else { return Ok(()) };
         let passed = chain.finish();
         for parcel in self.passed(chains, (port, slot, channel), passed)? {
@@ -372,7 +381,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The next message on a slot, through the filters.
+    /// Receives the next message on a slot that has passed the filters.
     #[cold]
     pub(crate) fn receive_through_filters(
         &mut self,
@@ -394,7 +403,8 @@ impl Instance {
         }
     }
 
-    /// Returns true if something has come through for a slot; takes in what is there.
+    /// Tells if a message for a slot has passed the filters. Takes in all messages that have arrived until
+    /// one has passed.
     pub(crate) fn come_through(&mut self, port: usize, slot: usize) -> Result<Availability, Error> {
         loop {
             let line = self.line(port, slot)?;
@@ -407,7 +417,7 @@ impl Instance {
         }
     }
 
-    /// The filters of a slot that receives.
+    /// Returns the filters of a receiving slot.
     fn line(&mut self, port: usize, slot: usize) -> Result<&mut SlotChain, Error> {
         let channel = self.table.ports[port].channel_at(slot);
         let here = &mut self.table.ports[port];
@@ -418,7 +428,7 @@ impl Instance {
             .map_err(|failure| FilterError::Failed { conduit: conduit(), failure: failure.to_string() }.into())
     }
 
-    /// Takes in what comes next on a slot, and lets it through the filters.
+    /// Takes in the next arrival on a slot and passes it through the filters.
     fn filter_next(&mut self, port: usize, slot: usize, deadline: Option<u64>) -> Result<(), Error> {
         let mut message = Message::default();
         let arrival = self.receive_unfiltered(port, slot, deadline, &mut message)?;
@@ -427,13 +437,14 @@ impl Instance {
             let place = (port, slot, channel);
             let Ok(line) = chains.line(channel, slot) else { return Ok(()) };
             let goes_on = match &arrival {
-                // One that is at no time is not of the sender's code, but stands for none.
+                // A message without a finite timestamp was not sent by the code: it says that there is no
+                // message.
                 Arrival::Message(overlay) => message.timestamp.is_finite() && alike(overlay, &line.overlay),
                 Arrival::Milestone(_) | Arrival::End => false,
             };
             let origin = message.origin.clone();
             if !goes_on && std::mem::take(&mut line.fed) {
-                // Held messages belong to the iteration and to the settings before.
+                // The messages that the filters still hold belong to the previous iteration and overlay.
                 let rest = line.chain.as_mut().map_or(Ok(ChainOutput::default()), Chain::finish);
                 instance.take_in(chains, place, &origin, rest)?;
             }
@@ -462,7 +473,8 @@ impl Instance {
         })
     }
 
-    /// Keeps what came through filters until it is received, under the overlay that it came in with.
+    /// Stores messages that have passed the filters until they are received, with the overlay of the
+    /// message that went in.
     fn take_in(
         &mut self,
         chains: &mut Chains,
@@ -485,7 +497,7 @@ impl Instance {
     }
 }
 
-/// Returns true if two messages came with the same overlay.
+/// Returns true if both overlays are equal, or both messages came without one.
 fn alike(one: &Overlay, other: &Overlay) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
@@ -493,7 +505,8 @@ fn alike(one: &Overlay, other: &Overlay) -> bool {
     }
 }
 
-/// The header of what came through, under the overlay of what went in.
+/// Returns the header of a message that has passed the filters, with the overlay of the message that went
+/// in.
 fn times_of(parcel: &Parcel<'_>, before: HeaderWords) -> HeaderWords {
     let mut header = HeaderWords::data(parcel.timestamp, parcel.next_timestamp);
     header.set_overlay(before.overlay());

@@ -1,4 +1,5 @@
-//! Errors of an instance's calls: an enum for each operation, whose messages say what, where, and what to do.
+//! Errors of the calls of an instance. Each operation has an enum of its own. An error's text says what is
+//! wrong, where, and what to do.
 
 use crate::turn::Overlap;
 use ligament_catalogue::{errors, fault, hinted, Code, Coded, Fault};
@@ -6,47 +7,47 @@ use ligament_model::SettingError;
 use ligament_shm::ShmError;
 use std::fmt;
 
-/// An error of an instance's call. Its `kind` says what a program may do about it, its `code` what a person can
-/// read about it.
+/// An error of a call of an instance. A program acts on its `kind`; a person looks up its `code`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The process is not, or not any more, an instance of a run.
+    /// The process is not an instance of a run, or is no longer one.
     Identity(IdentityError),
-    /// A port, or one of its slots, is not what the code takes it for.
+    /// The port or slot is not as the code assumes: it does not exist, or it cannot be used in this way.
     Port(PortError),
     /// The value cannot be a message.
     Send(SendError),
     /// The message is not what the code asked for.
     Receive(ReceiveError),
-    /// A setting cannot be had.
+    /// The setting is not set, or has another type.
     Setting(SettingError),
-    /// The agent told what cannot be.
+    /// The agent sent impossible data.
     Agent(AgentError),
     /// A conduit's filter failed.
     Filter(FilterError),
     /// The message does not fit into the iterations of this instance.
     Timeline(TimelineError),
-    /// A mapper has not made all messages that it owes.
+    /// The mapper did not send all messages that it has to send.
     Mapper(MapperError),
-    /// The instance is in the middle of another call, of another thread or below this one.
+    /// Another call uses the instance at this moment: a call of another thread, or a call of the same
+    /// thread that this call interrupted.
     InUse(Overlap),
     /// The transport failed.
     Transport {
-        /// The activity during which it happened.
+        /// The activity during which the transport failed.
         during: String,
-        /// The error.
+        /// The transport's error.
         error: ShmError,
     },
     /// A signal arrived while waiting.
     Interrupted,
-    /// The code's own error, in its words. It counts as `Usage`.
+    /// An error that the code itself has made, in the code's words. It counts as `Usage`.
     Own(String),
-    /// Something else, such as a wrong argument of another language's call.
+    /// Any other error, such as a wrong argument in a call from another language.
     Other {
         /// The kind, by which a program can act.
         kind: ErrorKind,
-        /// The error, in words.
+        /// The error with its code and text.
         fault: Fault,
     },
 }
@@ -55,28 +56,28 @@ pub enum Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no run to take part in, or it refused this instance.
+    /// There is no run to join, or the run refused this instance.
     Registration,
     /// The code used the library in a way that cannot work: an unknown port, a slot that is not there, a call
     /// at the wrong moment.
     Usage,
     /// A message is not what the caller asked for (another type, another shape).
     Unexpected,
-    /// The conduit has ended: nothing more will come on this port.
+    /// The conduit has ended: no more messages will arrive on this port.
     Closed,
     /// A setting is not set.
     SettingUnset,
     /// A setting is of another type.
     SettingType,
-    /// Nothing came within the time allowed.
+    /// No message arrived within the time allowed.
     TimedOut,
     /// A signal arrived while waiting.
     Interrupted,
-    /// The message cannot be stored: not enough memory in the run.
+    /// The run has too little memory to store the message.
     OutOfMemory,
     /// The run is ending, for the reason given.
     RunEnds,
-    /// The system, or data from another process, failed us.
+    /// The operating system failed, or another process sent wrong data.
     System,
 }
 
@@ -312,12 +313,12 @@ errors! {
 }
 
 impl Error {
-    /// Something that only its words and its code tell.
+    /// Makes an error that has no variant of its own, from its kind and its code and text.
     pub fn other(kind: ErrorKind, fault: impl Into<Fault>) -> Error {
         Error::Other { kind, fault: fault.into() }
     }
 
-    /// Adds to a transport error what was being done.
+    /// Makes an error from a transport error, and adds the activity during which it happened.
     pub(crate) fn during(error: ShmError, what: impl FnOnce() -> String) -> Error {
         match error {
             ShmError::Interrupted => Error::Interrupted,
@@ -325,7 +326,7 @@ impl Error {
         }
     }
 
-    /// An error while an instance was made.
+    /// Makes an error from a transport error that happened while the instance was made.
     pub(crate) fn while_registering(error: ShmError) -> Error {
         match error {
             ShmError::System { .. } => {
@@ -407,7 +408,7 @@ impl Coded for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            // Nothing is allocated for it.
+            // This text is printed without an allocation.
             Error::InUse(overlap) => return overlap.fmt(f),
             // An interruption needs no message.
             Error::Interrupted => return ShmError::Interrupted.fmt(f),

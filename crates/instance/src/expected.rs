@@ -1,4 +1,4 @@
-//! The expectations of a code about an array, and the error where another one came.
+//! The array that a code expects, and the error if the code receives something else.
 
 use crate::error::{Error, ReceiveError};
 use crate::message::kind_of;
@@ -6,34 +6,35 @@ use ligament_wire::{Array, DType, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// The origin of a message, in words: `port "in[2]" from micro[2].out`. Nothing for a message that was made
-/// here.
+/// The origin of a message, in words: `port "in[2]" from micro[2].out`. `None` for a message that was made
+/// by this code itself.
 #[derive(Debug, Clone, Default)]
 pub struct Origin(pub(crate) Option<Arc<str>>);
 
 impl Origin {
-    /// The words; empty for a message that was made here.
+    /// Returns the words. They are empty for a message that was made by this code itself.
     pub fn text(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }
 }
 
-/// The expected properties of an array. What is `None` is open.
+/// The properties of the array that a code expects. A property that is `None` may have any value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expected<'a> {
     /// The type of the elements.
     pub dtype: Option<DType>,
     /// The number of dimensions.
     pub ndim: Option<usize>,
-    /// The extent of each dimension; so many dimensions there must be.
+    /// The extent of each dimension. The array must have exactly as many dimensions. An extent of `None`
+    /// may have any value.
     pub shape: Option<&'a [Option<u64>]>,
 }
 
 impl Expected<'_> {
-    /// The array that a value is.
+    /// Returns the array that the value holds.
     ///
     /// # Errors
-    /// `Unexpected` if it is something else, or another array than this.
+    /// `Unexpected` if the value is no array, or an array with other properties.
     #[inline]
     pub fn array_of<'v>(&self, value: &'v Value, origin: &Origin) -> Result<&'v Array, Error> {
         match value {
@@ -43,7 +44,7 @@ impl Expected<'_> {
         }
     }
 
-    /// Returns true if an array of this type and shape is one that is expected.
+    /// Returns true if an array of this type and shape has the expected properties.
     #[inline]
     pub fn fits(&self, dtype: DType, shape: &[u64]) -> bool {
         self.dtype.is_none_or(|expected| expected == dtype)
@@ -51,8 +52,8 @@ impl Expected<'_> {
             && self.shape.is_none_or(|expected| is_shape(shape, expected))
     }
 
-    /// The error where another array came: `came` are words for it, and `dtype` the type of its elements if it
-    /// is an array.
+    /// Makes the error for a value without the expected properties. `came` describes the value in words.
+    /// `dtype` is the type of its elements, or `None` if the value is no array.
     #[cold]
     pub fn unmet(&self, came: &str, dtype: Option<DType>, origin: &Origin) -> Error {
         let expected = self.to_string();

@@ -1,17 +1,18 @@
-//! Which instance this process is, and which of its ranks: what the agent and MPI's launcher leave in its
-//! environment.
+//! Reads from the environment which instance this process is, and which rank of the instance. The agent
+//! sets the variables of the instance, and the launcher of MPI sets the variable of the rank.
 //!
-//! Processes that one `mpirun` starts have one environment. Where each of them speaks for itself, its token
-//! ends with a colon there, and the process adds its rank.
+//! All processes that one `mpirun` starts have the same environment. If each rank speaks for itself, the
+//! token in the environment ends with a colon, and each process appends its rank.
 
 use crate::error::{Error, IdentityError};
 use ligament_shm::line::Identity;
 use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_RANKS, ENV_TOKEN};
 
-/// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
+/// Returns the identity that `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN` give.
 pub(crate) fn from_environment() -> Result<Identity, Error> {
     let get = |name: &str| {
-        // Empty where this process, or one that it comes from, is an instance already.
+        // An instance blanks these variables. An empty one means that this process, or a process that
+        // started it, is already an instance.
         if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
             return Err(IdentityError::TakesPart);
         }
@@ -22,11 +23,11 @@ pub(crate) fn from_environment() -> Result<Identity, Error> {
     Ok(as_rank(told, |name| std::env::var(name).ok())?)
 }
 
-/// Variables by which each MPI's launcher, and Slurm, tell a process its rank.
+/// Variables in which the launchers of MPI, and Slurm, give a process its rank.
 const OF_LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
 
-/// The identity of this process among those that were started with MPI: of the one that may speak, or its own,
-/// where each speaks for itself.
+/// Returns the identity of this process among the processes that MPI started. If each rank speaks for
+/// itself, the token gets the rank. Otherwise only rank 0 has an identity.
 fn as_rank(told: Identity, get: impl Fn(&str) -> Option<String>) -> Result<Identity, IdentityError> {
     let ranks: Option<u32> = get(ENV_RANKS).and_then(|ranks| ranks.parse().ok());
     let rank: Option<u32> = OF_LAUNCHERS.iter().find_map(|name| get(name)).and_then(|rank| rank.parse().ok());

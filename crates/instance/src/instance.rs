@@ -1,4 +1,4 @@
-//! The instance: registering, the reuse loop, settings, logging, and a clean end.
+//! The type `Instance`: joining the run, the reuse loop, settings, logging, and a clean end.
 
 use crate::chains::{by_channel, Lists};
 use crate::error::{AgentError, Error, ErrorKind, IdentityError, PortError, ReceiveError};
@@ -26,7 +26,7 @@ use std::ffi::CString;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How important a line in the run's log is.
+/// The importance of a line in the run's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum LogLevel {
@@ -38,7 +38,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// The level of this number, the highest for larger ones.
+    /// Returns the level with this number. A number above 4 gives the highest level.
     pub fn from_number(number: u8) -> LogLevel {
         match number {
             0 => LogLevel::Debug,
@@ -49,7 +49,7 @@ impl LogLevel {
         }
     }
 
-    /// Its name, as people read it.
+    /// Returns the level's name as it is printed.
     fn name(self) -> &'static str {
         match self {
             LogLevel::Debug => "DEBUG",
@@ -64,24 +64,25 @@ impl LogLevel {
 /// Options of an instance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Overlays that come with messages are handed over with them (`Message::settings`) instead of being
-    /// applied: for components that serve others with different settings.
+    /// If true, the overlay of a received message is not applied. The code gets it with the message, in
+    /// `Message::settings`. This is for components that serve several other components with different
+    /// settings.
     pub dont_apply_overlay: bool,
 }
 
-/// Among more settings than this no misspelt one is looked for: codes may ask for many that they can do
-/// without.
+/// Maximum number of settings among which the library looks for a similar name when a setting is not set. A
+/// code may ask for many settings that are not set, so the search must stay short.
 const MAX_SETTINGS_TO_COMPARE: usize = 200;
 
-/// The rank of an instance that has no others.
+/// The rank of an instance that has only one rank.
 const ALONE: Rank = Rank { number: 0, of: 1 };
 
-/// The number of ranks and threads that an instance has. Zero where that was not said.
+/// The number of ranks and threads of an instance. A number is zero if the code has not given it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parallelism {
-    /// Processes that are one instance together, as MPI starts them.
+    /// Number of processes that are one instance together, as MPI starts them.
     pub ranks: u32,
-    /// Threads of each of them.
+    /// Number of threads of each process.
     pub threads: u32,
 }
 
@@ -94,52 +95,55 @@ pub struct Instance {
     run: Arc<str>,
     base: Arc<Settings>,
     pub(crate) overlays: Overlays,
-    /// Settings that have changed while the model runs.
+    /// Settings whose values a client has changed while the model runs.
     pub(crate) steered: Settings,
     asked: Option<RequestedSettings>,
     pub(crate) flags: Flags,
     parallelism: Parallelism,
     rank: Rank,
     pub(crate) order: OrderWatch,
-    /// Messages on `F_INIT` ports, received by `reuse_instance` for the calls that follow; by port and slot.
+    /// Messages that `reuse_instance` has received on `F_INIT` ports and that the code has not yet
+    /// received, by port and slot.
     pub(crate) initial: HashMap<(usize, usize), (Message, Overlay)>,
-    /// True if `reuse_instance` takes in the `F_INIT` messages.
+    /// True once the code has called `reuse_instance`, which then receives the messages on `F_INIT` ports.
     pub(crate) looping: bool,
-    /// The state of timelines, where they matter: how it stands on them.
+    /// The position of the instance on the model's timelines. `None` if no conduit of the instance needs
+    /// it.
     pub(crate) timing: Option<Box<TimelineState>>,
     passes: u64,
-    /// True if `reuse_instance` has not said that there is no other pass.
+    /// False once `reuse_instance` has found that there is no further pass.
     is_wanted: bool,
     over: bool,
     forks: u32,
-    /// The least level of what goes to the run's log.
+    /// Lowest level of lines that are written to the run's log.
     log_level: u8,
-    /// The least level of what goes into this process's own output.
+    /// Lowest level of lines that are written to this process's own output.
     local_log_level: u8,
     pub(crate) encoder: Encoder,
-    /// Ports and slots at whose other ends are instances without which the run goes on.
+    /// Ports and slots whose senders may fail: the run goes on without these instances.
     may_fail: HashSet<(usize, usize)>,
-    /// Loans for the next ones.
+    /// Loans whose memory can be used again.
     pub(crate) spare: Spare,
-    /// The number of heads of arrays that were planned.
+    /// Number of array heads that the instance has planned.
     pub(crate) heads: u64,
 }
 
-/// The common part of all instances of a process.
+/// The data that all instances of a process share.
 pub(crate) struct Common {
     run: Arc<str>,
     settings: Arc<Settings>,
-    /// The requested settings, where the agent wants to know of them.
+    /// Names of the settings that the code has asked for. `None` if the agent does not want them.
     pub asked: Option<RequestedSettings>,
     flags: Flags,
 }
 
-/// The names of settings that were asked for in this process, or `*`: so a misspelt setting is found.
+/// The names of the settings that the code of this process has asked for, or `*`. The agent compares them
+/// with the model, to find misspelt settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestedSettings(Arc<Mutex<BTreeSet<String>>>);
 
 impl RequestedSettings {
-    /// For all settings, whatever their names.
+    /// Stands for all settings, whatever their names.
     const ALL: &'static str = "*";
 
     fn note(&self, name: &str) {
@@ -149,15 +153,15 @@ impl RequestedSettings {
         }
     }
 
-    /// All of them.
+    /// Returns all names.
     pub fn names(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
 impl Common {
-    /// From what the agent told. The process has its identity now: what is started from here is not this
-    /// instance.
+    /// Reads the shared data from the agent's welcome. Also blanks the variables of the identity in the
+    /// environment, so that a process which this one starts does not take itself for the instance.
     pub fn new(welcome: &Welcome, flags: Flags) -> Result<Common, Error> {
         forks::watch();
         for variable in ENV_IDENTITY.map(CString::new).into_iter().flatten() {
@@ -173,16 +177,16 @@ impl Common {
 }
 
 impl Instance {
-    /// Joins the run that the environment names (`ligament run` sets it). Ports that are not given are taken
-    /// from the model.
+    /// Joins the run that the environment names (`ligament run` sets the variables). If `ports` is `None`,
+    /// the model's ports are used.
     ///
     /// # Errors
-    /// `Registration`: there is no run, or the ports do not fit the model; the text says what to do.
+    /// `Registration` if there is no run, or if the ports do not fit the model. The text says what to do.
     pub fn new(ports: Option<&Ports>) -> Result<Instance, Error> {
         Instance::with_options(ports, Flags::default(), "rust")
     }
 
-    /// As `new`, with flags and the language of the caller (for the run's records).
+    /// Does the same as `new`, with flags and with the language of the caller (for the run's records).
     pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
         let identity = from_environment()?;
         let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)
@@ -190,7 +194,7 @@ impl Instance {
         Instance::alone(identity, registered, flags)
     }
 
-    /// The only instance of its process.
+    /// Makes the instance of a process that has only one.
     pub(crate) fn alone(identity: Identity, registered: Registration, flags: Flags) -> Result<Instance, Error> {
         let Registration { line, welcome, foundation } = registered;
         let joined = |channels: &[ChannelInfo]| -> Vec<JoinedChannel> {
@@ -219,7 +223,7 @@ impl Instance {
         Ok(made)
     }
 
-    /// Puts an instance together.
+    /// Makes an instance from its parts. `alone` and `run_light` fill in the rest.
     pub(crate) fn made_of(
         transport: Transport,
         table: PortTable,
@@ -268,27 +272,29 @@ impl Instance {
         &self.name_text
     }
 
-    /// The instance's index among those of its component: empty for one without multiplicity.
+    /// Returns the instance's index within its component. The index is empty if the component has no
+    /// multiplicity.
     pub fn index(&self) -> Vec<usize> {
         self.name.split_indices().1
     }
 
-    /// Returns true if the run goes on if the instance that sends to this port (and slot) ends before it is
-    /// done. Then the conduit ends, as if it had been done.
+    /// Returns true if the sender of this port (and slot) may fail: the run goes on if that instance ends
+    /// too early, and the conduit then ends as if the instance had finished.
     ///
     /// # Errors
-    /// `Usage` for a port that is not there.
+    /// `Usage` if there is no such port.
     pub fn peer_may_fail(&self, port: &str, slot: Option<u32>) -> Result<bool, Error> {
         Ok(self.may_fail.contains(&(self.table.find(port)?, slot.unwrap_or(0) as usize)))
     }
 
-    /// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for
-    /// itself; else 0.
+    /// Returns the number of this rank within its instance, from 0 on, if the model says that each rank
+    /// speaks for itself. Returns 0 otherwise.
     pub fn rank(&self) -> u32 {
         self.rank.number
     }
 
-    /// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
+    /// Returns the number of ranks of this instance that speak for themselves. Returns 1 if the model does
+    /// not give `ranks`.
     pub fn ranks(&self) -> u32 {
         self.rank.of
     }
@@ -298,8 +304,9 @@ impl Instance {
         &self.run
     }
 
-    /// Says how many ranks and threads this instance has. While it computes, it counts as so many busy cores:
-    /// who waits for it does not spin on these. Unless it is said, the model's `resources:` count.
+    /// Sets the number of ranks and threads of this instance. While the instance computes, this number of
+    /// cores counts as busy, and instances that wait for it do not spin on these cores. Without this call,
+    /// the numbers under `resources:` in the model count.
     pub fn set_parallelism(&mut self, parallelism: Parallelism) {
         if parallelism != Parallelism::default() {
             self.endpoint.keeps_busy(parallelism.ranks.max(1).saturating_mul(parallelism.threads.max(1)));
@@ -307,17 +314,18 @@ impl Instance {
         self.parallelism = parallelism;
     }
 
-    /// The number of ranks and threads that the code has said that this instance has.
+    /// Returns the number of ranks and threads that the code has set.
     pub fn parallelism(&self) -> Parallelism {
         self.parallelism
     }
 
-    /// Returns true to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a
-    /// message on each of them and says yes, or no if they have ended; otherwise says yes once. When it says no
-    /// the instance is over: all its conduits are ended and it is signed off.
+    /// Returns true if the code is to go through its execution loop once more. If `F_INIT` ports are
+    /// connected, the call waits for a message on each of them, and returns false if their conduits have
+    /// ended. Otherwise the call returns true once. After it has returned false, the instance is over: all
+    /// its conduits are ended and it has signed off.
     ///
     /// # Errors
-    /// `Unexpected` when the messages come with different settings overlays; else as `receive`.
+    /// `Unexpected` if the messages have different settings overlays; otherwise as `receive`.
     pub fn reuse_instance(&mut self) -> Result<bool, Error> {
         let again = self.begins_pass()?;
         if !again {
@@ -326,7 +334,7 @@ impl Instance {
         Ok(again)
     }
 
-    /// As `reuse_instance`, of an instance that its caller ends.
+    /// Does the same as `reuse_instance`, but leaves it to the caller to end the instance.
     pub(crate) fn begins_pass(&mut self) -> Result<bool, Error> {
         self.alive()?;
         self.looping = true;
@@ -348,8 +356,8 @@ impl Instance {
         Ok(again)
     }
 
-    /// Reports `O_F` ports that have sent nothing in the pass that is over, each once: whoever waits there
-    /// meets the message of a later pass, or none.
+    /// Warns about each `O_F` port on which nothing was sent in the pass that has just ended, once for each
+    /// port. The receiver would get the message of a later pass instead, or none.
     fn report_silence(&mut self) -> Result<(), Error> {
         if self.passes == 0 {
             return Ok(());
@@ -382,7 +390,8 @@ impl Instance {
         self.table.ports.iter().any(|port| port.operator == Operator::FInit && port.is_connected())
     }
 
-    /// Forgets initial messages that the code did not look at in the pass before.
+    /// Drops messages on `F_INIT` ports that the code did not receive in the previous pass, and warns about
+    /// the first one.
     fn drop_unread(&mut self) -> Result<(), Error> {
         if let Some(&(port, slot)) = self.initial.keys().next() {
             let port = self.table.ports[port].describe(slot);
@@ -398,12 +407,13 @@ impl Instance {
         Ok(())
     }
 
-    /// The port on which settings come, if it is connected.
+    /// Returns the port on which explicit settings arrive, if it is connected.
     pub(crate) fn settings_port(&self) -> Option<usize> {
         self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT && port.is_connected())
     }
 
-    /// Takes in the overlay of this pass, if the settings port is connected. False if it has ended.
+    /// Receives the overlay of this pass if the settings port is connected. Returns false if the conduit
+    /// has ended.
     fn receive_overlay(&mut self) -> Result<bool, Error> {
         let Some(port) = self.settings_port() else {
             self.overlays.set(Settings::new());
@@ -417,7 +427,8 @@ impl Instance {
         Ok(true)
     }
 
-    /// Puts explicit settings in force, over those that their message came with.
+    /// Applies settings that came on the settings port, on top of the overlay that came with the same
+    /// message.
     pub(crate) fn set_explicit(&mut self, data: &Value, came: Overlay) -> Result<(), Error> {
         let own = from_value(data).ok_or_else(|| ReceiveError::OnlySettings {
             port: SETTINGS_PORT,
@@ -427,7 +438,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Takes in a message on every connected `F_INIT` slot. False if they have ended.
+    /// Receives a message on every connected slot of the `F_INIT` ports. Returns false if a conduit has
+    /// ended.
     fn receive_initial(&mut self) -> Result<bool, Error> {
         let settings_port = self.settings_port();
         let mut first = settings_port.is_none();
@@ -435,7 +447,7 @@ impl Instance {
             if self.table.ports[port].operator != Operator::FInit || Some(port) == settings_port {
                 continue;
             }
-            // The message on slot 0 tells how many slots a resizable port has.
+            // The message on slot 0 gives the number of slots of a resizable port.
             let mut slots = 0..;
             while let Some(slot) = slots.next().filter(|&slot| self.table.ports[port].has_slot_for_start(slot))
             {
@@ -452,8 +464,9 @@ impl Instance {
         Ok(true)
     }
 
-    /// Keeps a message for the pass that begins. Unless settings came explicitly, the first one says what is in
-    /// force.
+    /// Stores a message for the pass that begins. `first` is true until a message has set the overlay of
+    /// the pass. If no settings came on the settings port, the first message sets the overlay, and all
+    /// others must have the same one.
     pub(crate) fn take_initial(
         &mut self,
         port: usize,
@@ -465,7 +478,7 @@ impl Instance {
         if self.flags.dont_apply_overlay {
             message.settings = Some(settings_of(came.clone()));
         } else if message.timestamp == f64::NEG_INFINITY {
-            // An empty message of `last` stands for none, which has no settings.
+            // An empty message of the filter `last` says that there is no message. It has no overlay.
         } else if std::mem::take(first) {
             self.overlays.set(settings_of(came.clone()));
         } else {
@@ -475,11 +488,12 @@ impl Instance {
         Ok(())
     }
 
-    /// A setting's value for this instance, overlay included: the longest name that fits wins, as in MUSCLE 3.
+    /// Returns the value of a setting for this instance, with the overlay applied. If several names fit,
+    /// the longest one wins, as in MUSCLE 3.
     ///
     /// # Errors
-    /// `SettingUnset` if it is not set, `SettingType` if it is not of the wanted type; `None` wants none in
-    /// particular.
+    /// `SettingUnset` if the setting is not set. `SettingType` if the value does not have the type
+    /// `wanted`; `None` accepts any type.
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
         let reference = Reference::new(name).map_err(|error| {
             let fault = fault!(BAD_SETTING_NAME, "\"{name}\" is no name for a setting: {error}");
@@ -497,7 +511,7 @@ impl Instance {
         found.map_err(|error| Error::Setting(self.with_meant(error)))
     }
 
-    /// Adds to the error of a setting that is not set which one is probably meant.
+    /// Adds the most similar known name to the error of a setting that is not set.
     #[cold]
     fn with_meant(&self, error: SettingError) -> SettingError {
         let SettingError::NotSet { name, instance } = error else { return error };
@@ -511,7 +525,8 @@ impl Instance {
         }
     }
 
-    /// A number among its settings, for the library's own use: nobody is noted to have asked for it.
+    /// Returns a setting of this instance as a number, for the library's own use. The setting is not noted
+    /// as requested by the code.
     pub(crate) fn known_number(&self, name: &str) -> Option<f64> {
         let reference = Reference::new(name).ok()?;
         let layers = [self.overlays.current(), &self.steered, &*self.base];
@@ -521,7 +536,7 @@ impl Instance {
         }
     }
 
-    /// The names of the settings that this instance can ask for.
+    /// Returns the names of the settings that apply to this instance.
     pub fn list_settings(&self) -> Vec<String> {
         self.asked.iter().for_each(|asked| asked.note(RequestedSettings::ALL));
         self.names_of_settings()
@@ -534,7 +549,7 @@ impl Instance {
         all.names_for(&self.name)
     }
 
-    /// The ports by operator, in the model's order.
+    /// Returns the names of the ports by operator, in the model's order.
     pub fn list_ports(&self) -> BTreeMap<&'static str, Vec<String>> {
         let mut ports: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
         for port in self.table.ports.iter().filter(|port| &*port.name != SETTINGS_PORT) {
@@ -543,7 +558,7 @@ impl Instance {
         ports
     }
 
-    /// Returns true if something is connected to the port.
+    /// Returns true if a conduit is connected to the port.
     pub fn is_connected(&self, port: &str) -> Result<bool, Error> {
         Ok(self.table.ports[self.table.find(port)?].is_connected())
     }
@@ -553,8 +568,8 @@ impl Instance {
         Ok(self.table.ports[self.table.find(port)?].vector)
     }
 
-    /// The number of slots that a vector port has; for a resizable port that receives, as many as came with the
-    /// message that was received last (0 before).
+    /// Returns the number of slots of a vector port. For a resizable port that receives, this is the number
+    /// that came with the last received message (0 before the first one).
     ///
     /// # Errors
     /// `Usage` for a port without slots.
@@ -567,27 +582,28 @@ impl Instance {
         }
     }
 
-    /// Returns true if `set_port_length` can set the number of the port's slots: of vector ports that are
-    /// joined to vector ports of other components with the same multiplicity, or to none. For those, its sender
-    /// decides.
+    /// Returns true if the port is resizable: its sender sets the number of slots with `set_port_length`.
+    /// This holds for vector ports that are connected to vector ports of components with the same
+    /// multiplicity, or that are not connected.
     ///
     /// # Errors
-    /// `Usage` for a port that is not there.
+    /// `Usage` if there is no such port.
     pub fn is_resizable(&self, port: &str) -> Result<bool, Error> {
         Ok(self.table.ports[self.table.find(port)?].resizable.is_some())
     }
 
-    /// Sets the number of slots of a resizable port, which is 0 at first. Receivers learn it with each message.
+    /// Sets the number of slots of a resizable port, which is 0 at first. Each message carries the number
+    /// to the receivers.
     ///
     /// # Errors
-    /// `Usage` for a port without slots, or whose number of slots is another and the model's.
+    /// `Usage` for a port without slots, or if the model has set another number of slots.
     pub fn set_port_length(&mut self, port: &str, length: usize) -> Result<(), Error> {
         self.alive()?;
         let index = self.table.find(port)?;
         self.table.ports[index].set_length(length)
     }
 
-    /// Writes a line to the run's log, where the model lets lines of this level through.
+    /// Writes a line to the run's log, if the model's log level lets lines of this level pass.
     pub fn log(&mut self, level: LogLevel, text: &str) -> Result<(), Error> {
         if (level as u8) < self.log_level {
             self.log_here(level, text);
@@ -597,25 +613,25 @@ impl Instance {
         }
     }
 
-    /// Writes a line into this process's own output, where the model asks for lines of this level there.
+    /// Writes a line to this process's own output, if the model asks for lines of this level there.
     fn log_here(&self, level: LogLevel, text: &str) {
         if level as u8 >= self.local_log_level {
-            // Whoever has closed its output does not want to read it.
+            // A failure is ignored: a process that has closed its output does not want the lines.
             let _ = writeln!(std::io::stderr(), "{}: {text}", level.name());
         }
     }
 
-    /// As `log`, for what the model has asked for by itself, whatever the level.
+    /// Writes a line to the run's log whatever its level, for output that the model itself asks for.
     pub(crate) fn log_anyhow(&mut self, level: LogLevel, text: &str) -> Result<(), Error> {
         self.log_here(level, text);
         let told = self.endpoint.log(level as u8, text);
         told.map_err(|error| Error::during(error, || "writing to the run's log".into()))
     }
 
-    /// Ends the run because of an error in this code: the others are told the reason.
+    /// Ends the run because of an error in this code, and reports the reason to the run.
     ///
     /// # Errors
-    /// `Usage` in a forked child, whose errors are not the instance's; `System` if the run cannot be told.
+    /// `Usage` in a forked child, which is not the instance. `System` if the report cannot be sent.
     pub fn error_shutdown(&mut self, why: &str) -> Result<(), Error> {
         if self.forks != forks::count() {
             return Err(self.why_dead());
@@ -628,14 +644,14 @@ impl Instance {
         told.map_err(|error| Error::during(error, || "reporting an error".into()))
     }
 
-    /// Ends all conduits that this instance sends on and signs off. Called by `reuse_instance` when it says no,
-    /// and when an instance that did not fail is dropped.
+    /// Ends all conduits on which this instance sends, and signs off. `reuse_instance` calls this before it
+    /// returns false, and so does the drop of an instance that has not failed.
     pub fn finish(&mut self) -> Result<(), Error> {
         if self.over || self.forks != forks::count() {
             return Ok(());
         }
         self.over = true;
-        // Before their ends, which count too.
+        // Read before the conduits are ended, because their ends would count as messages.
         let sent = self.endpoint.sent_on();
         for port in 0..self.table.ports.len() {
             if self.table.ports[port].operator.sends() {
@@ -647,11 +663,12 @@ impl Instance {
         told.map_err(|error| Error::during(error, || "signing off".into()))
     }
 
-    /// Ends the conduits of one port: its receivers meet their end while this instance goes on. Nothing can be
-    /// sent there any more. For what stands in for another instance; a submodel ends all of them by `finish`.
+    /// Ends the conduits of one port. The receivers find the end while this instance goes on, and nothing
+    /// more can be sent on the port. This is for a program that stands in for another instance; a submodel
+    /// ends all its conduits by `finish`.
     ///
     /// # Errors
-    /// `Usage` for a port that is not there or does not send.
+    /// `Usage` if there is no such port, or if the port does not send.
     #[doc(hidden)]
     pub fn end_port(&mut self, port: &str) -> Result<(), Error> {
         self.alive()?;
@@ -665,7 +682,7 @@ impl Instance {
 
     fn end_conduits(&mut self, port: usize) -> Result<(), Error> {
         self.finish_filters(port, |_| true)?;
-        // The outermost iteration is over with them.
+        // The end of the conduits also ends the outermost iteration.
         self.let_go(port, 0)?;
         self.end_shared(port)?;
         let ending = self.ending();
@@ -683,8 +700,8 @@ impl Instance {
         Ok(())
     }
 
-    /// How this instance ends its conduits now: if messages start its passes, it may be wanted again until it
-    /// is told that it is not.
+    /// Returns the kind of end that conduits get if they end now. An instance whose passes are started by
+    /// messages ends within a pass, unless `reuse_instance` has found that there is no further pass.
     pub(crate) fn ending(&self) -> ConduitEnd {
         if self.is_wanted && self.has_initial() {
             ConduitEnd::WithinPass
@@ -693,23 +710,25 @@ impl Instance {
         }
     }
 
-    /// Tells the agent which settings were asked for, and how many messages went where.
+    /// Reports to the agent which settings the code has asked for, and the number of messages on each
+    /// channel.
     fn tell_use(&mut self, mut sent: Vec<(u32, u64)>) -> Result<(), ShmError> {
         let Some(asked) = &self.asked else { return Ok(()) };
         let names = asked.names();
         let mut received = self.endpoint.received_from().unwrap_or_default();
-        // Taken in by `reuse_instance`, and never handed to the code.
+        // These messages were received by `reuse_instance` but never passed to the code, so they do not
+        // count.
         for &(port, slot) in self.initial.keys() {
             let channel = self.table.ports[port].slots.get(slot).and_then(|channels| channels.first());
             if let Some((_, count)) = channel.and_then(|&channel| received.get_mut(channel)) {
                 *count = count.saturating_sub(1);
             }
         }
-        // Beside their messages, these carry marks that say which slot is meant.
+        // Channels of resizable ports also carry marks that name the slot, so their counts are left out.
         let marked = |sends: bool| {
             let ports = self.table.ports.iter().filter(move |port| port.operator.sends() == sends);
             let shared = ports.filter_map(|port| port.resizable.as_ref());
-            // As do those on which iterations matter.
+            // Channels on which iterations matter also carry milestones, so their counts are left out too.
             let stepped = self.timing.iter().flat_map(move |timing| timing.channels(sends));
             shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped)
         };
@@ -721,7 +740,8 @@ impl Instance {
         self.endpoint.tell_use(names, sent, received)
     }
 
-    /// It is over without having ended: the run fails, and not because of it.
+    /// Marks the instance as over without ending its conduits: the run fails for a reason outside of this
+    /// instance.
     pub(crate) fn abandon(&mut self) {
         self.over = true;
     }
@@ -731,12 +751,13 @@ impl Instance {
         self.over
     }
 
-    /// While waiting, `check` is asked at least once a second whether to give up with `Interrupted`.
+    /// Sets a function that is called at least once a second while the instance waits. If it returns true,
+    /// the waiting call fails with `Interrupted`.
     pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
         self.endpoint.set_interrupt_check(check);
     }
 
-    /// Refuses calls after the end and in a forked child.
+    /// Fails if the instance is over, or if this process is a forked child of the instance.
     #[inline(always)]
     pub(crate) fn alive(&self) -> Result<(), Error> {
         if self.is_alive() {
@@ -762,7 +783,7 @@ impl Instance {
         .into()
     }
 
-    /// Notes that a port was used, and reports a deviation from the loop's order.
+    /// Notes that a port is used, and warns if this is not the order of the execution loop.
     #[inline(always)]
     pub(crate) fn note_use(&mut self, port: usize) -> Result<(), Error> {
         let here = &self.table.ports[port];
@@ -776,7 +797,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A panic is a failure, not an end.
+        // A panic counts as a failure of the code, not as a clean end.
         if std::thread::panicking() {
             let _ = self.error_shutdown(&said!(CODE_PANICKED, "the code panicked"));
         } else {

@@ -1,9 +1,10 @@
-//! Iterations, which a path of numbers names: `[2, 0]` is the first iteration within the third. A milestone
-//! says that one is over. Nothing here sends or receives.
+//! Numbering of iterations. A path of numbers names an iteration: `[2, 0]` is the first iteration within
+//! the third one. A milestone says that an iteration is over. Nothing in this file sends or receives.
 
 use std::fmt;
 
-/// The path of an iteration: the number of the outermost one first. Empty for the run as a whole.
+/// The path of an iteration, with the number of the outermost iteration first. An empty path is the run as
+/// a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Iteration(pub Vec<u64>);
 
@@ -13,7 +14,7 @@ impl Iteration {
         self.0.starts_with(&outer.0)
     }
 
-    /// How deep it is nested.
+    /// Returns the depth to which the iteration is nested.
     pub fn depth(&self) -> usize {
         self.0.len()
     }
@@ -25,10 +26,10 @@ impl fmt::Display for Iteration {
     }
 }
 
-/// The innermost of some iterations, none if there are none.
+/// Returns the innermost of some iterations, or `None` if `all` is empty.
 ///
 /// # Errors
-/// Two of them of which neither lies in the other.
+/// Returns two iterations if neither of them lies within the other.
 pub(crate) fn innermost<'a>(
     all: impl Iterator<Item = &'a Iteration>,
 ) -> Result<Option<&'a Iteration>, (&'a Iteration, &'a Iteration)> {
@@ -44,20 +45,20 @@ pub(crate) fn innermost<'a>(
     Ok(inner)
 }
 
-/// Counts the iterations of what comes on one conduit: each message is of the next one, and milestones end
-/// outer ones.
+/// Counts the iterations of one conduit. Each message belongs to the next iteration; a milestone ends an
+/// outer iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counter {
     next: Vec<u64>,
 }
 
 impl Counter {
-    /// Of messages whose iterations are nested so deep.
+    /// Makes a counter for messages whose iterations are nested to `depth`.
     pub fn new(depth: usize) -> Counter {
         Counter { next: vec![0; depth] }
     }
 
-    /// A message came: its iteration.
+    /// Counts a message, and returns its iteration.
     pub fn message(&mut self) -> Iteration {
         let this = Iteration(self.next.clone());
         if let Some(last) = self.next.last_mut() {
@@ -66,10 +67,10 @@ impl Counter {
         this
     }
 
-    /// A milestone came: what is next lies in the iteration after it.
+    /// Counts a milestone: the messages after it belong to the iteration after `over`.
     ///
     /// # Errors
-    /// Ends the iteration that should be over by now.
+    /// Returns the current iteration if `over` cannot end now.
     pub fn milestone(&mut self, over: &Iteration) -> Result<(), Iteration> {
         let depth = over.depth();
         if depth == 0 || depth >= self.next.len() || self.next[..depth] != over.0[..] {

@@ -1,5 +1,6 @@
-//! The library inside a simulation code: an `Instance` with ports, through which it sends and receives, learns
-//! its settings and writes to the run's log. All languages are thin faces of this crate.
+//! The library inside a simulation code. An `Instance` has ports, on which it sends and receives messages.
+//! It reads its settings and writes to the run's log. The bindings of all languages are thin layers over
+//! this crate.
 //!
 //! ```no_run
 //! use ligament_instance::{Instance, Message, Operator, Outgoing, Ports};

@@ -1,4 +1,5 @@
-//! Loans, memory that a code fills and then sends: shared memory that its receiver reads in place, or a draft.
+//! Loans: memory that a code fills and then sends. A loan is either shared memory, which the receiver reads
+//! in place, or a draft, which is copied when it is sent.
 
 use ligament_shm::endpoint;
 use ligament_shm::own::OwnMemory;
@@ -8,24 +9,25 @@ use std::any::Any;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::Arc;
 
-/// Loans up to this size are drafts, which are copied when they are sent. A reader's core holds the lines of
-/// what it has read, and fetching them back while the code writes costs more than the code's own memory and one
-/// copy. Measured on Zen 5, an array written by one core and read by another, in place and as a draft: 16 KiB
-/// 0.57 and 0.48 µs, 64 KiB 1.9 and 1.7, 128 KiB 3.2 and 3.3.
+/// Largest loan that is a draft, in bytes. A draft is copied when it is sent. The core of a reader holds
+/// the cache lines of the data that it has read. If the code writes to shared memory, fetching these lines
+/// back costs more than the code's own memory and one copy. Measured on Zen 5, for an array written by one
+/// core and read by another, in place and as a draft: 16 KiB 0.57 and 0.48 µs, 64 KiB 1.9 and 1.7, 128 KiB
+/// 3.2 and 3.3.
 pub(crate) const MAX_DRAFT_BYTES: u64 = 64 << 10;
-/// Loans kept for the next ones.
+/// Maximum number of sent loans that are stored for later use.
 const MAX_SPARE_LOANS: usize = 8;
-/// The least memory of a draft: fewer sizes find more that fit.
+/// Smallest memory of a draft, in bytes. With fewer different sizes, a stored draft fits more often.
 const MIN_DRAFT_BYTES: u64 = 1 << 10;
 
-/// Memory for an array: fill it, then send it. The sender cannot reach it any more after that. More than 64 KiB
-/// are read by the receiver in place; less is copied once, which is faster.
+/// Memory for an array, which the code fills and then sends. The code cannot change the memory after the
+/// send. The receiver reads more than 64 KiB in place; a smaller array is copied once, which is faster.
 pub struct Loan(Box<LoanState>);
 
-/// A loan's memory, and what array it is for. Boxed: to move all of this from call to call took half of a
-/// loan's time.
+/// The memory of a loan, and a description of its array. It is boxed, because moving all of it from call to
+/// call took half of a loan's time.
 struct LoanState {
-    /// None once it was sent.
+    /// The memory. `None` once it was sent.
     lent: Option<LoanMemory>,
     kind: ArrayKind,
     meta: Option<Box<ArrayMeta>>,
@@ -45,7 +47,7 @@ impl Loan {
         }
     }
 
-    /// Its array, as it is sent.
+    /// Returns the array as it is sent.
     pub(crate) fn array(&mut self) -> ArrayRef<'_> {
         let LoanState { lent, kind, meta } = &mut *self.0;
         let data: &[u8] = match lent {
@@ -66,7 +68,7 @@ impl Loan {
         }
     }
 
-    /// The first byte, for callers in other languages.
+    /// Returns the address of the first byte, for callers in other languages.
     #[inline]
     pub fn start(&self) -> *mut u8 {
         match &self.0.lent {
@@ -82,7 +84,7 @@ impl Loan {
         self.0.kind.dtype()
     }
 
-    /// The extents.
+    /// The extents of the array.
     #[inline]
     pub fn shape(&self) -> &[u64] {
         self.0.kind.shape()
@@ -101,13 +103,13 @@ impl Loan {
         self.0.lent.as_ref()
     }
 
-    /// The memory, to be given away.
+    /// Takes the memory out of the loan, to send it.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<LoanMemory> {
         self.0.lent.take()
     }
 
-    /// The memory, to be given back, if it is a block.
+    /// Takes the memory out of the loan, to return it, if it is a block.
     #[inline]
     pub(crate) fn take_block(&mut self) -> Option<endpoint::Loan> {
         match self.0.lent.take() {
@@ -119,7 +121,7 @@ impl Loan {
         }
     }
 
-    /// Memory for a loan that has given its own away.
+    /// Gives memory to a loan that has none.
     #[inline]
     pub(crate) fn fill(&mut self, lent: LoanMemory) {
         self.0.lent = Some(lent);
@@ -129,7 +131,7 @@ impl Loan {
         self.0.kind.bytes() as u64
     }
 
-    /// Returns true if no other language has got hold of its memory.
+    /// Returns true if no other language holds a reference to the memory.
     #[inline]
     fn is_unseen(&self) -> bool {
         match &self.0.lent {
@@ -138,7 +140,7 @@ impl Loan {
         }
     }
 
-    /// The array of a draft, if its kind is enough to describe it.
+    /// Returns the bytes of a draft, if its array has neither axis names nor a unit.
     #[inline(always)]
     pub(crate) fn plain_draft(&self) -> Option<&[u8]> {
         match (&self.0.lent, &self.0.meta) {
@@ -155,14 +157,14 @@ pub(crate) enum LoanMemory {
     Draft(Draft),
 }
 
-/// Memory of this process alone.
+/// A draft: memory that belongs to this process alone.
 pub(crate) struct Draft {
     memory: Arc<OwnMemory>,
     len: usize,
 }
 
 impl Draft {
-    /// `len` bytes that hold zeros.
+    /// Makes a draft of `len` bytes that are zero.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -170,7 +172,8 @@ impl Draft {
         Draft::with_room(len, len)
     }
 
-    /// The same with room for others, so that it can be used again.
+    /// Makes a draft of `len` bytes whose memory may be larger, so that it can be used again for other
+    /// arrays.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -180,7 +183,7 @@ impl Draft {
 
     fn with_room(len: u64, size: u64) -> Result<Draft, ShmError> {
         let memory = OwnMemory::new(size)?;
-        // It was allocated, so that it fits.
+        // The conversion does not fail, because memory of this length was allocated.
         Ok(Draft { memory: Arc::new(memory), len: len as usize })
     }
 
@@ -188,43 +191,46 @@ impl Draft {
         self.memory.as_ref().as_ref().len() as u64
     }
 
-    /// The bytes.
+    /// Returns the bytes of the array.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.memory.as_ref().as_ref()[..self.len]
     }
 
-    /// None if another language has got hold of the memory, which writes through `start` then.
+    /// Returns the bytes of the array, to be written. Returns nothing if another language holds the memory:
+    /// it then writes through `start`.
     fn bytes_mut(&mut self) -> &mut [u8] {
         Arc::get_mut(&mut self.memory).map_or(&mut [], |memory| &mut memory.bytes_mut()[..self.len])
     }
 
-    /// Returns true if nobody else has got hold of the memory.
+    /// Returns true if nothing else holds the memory.
     #[inline]
     fn is_unseen(&self) -> bool {
-        // There are no weak references. Cheaper than `Arc::get_mut`, which would lock them out.
+        // No weak references exist, so the count is enough. `Arc::get_mut` would lock them out, which costs
+        // more.
         let unseen = Arc::strong_count(&self.memory) == 1;
         fence(Ordering::Acquire);
         unseen
     }
 
-    /// Keeps the memory.
+    /// Returns a handle that keeps the memory allocated.
     pub fn pages(&self) -> Arc<dyn Any + Send + Sync> {
         self.memory.clone()
     }
 
-    /// The bytes, which nobody writes any more, for as long as somebody reads them.
+    /// Turns the draft into bytes that are no longer written. They stay allocated while a reader holds
+    /// them.
     pub fn into_bytes(self) -> Bytes {
         Bytes::from_owner(SentDraft(self.memory)).slice(..self.len)
     }
 }
 
-/// The memory to have for a draft of `len` bytes that is to be used again.
+/// Returns the size of the memory for a draft of `len` bytes that is to be used again.
 fn size_for(len: u64) -> u64 {
     len.max(MIN_DRAFT_BYTES).next_power_of_two()
 }
 
-/// The sent array, for as long as it is read.
+/// A sent draft, which a reader still holds.
 struct SentDraft(Arc<OwnMemory>);
 
 impl AsRef<[u8]> for SentDraft {
@@ -233,13 +239,14 @@ impl AsRef<[u8]> for SentDraft {
     }
 }
 
-/// Loans that were sent, and drafts with them: the last one is the first to be used again, as its memory is
-/// still in this core's cache.
+/// Loans that were sent, and the drafts among them with their memory. The loan that was sent last is used
+/// first, because its memory is still in this core's cache.
 #[derive(Default)]
 pub(crate) struct Spare(Vec<Loan>);
 
 impl Spare {
-    /// The last one that was for such an array. It has its memory if that is a draft.
+    /// Takes the newest loan that was for an array of this type, shape and order. A draft still has its
+    /// memory.
     #[inline]
     pub fn alike(&mut self, dtype: DType, shape: &[u64], order: ArrayOrder) -> Option<Loan> {
         let fits = |loan: &Loan| loan.0.kind.is(dtype, shape, order) && loan.is_unseen();
@@ -247,7 +254,8 @@ impl Spare {
         Some(self.0.remove(at))
     }
 
-    /// The last one whose draft has room enough for an array of this kind, and not much more.
+    /// Takes the newest draft whose memory has the size that an array of this kind needs, and describes
+    /// this array in it.
     pub fn with_room(&mut self, kind: &ArrayKind, meta: Option<&ArrayMeta>) -> Option<Loan> {
         let size = size_for(kind.bytes() as u64);
         let has_size = |draft: &Draft| draft.size() == size && draft.is_unseen();
@@ -261,8 +269,8 @@ impl Spare {
         Some(loan)
     }
 
-    /// Takes one back. Another language may still see its memory, which is not lent again before it no longer
-    /// does.
+    /// Stores a loan for later use. If another language still holds its memory, the memory is not lent
+    /// again until that ends.
     #[inline]
     pub fn put(&mut self, mut loan: Loan) {
         if loan.0.meta.is_some() {

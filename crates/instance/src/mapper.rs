@@ -1,5 +1,6 @@
-//! A mapper is one function that makes messages of the messages of one pass. It stands between submodels, and
-//! has no model time of its own. This file does the rest: the reuse loop, receiving, times, overlays and slots.
+//! A mapper is one function that makes messages from the messages of one pass. It lies between submodels,
+//! and has no model time of its own. This file does everything around the function: the reuse loop,
+//! receiving, times, overlays and slots.
 
 use crate::error::{Error, MapperError, PortError};
 use crate::instance::Instance;
@@ -11,23 +12,24 @@ use ligament_wire::times::is_before;
 use ligament_wire::{Value, ValueRef};
 use std::collections::HashSet;
 
-/// A mapper by its function. [`run_mapper`] runs it; as a light component it is a [`MapperSubmodel`].
+/// A mapper, given by its function. [`run_mapper`] runs a mapper. As a light component, it is a
+/// [`MapperSubmodel`].
 pub trait Mapper {
-    /// The ports of this code, which must fit the model's: those of F_INIT receive, and those of O_F send.
-    /// The ports of the model by default.
+    /// Returns the ports of this code, which must fit the model's: those of F_INIT receive, and those of
+    /// O_F send. By default, the model's ports are used.
     fn ports(&self) -> Option<Ports> {
         None
     }
 
-    /// Makes the messages of a pass: one is to be sent on each slot of each port in `outputs` that is
-    /// connected. It has the settings overlay of those that came.
+    /// Makes the messages of a pass. The function must send a message on each slot of each connected port
+    /// in `outputs`. The messages get the settings overlay of the messages in `inputs`.
     ///
     /// # Errors
     /// An error that ends the run.
     fn map(&mut self, inputs: &MapperInputs, outputs: &mut Outputs<'_>) -> Result<(), Error>;
 }
 
-/// The messages that came together in a pass, on all F_INIT ports that are connected.
+/// The messages of one pass, one for each slot of each connected F_INIT port.
 #[derive(Debug, Clone, Default)]
 pub struct MapperInputs {
     ports: Vec<MapperInput>,
@@ -62,10 +64,10 @@ impl MapperInputs {
         found.ok_or_else(|| PortError::NotConnected { port: port.to_owned() }.into())
     }
 
-    /// The message that came on a port without slots.
+    /// Returns the message of a port without slots.
     ///
     /// # Errors
-    /// `Usage`: nothing is connected to it, or it is a vector port.
+    /// `Usage` if nothing is connected to the port, or if it is a vector port.
     pub fn message(&self, port: &str) -> Result<&Message, Error> {
         match self.input(port)? {
             MapperInput { is_vector: false, messages, .. } if messages.len() == 1 => Ok(&messages[0]),
@@ -75,37 +77,39 @@ impl MapperInputs {
         }
     }
 
-    /// The messages that came on the slots of a port, in their order; one for a port without slots.
+    /// Returns the messages of a port's slots, in their order. A port without slots has one message.
     ///
     /// # Errors
-    /// `Usage`: nothing is connected to it.
+    /// `Usage` if nothing is connected to the port.
     pub fn slots(&self, port: &str) -> Result<&[Message], Error> {
         Ok(&self.input(port)?.messages)
     }
 
-    /// Each port by its name, whether it has slots, and what came, in the model's order.
+    /// Returns for each port its name, whether it has slots, and its messages. The ports are in the model's
+    /// order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, bool, &[Message])> {
         self.ports.iter().map(|input| (&*input.port, input.is_vector, &*input.messages))
     }
 
-    /// All messages, port after port and slot after slot.
+    /// Returns all messages, port by port and slot by slot.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.ports.iter().flat_map(|input| &input.messages)
     }
 
-    /// The times of a result: the latest of their timestamps, and the earliest of their next timestamps; 0 and
-    /// none if there are none.
+    /// Returns the times for a result: the latest timestamp of the messages, or 0 if there are none, and
+    /// the earliest next timestamp, if any message has one.
     pub fn times(&self) -> MessageTimes {
         let latest = self.messages().map(|message| message.timestamp).reduce(f64::max);
         let timestamp = latest.unwrap_or(0.0);
         let next = self.messages().filter_map(|message| message.next_timestamp).reduce(f64::min);
         let next = next.filter(|&next| !is_before(next, timestamp));
-        // The same time may have been added up in another way, and be a little less.
+        // The next timestamp may be meant to equal the timestamp, but be a little less because of rounding
+        // in sums.
         MessageTimes { timestamp, next_timestamp: next.map(|next| next.max(timestamp)) }
     }
 }
 
-/// The outputs for messages of one time: the ports of an operator that are connected.
+/// The sending ports of one operator, and the times that all messages sent on them get.
 pub struct Outputs<'a> {
     instance: &'a mut Instance,
     operator: Operator,
@@ -114,30 +118,30 @@ pub struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// The outputs of an operator that sends.
+    /// Makes the outputs of an operator that sends.
     pub fn of(instance: &'a mut Instance, operator: Operator, times: MessageTimes) -> Outputs<'a> {
         Outputs { instance, operator, times, sent: HashSet::new() }
     }
 
-    /// The instance, for settings, the log, and the length of a port.
+    /// Returns the instance, for settings, the log, and the length of a port.
     pub fn instance(&mut self) -> &mut Instance {
         self.instance
     }
 
-    /// The times of what is sent.
+    /// Returns the times of the messages that are sent.
     pub fn times(&self) -> MessageTimes {
         self.times
     }
 
-    /// The ports that are connected, each with its number of slots; none for a port without.
+    /// Returns the connected ports, each with its number of slots, or `None` for a port without slots.
     ///
     /// # Errors
-    /// As those of `Instance::is_connected`.
+    /// As `Instance::is_connected`.
     pub fn ports(&self) -> Result<Vec<(String, Option<usize>)>, Error> {
         connected(self.instance, self.operator)
     }
 
-    /// Sends on a port, or on a slot of a vector port. Nothing happens if it is not connected.
+    /// Sends a value on a port, or on a slot of a vector port. Does nothing if the port is not connected.
     ///
     /// # Errors
     /// As `Instance::send`.
@@ -154,7 +158,7 @@ impl<'a> Outputs<'a> {
         Ok(())
     }
 
-    /// Sends the same on each port, and each slot.
+    /// Sends the same value on each slot of each port.
     ///
     /// # Errors
     /// As `send`.
@@ -165,7 +169,7 @@ impl<'a> Outputs<'a> {
         Ok(())
     }
 
-    /// Each port, and each slot, needs a message.
+    /// Fails if no message was sent on a slot of a port.
     fn check(&self) -> Result<(), Error> {
         for (port, slots) in self.ports()? {
             for slot in all_slots(slots) {
@@ -179,7 +183,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The ports of an operator to which conduits lead, each with its number of slots.
+/// Returns the connected ports of an operator, each with its number of slots.
 fn connected(instance: &Instance, operator: Operator) -> Result<Vec<(String, Option<usize>)>, Error> {
     let names = instance.list_ports().remove(operator.name()).unwrap_or_default();
     let mut ports = Vec::with_capacity(names.len());
@@ -193,20 +197,20 @@ fn connected(instance: &Instance, operator: Operator) -> Result<Vec<(String, Opt
     Ok(ports)
 }
 
-/// Each slot, or none for a port without.
+/// Returns each slot of a port. For a port without slots, returns `None` once.
 fn all_slots(slots: Option<usize>) -> impl Iterator<Item = Option<u32>> {
     let none = slots.is_none().then_some(None);
     none.into_iter().chain((0..slots.unwrap_or(0) as u32).map(Some))
 }
 
-/// A mapper as a submodel, as [`run_light`](crate::run_light) takes them.
+/// A mapper in the form of a submodel, which [`run_light`](crate::run_light) needs.
 pub struct MapperSubmodel<M> {
     mapper: M,
     inputs: MapperInputs,
 }
 
 impl<M: Mapper> MapperSubmodel<M> {
-    /// Of this mapper.
+    /// Makes a submodel of this mapper.
     pub fn of(mapper: M) -> MapperSubmodel<M> {
         MapperSubmodel { mapper, inputs: MapperInputs::default() }
     }
@@ -238,7 +242,7 @@ impl<M: Mapper> Submodel for MapperSubmodel<M> {
     }
 }
 
-/// Joins the run as a mapper, and maps for as long as messages come. An error ends the run with its text.
+/// Joins the run as a mapper, and maps until its conduits end. An error ends the run with its text.
 ///
 /// # Errors
 /// As `Instance::new` and `run_submodel`.

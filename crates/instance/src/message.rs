@@ -1,4 +1,5 @@
-//! Messages of a port: messages out, messages in, loans, and arrays to receive into.
+//! Messages of a port: those that are sent, those that are received, and arrays into which a message is
+//! received.
 
 use crate::error::{Error, ReceiveError, SendError};
 use crate::expected::{Expected, Origin};
@@ -6,7 +7,7 @@ use ligament_model::Settings;
 use ligament_shm::memory::copy_in_pieces;
 use ligament_wire::{Array, ArrayOrder, ArrayRef, DType, Value, ValueRef};
 
-/// A message to be sent: times in model time (s), and a value over the caller's own memory.
+/// A message that is sent: its times in model time (s), and a value in the caller's own memory.
 #[derive(Debug, Clone)]
 pub struct Outgoing<'a> {
     /// The model time that the data belongs to, s.
@@ -15,54 +16,55 @@ pub struct Outgoing<'a> {
     pub next_timestamp: Option<f64>,
     /// The value.
     pub data: ValueRef<'a>,
-    /// The settings overlay that the message belongs to; none for the one in force at this instance. Components
-    /// that serve others under different settings give it (see `Flags::dont_apply_overlay`).
+    /// The settings overlay that the message belongs to. `None` stands for the overlay in force at this
+    /// instance. Components that serve several others with different settings give it (see
+    /// `Flags::dont_apply_overlay`).
     pub settings: Option<&'a Settings>,
 }
 
 impl<'a> Outgoing<'a> {
-    /// A message without a next one.
+    /// Makes a message without a next timestamp.
     pub fn at(timestamp: f64, data: impl Into<ValueRef<'a>>) -> Outgoing<'a> {
         Outgoing { timestamp, next_timestamp: None, data: data.into(), settings: None }
     }
 
-    /// Says under which settings overlay the message was made.
+    /// Sets the settings overlay under which the message was made.
     pub fn with_settings(mut self, settings: &'a Settings) -> Outgoing<'a> {
         self.settings = Some(settings);
         self
     }
 
-    /// Its times.
+    /// Returns the times of the message.
     #[inline]
     pub fn times(&self) -> MessageTimes {
         MessageTimes { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
     }
 
-    /// Says when the next message on this port will be, s.
+    /// Sets the time of the next message on this port, in s.
     pub fn next(mut self, timestamp: f64) -> Outgoing<'a> {
         self.next_timestamp = Some(timestamp);
         self
     }
 }
 
-/// A message that was received. Arrays in it are read-only views of where the sender put them; they stay valid
-/// for as long as the message, or a clone of them, is kept.
+/// A received message. Its arrays are read-only views of the memory into which the sender put them. They
+/// stay valid as long as the message or a clone of it exists.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// The model time that the data belongs to, s.
     pub timestamp: f64,
-    /// The model time of the sender's next message, s, if it said so.
+    /// The model time of the sender's next message, s, if the sender has given it.
     pub next_timestamp: Option<f64>,
     /// The value.
     pub data: Value,
-    /// The settings overlay that came with it, where it was received with settings, or the instance asked not
-    /// to have overlays applied.
+    /// The settings overlay of the message. It is set if the message was received with its settings, or if
+    /// the instance asked that overlays are not applied.
     pub settings: Option<Settings>,
     pub(crate) origin: Origin,
 }
 
 impl Default for Message {
-    /// A message of nothing at time 0.
+    /// Makes a message without a value, at time 0.
     fn default() -> Message {
         Message {
             timestamp: 0.0,
@@ -75,31 +77,31 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Its times.
+    /// Returns the times of the message.
     pub fn times(&self) -> MessageTimes {
         MessageTimes { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
     }
 
-    /// Its data as an array.
+    /// Returns the message's array.
     ///
     /// # Errors
-    /// `Unexpected` if it is something else.
+    /// `Unexpected` if the value is not an array.
     #[inline]
     pub fn array(&self) -> Result<&Array, Error> {
         self.array_as(&Expected::default())
     }
 
-    /// Its data as an array of which something is expected.
+    /// Returns the message's array, which must have the properties in `expected`.
     ///
     /// # Errors
-    /// `Unexpected` if it is something else, or another array than that; the text names port and sender, what
-    /// came and what was expected.
+    /// `Unexpected` if the value is not an array, or an array with other properties. The text names the
+    /// port, the sender, the value that was received, and the expected array.
     #[inline]
     pub fn array_as(&self, expected: &Expected<'_>) -> Result<&Array, Error> {
         expected.array_of(&self.data, &self.origin)
     }
 
-    /// The origin of the message.
+    /// Returns the port and the sender of the message.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -113,14 +115,15 @@ pub struct MessageTimes {
 }
 
 impl MessageTimes {
-    /// Returns true if these are times that a model can have.
+    /// Returns true if a message may have these times: both are finite, and the next timestamp is not
+    /// earlier.
     #[inline(always)]
     pub(crate) fn are_sound(&self) -> bool {
         let at = self.timestamp;
         at.is_finite() && self.next_timestamp.is_none_or(|next| next.is_finite() && next >= at)
     }
 
-    /// The error of wrong times.
+    /// Returns the error that describes the invalid times.
     #[cold]
     pub(crate) fn fault(&self) -> SendError {
         let at = self.timestamp;
@@ -132,7 +135,7 @@ impl MessageTimes {
     }
 }
 
-/// The kind of a value, in words.
+/// Describes the kind of a value in words.
 pub(crate) fn kind_of(value: &Value) -> String {
     match value {
         Value::None => "nothing".into(),
@@ -149,7 +152,7 @@ pub(crate) fn kind_of(value: &Value) -> String {
     }
 }
 
-/// An array of the caller's to receive into: contiguous in its order.
+/// An array of the caller into which a message is received. Its elements are contiguous in its order.
 pub struct ArrayMut<'a> {
     pub dtype: DType,
     pub shape: &'a [u64],
@@ -159,10 +162,11 @@ pub struct ArrayMut<'a> {
 }
 
 impl ArrayMut<'_> {
-    /// Copies the array of a message here, but for the first bytes, if they are `there` already.
+    /// Copies the array of a message to this one. The first `there` bytes are skipped, because they have
+    /// been copied already.
     ///
     /// # Errors
-    /// `Unexpected` if type or shape differ; nothing is written then.
+    /// `Unexpected` if the type or the shape differs. Nothing is written then.
     #[inline]
     pub(crate) fn fill_from(&mut self, message: &Message, there: usize) -> Result<(), Error> {
         let Value::Array(array) = &message.data else { return self.fill_otherwise(message) };
@@ -189,7 +193,7 @@ impl ArrayMut<'_> {
         Ok(())
     }
 
-    /// Element by element, where the layouts differ.
+    /// Copies element by element, for arrays whose layouts differ.
     fn scatter(&mut self, array: &Array) {
         let size = self.dtype.size();
         let from = array.strides();

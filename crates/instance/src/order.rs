@@ -1,8 +1,8 @@
-//! A check that a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times
-//! send on `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported
-//! once in the run's log and nothing else happens. A second message on an `O_F` port in one pass is an error
-//! (`send.rs`): all answers after it would be those to other questions. Without the loop there are no passes,
-//! and a second one is reported.
+//! Checks that a code keeps to the order of the execution loop: receive on `F_INIT`; then, any number of
+//! times, send on `O_I` and receive on `S`; then send on `O_F`. Other orders are allowed, so a deviation is
+//! only reported once in the run's log. A second message on an `O_F` port in one pass is an error
+//! (`send.rs`), because every later message would then answer the wrong request. A code without the reuse
+//! loop has no passes, so its second message is only reported.
 
 use ligament_catalogue::said;
 use ligament_model::Operator;
@@ -15,7 +15,7 @@ enum LoopPhase {
     Final,
 }
 
-/// A set of operators, a bit for each.
+/// Makes a set of operators, with one bit for each.
 const fn set(operators: &[Operator]) -> u8 {
     let (mut set, mut i) = (0, 0);
     while i < operators.len() {
@@ -26,7 +26,7 @@ const fn set(operators: &[Operator]) -> u8 {
 }
 
 impl LoopPhase {
-    /// The operators that are used in it.
+    /// Returns the operators whose ports are used in this phase.
     fn operators(self) -> u8 {
         match self {
             LoopPhase::Init => set(&[Operator::FInit]),
@@ -36,25 +36,25 @@ impl LoopPhase {
     }
 }
 
-/// Watches one instance.
+/// Watches the order in which one instance uses its ports.
 #[derive(Debug)]
 pub(crate) struct OrderWatch {
     phase: LoopPhase,
-    /// The operators that may be used as if nothing were watched: `goes_on` is asked for every message.
+    /// Operators whose use now needs no check. `goes_on` reads this for every message.
     going: u8,
-    /// True if the loop is in use at all: without `reuse_instance` there is no order to keep.
+    /// True once the code has called `reuse_instance`. Without the reuse loop, no order is checked.
     looping: bool,
     reported: [bool; 4],
 }
 
 impl OrderWatch {
     pub fn new() -> OrderWatch {
-        // Final messages are watched until a second one is reported.
+        // `O_F` messages are checked until a second one has been reported.
         let going = !set(&[Operator::OF]);
         OrderWatch { phase: LoopPhase::Init, going, looping: false, reported: [false; 4] }
     }
 
-    /// Another pass of the reuse loop begins.
+    /// Notes that another pass of the reuse loop begins.
     pub fn reuse(&mut self) {
         self.looping = true;
         self.enter(LoopPhase::Init);
@@ -64,21 +64,22 @@ impl OrderWatch {
         (self.phase, self.going) = (phase, phase.operators());
     }
 
-    /// Returns true if using a port with this operator changes nothing: the loop is where it is used, and was
-    /// so before.
+    /// Returns true if a port of this operator was used last, or may be used without a check: the loop's
+    /// phase stays the same.
     #[inline(always)]
     pub fn goes_on(&self, operator: Operator) -> bool {
         self.going & set(&[operator]) != 0
     }
 
-    /// True if a message on a port with this operator is the only one of the pass.
+    /// Returns true if a port of this operator may send only one message in a pass.
     #[inline(always)]
     pub fn sends_once(&self, operator: Operator) -> bool {
         self.looping && operator == Operator::OF
     }
 
-    /// A port with this operator sends once more in the same pass, which without the loop is the whole run.
-    /// Returns what to report, if it is a final message and the first such one.
+    /// Notes that a port of this operator sends a further message in the same pass. Without the reuse loop,
+    /// the whole run is one pass. Returns the text to report, if this is the first time and the operator is
+    /// `O_F`.
     #[inline(always)]
     pub fn sent_again(&mut self, operator: Operator) -> Option<String> {
         (!self.looping && operator == Operator::OF && !self.reported[3]).then(|| self.second_final())
@@ -95,13 +96,14 @@ impl OrderWatch {
         )
     }
 
-    /// True if the pass is where it sends its final messages, as `goes_on` knows.
+    /// Returns true if the instance is in the phase in which it sends on `O_F` ports.
     #[inline(always)]
     pub fn is_final(&self) -> bool {
         self.phase == LoopPhase::Final
     }
 
-    /// A port with this operator is used. Returns what to report, if it is out of order for the first time.
+    /// Notes that a port of this operator is used. Returns the text to report, if the use is out of order
+    /// for the first time.
     #[inline]
     pub fn used(&mut self, operator: Operator) -> Option<String> {
         if !self.looping {

@@ -1,7 +1,8 @@
-//! The ordinary case, which is what nearly all messages are: nothing, or one array like the one before it,
-//! through a port that has one conduit and no slots, in a loop that is where it was, under no settings overlay.
-//! Each function here does it in one go, or changes nothing and leaves it to the general one of the same name
-//! (`send.rs`, `receive.rs`), which also says what is wrong.
+//! The fast way for ordinary messages. Nearly all messages are ordinary: they hold nothing, or one array
+//! like the one before; their port has one conduit and no slots; the phase of the loop does not change; and
+//! no settings overlay is in force. A function in this file either does all the work, or changes nothing
+//! and leaves the work to the general function of the same name (`send.rs`, `receive.rs`), which also
+//! reports errors.
 
 use crate::instance::Instance;
 use crate::loan::Loan;
@@ -12,14 +13,15 @@ use ligament_model::Operator;
 use ligament_shm::endpoint::AsBefore;
 use ligament_wire::{ArrayKind, ArrayRef, HeaderWords};
 
-/// An array to be sent that is most likely like the one before it. Other languages compare their own
-/// description in place, so that nothing of it is checked or copied then.
+/// An array to be sent that is probably like the one before. Bindings of other languages compare their own
+/// description of the array in place, so that no part of it is checked or copied if it is alike.
 pub trait PlainArray<'a> {
-    /// The elements, if they lie together and the array is of this kind.
+    /// Returns the elements, if they are contiguous and the array is of this kind.
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]>;
 }
 
-/// Returns true if an array's elements lie together, and it has neither names nor a unit.
+/// Returns true if the elements of an array are contiguous, and the array has neither axis names nor a
+/// unit.
 pub(crate) fn is_plain(array: &ArrayRef<'_>) -> bool {
     let meta = !array.names.is_empty() || array.unit.is_some();
     array.strides.is_none() && array.offset == 0 && !meta
@@ -34,7 +36,7 @@ impl<'a> PlainArray<'a> for &ArrayRef<'a> {
     }
 }
 
-/// The array of a loan, if that is to be copied.
+/// The array of a loan, if the loan is a draft.
 impl<'a> PlainArray<'a> for &'a Loan {
     #[inline(always)]
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]> {
@@ -43,8 +45,8 @@ impl<'a> PlainArray<'a> for &'a Loan {
 }
 
 impl Instance {
-    /// Lets all messages take the general way, ordinary ones too. Both ways mean the same; tests play one
-    /// against the other.
+    /// Makes all messages take the general way, ordinary ones too. Both ways have the same effect; tests
+    /// compare one with the other.
     #[doc(hidden)]
     pub fn take_the_general_way(&mut self) {
         self.table.ports.iter_mut().for_each(|port| port.only = None);
@@ -53,8 +55,8 @@ impl Instance {
         }
     }
 
-    /// The port of this name, and its channel, if all is ordinary about it and `operates` says yes to its
-    /// operator.
+    /// Returns the index of the port with this name, and its channel, if a message on it may be ordinary
+    /// and `operates` returns true for its operator.
     #[inline(always)]
     fn ordinary_port(
         &self,
@@ -68,7 +70,8 @@ impl Instance {
         Some((index, only.filter(|_| ordinary)?))
     }
 
-    /// Sends nothing but a header.
+    /// Sends a message without a value. Returns false, and has done nothing, if the message is not
+    /// ordinary.
     #[inline(always)]
     pub(crate) fn send_ordinary(&mut self, port: impl PortName, times: MessageTimes) -> bool {
         let Some((port, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
@@ -83,8 +86,9 @@ impl Instance {
         self.note_sent(port, times, sent)
     }
 
-    /// Sends an array of the kind of the one before it on its port, whose elements lie together. False, and
-    /// nothing done, if it is of another, or if anything else is not ordinary: see `send_array`.
+    /// Sends an array of the same kind as the previous array on this port. Its elements must be contiguous.
+    /// Returns false, and has done nothing, if the kind differs or anything else is not ordinary: see
+    /// `send_array`.
     #[inline(always)]
     pub fn send_array_as_before<'a>(
         &mut self,
@@ -108,24 +112,24 @@ impl Instance {
         self.note_sent(port, times, sent)
     }
 
-    /// True if times are sound and do not go back, and the port has not sent its only message of this pass.
+    /// Returns true if the times are valid, do not go back, and the port may still send in this pass.
     #[inline(always)]
     fn goes_on(&self, port: usize, times: MessageTimes) -> bool {
         times.are_sound() && times.timestamp >= self.table.ports[port].sent.first
     }
 
-    /// Notes the time of a message, if it was sent.
+    /// Notes the timestamp of a message, if it was sent. Returns `sent`.
     #[inline(always)]
     fn note_sent(&mut self, port: usize, times: MessageTimes, sent: bool) -> bool {
         if sent {
-            // In that phase, what goes on is a final message.
+            // In the final phase, an ordinary message is the only one of its port in this pass.
             let latest = if self.order.is_final() { PASS_IS_SENT } else { times.timestamp };
             self.table.ports[port].sent.first = latest;
         }
         sent
     }
 
-    /// Receives a message, if it comes soon.
+    /// Receives an ordinary message, if it arrives soon. Returns false if not.
     #[inline(always)]
     pub(crate) fn receive_ordinary(&mut self, port: impl PortName, message: &mut Message) -> bool {
         let Some((port, channel)) = self.ordinary_source(port) else { return false };
@@ -141,7 +145,7 @@ impl Instance {
         came
     }
 
-    /// Receives an array into the caller's own, if it comes soon.
+    /// Receives an ordinary array into the caller's array, if it arrives soon. Returns `None` if not.
     #[inline(always)]
     pub(crate) fn receive_ordinary_into(
         &mut self,
@@ -156,7 +160,8 @@ impl Instance {
         endpoint.receive_ordinary_into(channel, &mut header, fits, data).then(|| times(&header))
     }
 
-    /// The ordinary port of this name from which a message may be received as it comes, and its channel.
+    /// Returns the index and the channel of a port, if the next message on it may be received in the
+    /// ordinary way.
     #[inline(always)]
     pub(crate) fn ordinary_source(&self, port: impl PortName) -> Option<(usize, usize)> {
         let looping = self.looping;

@@ -1,20 +1,22 @@
-//! Settings overlays: which are in force here, how they travel. An overlay is sent once to each peer and then
-//! referred to by its number; 0 is the empty one.
+//! Settings overlays: which one is in force at an instance, and the numbers by which messages name them. An
+//! overlay is sent to each peer once, and later messages name it by its number. Number 0 is the empty
+//! overlay.
 
 use ligament_model::{Reference, SettingValue, Settings};
 use ligament_wire::{SettingValue as WireValue, Value, ValueRef};
 use std::sync::Arc;
 
-/// The overlay in force, and the numbers that this sender has given out.
+/// The overlay in force, and the overlays to which this sender has given numbers.
 #[derive(Default)]
 pub(crate) struct Overlays {
     current: Settings,
-    /// The overlay that messages came with, where explicit settings were laid over it: those that come under it
-    /// belong here, too.
+    /// The overlay of the message that brought explicit settings, without these settings. `None` without
+    /// explicit settings. Messages with this overlay are accepted, too.
     implicit: Option<Settings>,
     number: u32,
     known: Vec<Settings>,
-    /// The last overlay that came in and was found equal to ours, so that the next look is one comparison.
+    /// The received overlay that was last found equal to the one in force. A comparison of pointers finds
+    /// it again.
     agreed: Option<Arc<Value>>,
 }
 
@@ -23,13 +25,13 @@ impl Overlays {
         &self.current
     }
 
-    /// The number under which messages carry the overlay in force.
+    /// Returns the number by which messages name the overlay in force.
     #[inline]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// The number of an overlay: 0 for the empty one, and the same for the same settings.
+    /// Returns the number of an overlay: 0 for the empty one. Equal overlays have equal numbers.
     pub fn number_of(&mut self, overlay: &Settings) -> u32 {
         if overlay.is_empty() {
             return 0;
@@ -41,12 +43,12 @@ impl Overlays {
         known as u32 + 1
     }
 
-    /// The overlay of a number that `number_of` gave, which is not 0.
+    /// Returns the overlay with this number, which `number_of` has returned and which is not 0.
     pub fn known(&self, number: u32) -> &Settings {
         &self.known[number as usize - 1]
     }
 
-    /// Another overlay is in force from now on.
+    /// Puts another overlay in force.
     pub fn set(&mut self, overlay: Settings) {
         self.agreed = None;
         self.implicit = None;
@@ -54,7 +56,7 @@ impl Overlays {
         self.current = overlay;
     }
 
-    /// Another overlay is in force from now on: what messages come with, and explicit settings over that.
+    /// Puts another overlay in force: the overlay of a message, with explicit settings on top.
     pub fn set_explicit(&mut self, implicit: Settings, explicit: &Settings) {
         let mut overlay = implicit.clone();
         overlay.update(explicit);
@@ -62,7 +64,7 @@ impl Overlays {
         self.implicit = Some(implicit);
     }
 
-    /// Returns true if an overlay that came in is the one in force, or what that was laid over.
+    /// Returns true if a received overlay is the one in force, or the one under the explicit settings.
     pub fn agrees(&mut self, came: Option<&Arc<Value>>) -> bool {
         let Some(came) = came else {
             return self.current.is_empty() || self.implicit.as_ref().is_some_and(Settings::is_empty);
@@ -79,7 +81,7 @@ impl Overlays {
     }
 }
 
-/// Settings as a message holds them.
+/// Converts settings to the form that they have in a message.
 pub(crate) fn to_wire(settings: &Settings) -> Vec<(String, WireValue)> {
     settings
         .iter()
@@ -98,8 +100,8 @@ pub(crate) fn to_wire(settings: &Settings) -> Vec<(String, WireValue)> {
         .collect()
 }
 
-/// Settings out of a message's value; none if it holds something else. A map of plain values is taken too,
-/// since not every language has settings of its own.
+/// Reads settings from a message's value. Returns `None` if the value holds something else. A map of plain
+/// values is also accepted, because not every language has a type for settings.
 pub fn from_value(value: &Value) -> Option<Settings> {
     let mut settings = Settings::new();
     match value {
@@ -134,7 +136,7 @@ pub fn from_value(value: &Value) -> Option<Settings> {
     Some(settings)
 }
 
-/// A value to send settings as.
+/// Returns the value that carries settings in a message.
 pub(crate) fn value_ref(wire: &[(String, WireValue)]) -> ValueRef<'_> {
     ValueRef::Settings(wire)
 }

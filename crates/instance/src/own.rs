@@ -1,5 +1,6 @@
-//! Filters that users have written: functions of shared libraries (`ligament_filter.h`), and of Python where
-//! this process is one. What runs in Python is made by Python's binding, which says so once.
+//! Filters that users have written: functions in shared libraries (`ligament_filter.h`), and functions in
+//! Python if this process runs Python. The Python binding registers an [`Interpreter`], which makes the
+//! Python filters.
 
 use crate::sys;
 use ligament_catalogue::{fault, Fault};
@@ -10,24 +11,25 @@ use ligament_wire::{Array, ArrayOrder, Bytes, DType, Value};
 use std::ffi::CString;
 use std::sync::OnceLock;
 
-/// Finds and makes the filters of an interpreter.
+/// Finds and makes the filters that are written in the language of an interpreter.
 pub trait Interpreter: Send + Sync {
-    /// Returns true if a filter's function is there.
+    /// Checks that the function of a filter exists.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why the function cannot be used.
     fn find(&self, filter: &Filter) -> Result<(), Fault>;
 
-    /// A filter for one slot of a conduit.
+    /// Makes a filter for one slot of a conduit.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why the filter cannot be made.
     fn make(&self, filter: &Filter) -> Result<Box<dyn FilterStep>, Fault>;
 }
 
 static PYTHON: OnceLock<Box<dyn Interpreter>> = OnceLock::new();
 
-/// Says that this process runs Python: filters that are functions of Python's run here from now on.
+/// Registers the interpreter of a process that runs Python. From then on, it runs the filters that are
+/// Python functions.
 pub fn run_python_filters_by(interpreter: Box<dyn Interpreter>) {
     let _ = PYTHON.set(interpreter);
 }
@@ -43,10 +45,10 @@ fn python() -> Result<&'static dyn Interpreter, Fault> {
     })
 }
 
-/// Returns true if the function of a user's filter is there.
+/// Checks that the function of a user's filter exists.
 ///
 /// # Errors
-/// Why it is not.
+/// The reason why the function cannot be used.
 pub(crate) fn find(filter: &Filter) -> Result<(), Fault> {
     if filter.name == LIBRARY {
         function(filter).map(drop)
@@ -55,10 +57,10 @@ pub(crate) fn find(filter: &Filter) -> Result<(), Fault> {
     }
 }
 
-/// A user's filter for one slot of a conduit; `whose` says which filter of which conduit it is.
+/// Makes a user's filter for one slot of a conduit. `whose` names the filter and its conduit, for errors.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why the filter cannot be made.
 pub(crate) fn make(filter: &Filter, whose: &str) -> Result<Box<dyn FilterStep>, Fault> {
     if filter.name != LIBRARY {
         return python()?.make(filter);
@@ -73,14 +75,14 @@ fn c_text(text: &str) -> Result<CString, Fault> {
     CString::new(text).map_err(|_| fault!(FILTER_FAILED, "{text:?} has a NUL in it"))
 }
 
-/// The function of a shared library that a filter names. Libraries stay loaded.
+/// Loads the function that a filter names from its shared library. Libraries stay loaded.
 fn function(filter: &Filter) -> Result<sys::FilterFunction, Fault> {
     let (file, name) = (filter.text("file").unwrap_or_default(), filter.text("function").unwrap_or_default());
     sys::filter_function(&c_text(file)?, &c_text(name)?)
         .map_err(|why| fault!(FILTER_FAILED, "the function \"{name}\" of {file} cannot be had: {}", why.0))
 }
 
-/// A function of a shared library, at work on one slot.
+/// A filter on one slot whose function is in a shared library.
 struct Library {
     function: sys::FilterFunction,
     with: CString,
@@ -88,7 +90,7 @@ struct Library {
     whose: String,
 }
 
-/// The input of a function, or its output.
+/// The data of one message that a function gets.
 pub(crate) struct Elements<'a> {
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
@@ -108,7 +110,7 @@ pub(crate) struct FilterOutput {
     pub data: WordBuffer,
 }
 
-/// Memory for elements: whole words, so that every type is aligned.
+/// Memory for elements. It consists of whole words, so that it is aligned for every type.
 pub(crate) struct WordBuffer {
     pub words: Vec<u64>,
     pub bytes: usize,
@@ -134,7 +136,7 @@ impl FilterOutput {
     }
 }
 
-/// The only element of an array without dimensions, by itself.
+/// Returns the only element of an array without dimensions as a plain number.
 fn number(array: &Array) -> Value {
     let bytes: &[u8] = array.data();
     let eight = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).unwrap_or_default();
@@ -162,7 +164,7 @@ fn number(array: &Array) -> Value {
     }
 }
 
-/// A number by itself as a function gets it: its type and its bytes.
+/// Returns the type and the bytes of a plain number, as a function gets them.
 fn bytes_of_number(value: &Value) -> Option<(DType, Vec<u8>)> {
     Some(match value {
         Value::Bool(truth) => (DType::Bool, vec![u8::from(*truth)]),
@@ -188,7 +190,8 @@ impl Library {
         let (dtype, order, shape) = (view.dtype, view.order, &view.shape[..]);
         let mut with =
             |data: &[u8]| self.call(Some(&Elements { timestamp, next_timestamp, dtype, order, shape, data }));
-        // As large as the elements, or as the parts of one, so that they are aligned for the function.
+        // The vector's elements have the size of the array's elements, or of one part of a complex number,
+        // so that the data is aligned for the function.
         match dtype {
             DType::Complex64 => with(bytemuck::cast_slice(&view.elements::<u32>()?)),
             _ if dtype.size() == 1 => with(&view.elements::<u8>()?),

@@ -11,14 +11,14 @@ use ligament_wire::times::is_before;
 use ligament_wire::ConduitEnd;
 use std::sync::Arc;
 
-/// The ports that a code declares: names by operator; `name[]` is a vector port.
+/// The ports that a code declares: names by operator. A name that ends with `[]` is a vector port.
 #[derive(Debug, Clone, Default)]
 pub struct Ports {
     declared: Vec<(Operator, String)>,
 }
 
 impl Ports {
-    /// No ports yet.
+    /// Makes a set without ports.
     pub fn new() -> Ports {
         Ports::default()
     }
@@ -28,13 +28,13 @@ impl Ports {
         self.declared.push((operator, name.to_owned()));
     }
 
-    /// Adds a port, in a chain.
+    /// Adds a port, and returns the set, so that calls can be chained.
     pub fn with(mut self, operator: Operator, name: &str) -> Ports {
         self.add(operator, name);
         self
     }
 
-    /// The declaration for the agent.
+    /// Returns the declaration that is sent to the agent.
     pub(crate) fn declarations(&self) -> Vec<PortDeclaration> {
         self.declared
             .iter()
@@ -47,12 +47,12 @@ impl Ports {
     }
 }
 
-/// How a caller names a port. Other languages compare their own text in place, so that nothing is measured,
-/// checked or copied for a port that is there.
+/// A port's name as a caller gives it. Bindings of other languages compare their own text in place, so that
+/// for an existing port the text is neither measured nor checked nor copied.
 pub trait PortName: Copy {
-    /// Returns true if this is the name, in which there is no NUL.
+    /// Returns true if the names are equal. `name` contains no NUL.
     fn is(self, name: &str) -> bool;
-    /// The name for people.
+    /// Returns the name as text, for errors.
     fn text(self) -> String;
 }
 
@@ -78,22 +78,22 @@ impl PortName for &String {
     }
 }
 
-/// In place of a port's latest timestamp: it has sent what it may send in this pass. No timestamp comes after
-/// it, so that the next message is looked at closely.
+/// Value of a port's latest timestamp that means: the port has sent its only message of this pass. It is
+/// later than any timestamp, so a further message does not take the fast way and is checked in full.
 pub(crate) const PASS_IS_SENT: f64 = f64::INFINITY;
 
-/// The latest timestamps that a port has sent since `reuse_instance`.
+/// The latest timestamps that were sent on a port since `reuse_instance`.
 #[derive(Debug)]
 pub(crate) struct LastSent {
-    /// Of a port without slots, or of slot 0.
+    /// Latest timestamp of a port without slots, or of slot 0.
     pub first: f64,
-    /// Of the slots after that, as far as any was sent on.
+    /// Latest timestamps of the other slots, up to the last slot that was used.
     others: Vec<f64>,
-    /// True if an earlier one was reported, which is done once.
+    /// True if a timestamp that goes back was reported. This is done once.
     warned: bool,
-    /// The distance of messages was compared with the scales of the component.
+    /// True if the distance of two messages was compared with the scales of the component.
     pub compared: bool,
-    /// True if a pass without a message was reported, which is done once.
+    /// True if a pass without a message was reported. This is done once.
     pub silence_reported: bool,
 }
 
@@ -110,23 +110,23 @@ impl Default for LastSent {
 }
 
 impl LastSent {
-    /// The message of this pass was sent on a slot, and no other may follow.
+    /// Notes that the only message of this pass was sent on a slot.
     pub fn complete(&mut self, slot: usize) {
         self.set(slot, PASS_IS_SENT);
     }
 
-    /// A new pass of the loop: times may begin anew.
+    /// Forgets all timestamps, because a new pass may begin at an earlier time.
     pub fn forget(&mut self) {
         self.first = f64::NEG_INFINITY;
         self.others.clear();
     }
 
-    /// True if the one message of this pass was sent on a slot.
+    /// Returns true if the only message of this pass was sent on a slot.
     pub fn is_complete(&self, slot: usize) -> bool {
         self.latest(slot) == PASS_IS_SENT
     }
 
-    /// True if nothing was sent on a slot in this pass.
+    /// Returns true if nothing was sent on a slot in this pass.
     pub fn is_silent(&self, slot: usize) -> bool {
         self.latest(slot) == f64::NEG_INFINITY
     }
@@ -138,13 +138,14 @@ impl LastSent {
         }
     }
 
-    /// Notes a timestamp. Gives the one before, if that is later and this is the first time.
+    /// Notes a timestamp. Returns the previous one, if that is later and this is the first time that it
+    /// happens on the port.
     pub fn note(&mut self, slot: usize, timestamp: f64) -> Option<f64> {
         let before = self.set(slot, timestamp);
         (is_before(timestamp, before) && !std::mem::replace(&mut self.warned, true)).then_some(before)
     }
 
-    /// Sets the latest timestamp of a slot. Gives the one before.
+    /// Sets the latest timestamp of a slot. Returns the previous one.
     fn set(&mut self, slot: usize, latest: f64) -> f64 {
         let here = match slot.checked_sub(1) {
             None => &mut self.first,
@@ -165,28 +166,28 @@ pub(crate) struct PortState {
     pub name: Arc<str>,
     pub operator: Operator,
     pub vector: bool,
-    /// For each slot (one for a scalar port): the channels, as indices for the endpoint. A receiving slot has
-    /// at most one.
+    /// For each slot (one for a scalar port): the indices of its channels at the endpoint. A receiving slot
+    /// has at most one channel.
     pub slots: Vec<Vec<usize>>,
-    /// The channel of a port that has one only, and no slots.
+    /// The channel of a port without slots that has exactly one channel.
     pub only: Option<usize>,
-    /// For each slot: whether the conduit has ended.
+    /// For each slot: true if the conduit has ended.
     pub ended: Vec<bool>,
-    /// How a conduit of it has ended that was ended last.
+    /// Kind of end of the conduit that has ended last.
     pub ending: ConduitEnd,
-    /// The ports at the other ends, for messages to people, where the transport does not know them.
+    /// The ports at the other ends, for texts that people read. Empty if the transport knows them.
     pub peers: Vec<String>,
-    /// For each slot that was received from: where its messages come from.
+    /// For each slot on which a message was received: a text that names its origin.
     pub origins: Vec<Option<Arc<str>>>,
-    /// The head of the array that was sent here last.
+    /// The head of the last array that was sent on the port.
     pub head: Option<Box<Preamble>>,
-    /// The timestamps that were sent last in this pass of the loop.
+    /// The latest timestamps that were sent in this pass of the loop.
     pub sent: LastSent,
-    /// For a vector port whose length the sender sets: what its slots share.
+    /// For a vector port whose length the sender sets: the state that all its slots share.
     pub resizable: Option<Box<Resizable>>,
-    /// For a port that sends on conduits with filters.
+    /// For a sending port with the filter `last` on a conduit: the messages that it holds back.
     pub filtered: Option<Box<FilteredPort>>,
-    /// The filters under `ligament:` of its conduits, if any has some at this end.
+    /// The filters that the model lists under `ligament: filters:`, if a conduit has some at this end.
     pub chains: Option<Box<Chains>>,
 }
 
@@ -198,14 +199,14 @@ impl PortState {
         }
     }
 
-    /// All channels of the port, in the order in which they were joined.
+    /// Returns all channels of the port, in the order in which they were joined.
     pub fn channels(&self) -> impl Iterator<Item = usize> + '_ {
         let shared = self.resizable.as_ref().map(|shared| &shared.channels);
         let own = self.slots.iter().flatten().filter(move |_| shared.is_none());
         own.chain(shared.into_iter().flatten()).copied()
     }
 
-    /// The channel on which a slot receives; there is one.
+    /// Returns the channel on which a slot receives. A connected slot has exactly one.
     pub fn channel_at(&self, slot: usize) -> usize {
         let shared = self.resizable.as_ref().and_then(|shared| shared.channels.first());
         shared.or(self.slots.get(slot).and_then(|channels| channels.first())).copied().unwrap_or(usize::MAX)
@@ -217,18 +218,19 @@ impl PortState {
         match slot {
             None if !self.vector => Ok(0),
             Some(slot) if self.vector && (slot as usize) < self.slots.len() => Ok(slot as usize),
-            // A vector port that nobody is connected to has no slots; sending to it goes nowhere.
+            // A vector port without a conduit has no slots. A message sent to it is dropped.
             Some(_) if self.vector && !self.is_connected() => Ok(usize::MAX),
             _ => self.unusual_slot(slot),
         }
     }
 
-    /// A slot that the model does not have: of a resizable port, or wrong.
+    /// Handles a slot that the port does not have: it may be valid for a resizable port, and is an error
+    /// otherwise.
     #[cold]
     fn unusual_slot(&self, slot: Option<u32>) -> Result<usize, Error> {
         let (port, slots) = (self.name.to_string(), self.slots.len());
         Err(match slot {
-            // The number of slots is learnt from what comes.
+            // A receiver learns the number of slots only from the messages, so any slot may be valid.
             Some(slot) if self.resizable.is_some() && self.operator.receives() => return Ok(slot as usize),
             Some(slot) if self.resizable.is_some() => PortError::BeyondLength { port, slots, slot },
             None => PortError::WhichSlot { port, slots },
@@ -258,7 +260,7 @@ impl PortState {
         }
     }
 
-    /// The port and slot as people write it.
+    /// Returns the port and slot as texts show them.
     pub fn describe(&self, slot: usize) -> String {
         if self.vector {
             format!("\"{}[{slot}]\"", self.name)
@@ -278,14 +280,15 @@ pub(crate) struct PortTable {
 pub(crate) struct JoinedChannel {
     pub port: u32,
     pub slot: Option<u32>,
-    /// The channel, as the transport knows it.
+    /// Index of the channel at the transport.
     pub index: usize,
-    /// The port at the other end, for messages to people, where the transport does not know it.
+    /// The port at the other end, for texts that people read. `None` if the transport knows it.
     pub peer: Option<String>,
 }
 
 impl JoinedChannel {
-    /// One of those that the agent tells of, at this place among them.
+    /// Makes the entry of a channel that the agent has described. `index` is the channel's place in the
+    /// agent's list.
     pub fn of(channel: &ChannelInfo, index: usize) -> JoinedChannel {
         let ChannelInfo { port, slot, ref peer_port, .. } = *channel;
         JoinedChannel { port, slot, index, peer: Some(peer_port.clone()) }
@@ -293,7 +296,7 @@ impl JoinedChannel {
 }
 
 impl PortTable {
-    /// Puts together what the agent told; `names` are the names of the ports.
+    /// Makes the table from the agent's description. `names` are the names of the ports.
     pub fn new(
         infos: &[PortInfo],
         names: &[Arc<str>],
@@ -308,8 +311,8 @@ impl PortTable {
             let operator = Operator::from_name(&info.operator);
             let operator = operator.ok_or_else(|| AgentError::Operator { operator: info.operator.clone() })?;
             let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
-            // The model gives a length to every vector port but those that are joined to vector ports, or to
-            // none.
+            // The model gives a length to every vector port, except to those that are connected to vector
+            // ports, or not connected.
             let resizable = (info.vector && info.length.is_none()).then(Box::default);
             ports.push(PortState {
                 name: name.clone(),
@@ -354,13 +357,13 @@ impl PortTable {
         Ok(PortTable { ports })
     }
 
-    /// The port of this name that the operator's direction fits.
+    /// Returns the index of the port with this name.
     #[inline(always)]
     pub fn find(&self, name: impl PortName) -> Result<usize, Error> {
         self.find_quietly(name).ok_or_else(|| self.unknown(&name.text()))
     }
 
-    /// As `find`; whoever asks again learns what is wrong.
+    /// Does the same as `find`, but makes no error: `find` explains it if the caller asks for it.
     #[inline(always)]
     pub fn find_quietly(&self, name: impl PortName) -> Option<usize> {
         for (index, port) in self.ports.iter().enumerate() {

@@ -1,20 +1,21 @@
-//! The head of the array that a port sent last: the next one is mostly alike, so that there is nothing to plan.
+//! The head of the last array that a port sent. The next array mostly has an equal head, which then need
+//! not be made again.
 
 use ligament_wire::{array_head, ArrayKind, ArrayMeta, ArrayOrder, DType, WireError};
 
-/// The head that a port sent last.
+/// The head of the last array that a port sent: the preamble of its message.
 #[derive(Debug, Default)]
 pub(crate) struct Preamble {
-    /// The kind of array that it is for; none for one with names or a unit.
+    /// The kind of array that the head describes. `None` for an array with axis names or a unit.
     kind: Option<ArrayKind>,
     bytes: Vec<u8>,
     number: u64,
-    /// Bytes of the whole body.
+    /// Length of the whole body, in bytes.
     body_len: u64,
 }
 
 impl Preamble {
-    /// The head itself.
+    /// Returns the bytes of the head.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -26,20 +27,21 @@ impl Preamble {
         self.number
     }
 
-    /// The kind of contiguous arrays that it is for, if it is for such.
+    /// Returns the kind of contiguous array that the head describes. `None` if the array has axis names or
+    /// a unit.
     #[inline]
     pub fn kind(&self) -> Option<&ArrayKind> {
         self.kind.as_ref()
     }
 
-    /// Bytes of the whole body of an array with this head.
+    /// Returns the length of the whole body of an array with this head, in bytes.
     #[inline]
     pub fn body_len(&self) -> u64 {
         self.body_len
     }
 
-    /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the
-    /// heads of the instance.
+    /// Makes this the head of a contiguous array, and returns the length of the elements in bytes. `count`
+    /// is the number of heads that the instance has made.
     #[inline(always)]
     pub fn plan(
         &mut self,
@@ -71,7 +73,7 @@ impl Preamble {
         Ok(kind.bytes())
     }
 
-    /// Becomes the head for an array with names or a unit.
+    /// Makes this the head of an array with axis names or a unit.
     pub fn plan_with(
         &mut self,
         dtype: DType,

@@ -1,5 +1,5 @@
-//! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
-//! arrays.
+//! Receiving: waiting for a message on one port or on any of several ports. Arrays are received as views,
+//! or copied into the caller's arrays.
 
 use crate::chains::Availability;
 use crate::error::{AgentError, Error, ErrorKind, ReceiveError, TimelineError};
@@ -17,13 +17,13 @@ use ligament_wire::{ArrayKind, ConduitEnd, HeaderWords, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long to wait.
+/// The time for which a call waits for a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Wait {
-    /// Until it comes.
+    /// Until a message arrives.
     #[default]
     Forever,
-    /// At most so long.
+    /// No longer than this time.
     AtMost(Duration),
 }
 
@@ -38,37 +38,39 @@ impl Wait {
     }
 }
 
-/// The overlay that came with a message, if one did.
+/// The overlay of a received message, or `None` if it has the empty overlay.
 pub(crate) type Overlay = Option<Arc<Value>>;
 
-/// The settings of an overlay.
+/// Returns the settings of an overlay.
 pub(crate) fn settings_of(overlay: Overlay) -> Settings {
     overlay.as_deref().and_then(from_value).unwrap_or_default()
 }
 
-/// An arrival on a conduit.
+/// The next item on a conduit.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     /// A message, with its overlay.
     Message(Overlay),
-    /// An iteration is over.
+    /// The end of an iteration.
     Milestone(Iteration),
-    /// The conduit has ended.
+    /// The end of the conduit.
     End,
 }
 
 impl Instance {
-    /// The next message on a port (and slot of a vector port), waiting for it.
+    /// Waits for the next message on a port (and slot of a vector port), and returns it.
     ///
     /// # Errors
-    /// `Usage` for a port that is not there, does not receive, or is not connected; `Closed` if the conduit has
-    /// ended; `Unexpected` if it comes with another settings overlay; `RunEnds`, `Interrupted`.
+    /// `Usage` if there is no such port, or if the port does not receive or is not connected. `Closed` if
+    /// the conduit has ended. `Unexpected` if the message has another settings overlay than the one in
+    /// force. `RunEnds`, `Interrupted`.
     #[inline]
     pub fn receive(&mut self, port: impl PortName, slot: Option<u32>) -> Result<Message, Error> {
         self.receive_within(port, slot, Wait::Forever)
     }
 
-    /// As `receive`, waiting no longer than `wait`; `TimedOut` if nothing has come by then.
+    /// Does the same as `receive`, but waits no longer than `wait`. Fails with `TimedOut` if no message has
+    /// arrived by then.
     #[inline]
     pub fn receive_within(
         &mut self,
@@ -81,7 +83,8 @@ impl Instance {
         Ok(message)
     }
 
-    /// As `receive_within`, into a message that exists, which saves moving one.
+    /// Does the same as `receive_within`, but writes to an existing message, so that no message has to be
+    /// moved.
     #[inline(always)]
     pub fn receive_to(
         &mut self,
@@ -97,7 +100,7 @@ impl Instance {
         }
     }
 
-    /// As `receive_within`; nothing if nothing is connected to the port, which then is no error.
+    /// Does the same as `receive_within`, but returns `None` if nothing is connected to the port.
     ///
     /// # Errors
     /// As `receive_within`.
@@ -116,11 +119,12 @@ impl Instance {
         }
     }
 
-    /// Receives from whichever of several ports (and slots) is first: its index in `ports`, and the message. A
-    /// conduit that ends is passed over for as long as another one may bring something.
+    /// Receives the first message that arrives on any of several ports (and slots). Returns the port's
+    /// index in `ports`, and the message. A conduit that has ended is ignored while another one may still
+    /// have a message.
     ///
     /// # Errors
-    /// As `receive_within`; `Closed` if all of them have ended.
+    /// As `receive_within`. `Closed` if all conduits have ended.
     pub fn receive_any(
         &mut self,
         ports: &[(&str, Option<u32>)],
@@ -135,20 +139,21 @@ impl Instance {
             let which = self.wait_any(ports, left())?;
             let (port, slot) = ports[which];
             match self.receive_within(port, slot, left()) {
-                // Only a milestone was there before the conduit's end: the others may have more.
+                // Only a milestone came before the conduit's end. The other ports may still have messages.
                 Err(error) if error.kind() == ErrorKind::Closed => {}
                 received => return received.map(|message| (which, message)),
             }
         }
     }
 
-    /// As `receive_within`, with the settings overlay that came with the message, in `settings`. It is not
-    /// compared with ours: for codes that serve others under different settings, and for the messages of codes
-    /// that do. That of an `F_INIT` message is in force for the pass already, unless the instance asked not to
-    /// have it applied (`Flags::dont_apply_overlay`).
+    /// Does the same as `receive_within`, and stores the message's settings overlay in `settings`. The
+    /// overlay is not compared with the one in force. This is for codes that serve several others with
+    /// different settings, and for receivers of their messages. The overlay of an `F_INIT` message is
+    /// already in force for the pass, unless the instance asked that overlays are not applied
+    /// (`Flags::dont_apply_overlay`).
     ///
     /// # Errors
-    /// As `receive_within`, but for other settings.
+    /// As `receive_within`, except for another overlay.
     pub fn receive_with_settings(
         &mut self,
         port: impl PortName,
@@ -188,7 +193,7 @@ impl Instance {
             message.settings = Some(settings_of(came));
             return Ok(());
         }
-        // An empty message of `last` stands for none, which has no settings.
+        // An empty message of the filter `last` says that there is no message. It has no overlay.
         if message.timestamp == f64::NEG_INFINITY {
             Ok(())
         } else {
@@ -196,12 +201,13 @@ impl Instance {
         }
     }
 
-    /// Returns true if what a port receives was taken in by `reuse_instance`.
+    /// Returns true if `reuse_instance` has already received the messages of this port.
     fn is_initial(&self, port: usize) -> bool {
         self.looping && self.table.ports[port].operator == Operator::FInit
     }
 
-    /// The next message, also one that `repeat` or `pad` gives again, and the overlay that it came with.
+    /// Receives the next message and its overlay. If the filter `repeat` or `pad` supplies the message
+    /// again, returns that one.
     #[inline(always)]
     fn next_message(
         &mut self,
@@ -219,11 +225,11 @@ impl Instance {
         came.ok_or_else(|| self.closed(port, slot))
     }
 
-    /// Receives an array into the caller's own.
+    /// Receives an array into the caller's array.
     ///
     /// # Errors
-    /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same. After any
-    /// other error a part of what was coming may stand in `into`.
+    /// As `receive`. `Unexpected` if type or shape differ; the message is consumed nevertheless. After any
+    /// other error, `into` may hold a part of the array.
     #[inline(always)]
     pub fn receive_into(
         &mut self,
@@ -260,8 +266,8 @@ impl Instance {
         Ok(message.times())
     }
 
-    /// Waits for a large array, and copies meanwhile what its sender has ready of it, where all is ordinary.
-    /// The number of its bytes then.
+    /// Waits for a large array, and already copies the parts that its sender has written. Returns the
+    /// number of bytes that were copied, which is 0 if the case is not ordinary.
     fn follow_into(&mut self, port: impl PortName, into: &mut ArrayMut<'_>) -> Result<usize, Error> {
         let Some((port, channel)) = self.ordinary_source(port) else { return Ok(0) };
         let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(0) };
@@ -271,7 +277,7 @@ impl Instance {
         there.map_err(|error| self.while_receiving(error, port, 0))
     }
 
-    /// Notes in the timeline that a copy of what came on a port is over.
+    /// Notes in the timeline that the copy of a message received on a port is done.
     #[cold]
     fn copied_from(&mut self, port: impl PortName, slot: Option<u32>, began: u64) {
         if let Ok((port, slot)) = self.receiving(port, slot) {
@@ -282,7 +288,8 @@ impl Instance {
         }
     }
 
-    /// Returns true if a receive on this port would return at once (also because the conduit has ended).
+    /// Returns true if a receive on this port would return at once, with a message or because the conduit
+    /// has ended.
     pub fn poll(&mut self, port: impl PortName, slot: Option<u32>) -> Result<bool, Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
@@ -295,7 +302,8 @@ impl Instance {
         }
     }
 
-    /// Returns true if something is there for a slot, before any filter; also the conduit's end.
+    /// Returns true if a message, or the conduit's end, has arrived for a slot. Filters are not yet
+    /// applied.
     pub(crate) fn is_ready(&mut self, port: usize, slot: usize) -> Result<bool, Error> {
         if self.table.ports[port].resizable.is_some() {
             return Ok(self.has_come(port, slot)? || self.table.ports[port].shared_has_ended());
@@ -307,11 +315,12 @@ impl Instance {
         self.endpoint.poll(channel).map_err(|error| Error::during(error, || "polling".into()))
     }
 
-    /// True if another message will come on a port (and slot): waits until one is there, or the conduit has
-    /// ended. On an `F_INIT` port in the reuse loop: whether the message of this pass is still to be received.
+    /// Waits until a message has arrived on a port (and slot), or the conduit has ended. Returns true if
+    /// there is a message. On an `F_INIT` port in the reuse loop, returns true if the message of this pass
+    /// has not been received yet.
     ///
     /// # Errors
-    /// As `receive_within`, but for `Closed`.
+    /// As `receive_within`, except for `Closed`.
     pub fn has_next(&mut self, port: impl PortName, slot: Option<u32>, wait: Wait) -> Result<bool, Error> {
         self.alive()?;
         let (index, at) = self.receiving(port, slot)?;
@@ -325,11 +334,11 @@ impl Instance {
         }
     }
 
-    /// Waits until a message is there on one of several ports (and slots), and says which: an index of `ports`.
-    /// A conduit that ends is passed over for as long as another one may bring something.
+    /// Waits until a message has arrived on one of several ports (and slots), and returns the port's index
+    /// in `ports`. A conduit that has ended is ignored while another one may still have a message.
     ///
     /// # Errors
-    /// As `receive_within`; `Closed` if all of them have ended.
+    /// As `receive_within`. `Closed` if all conduits have ended.
     pub fn wait_any(&mut self, ports: &[(&str, Option<u32>)], wait: Wait) -> Result<usize, Error> {
         self.alive()?;
         let deadline = wait.deadline();
@@ -365,11 +374,11 @@ impl Instance {
                     which.push((index, port, slot));
                 }
             }
-            // Looking at a later port may have taken in what an earlier one waits for, or the end of its
-            // conduit.
+            // The check of a later port may have stored a message for an earlier port, or found the end of
+            // its conduit.
             let kept = which.iter().find(|&&(_, port, slot)| self.table.ports[port].keeps_for(slot));
             if let Some(&(index, port, _)) = kept {
-                // True if its filters let it through is seen when it is looked at again.
+                // The next turn of the loop finds out if the message passes the port's filters.
                 if self.table.ports[port].chains.is_some() {
                     continue;
                 } else {
@@ -397,12 +406,12 @@ impl Instance {
                 self.receive_next(port, at_slot, None, &mut Message::default())?;
                 continue;
             }
-            // Something has come for a slot of this port: for one of these? And does it come through its
-            // filters?
+            // A message has arrived for a slot of this port. The next turn of the loop finds out if it is
+            // for one of the slots in `ports`, and if it passes the filters.
         }
     }
 
-    /// Finds a connected, receiving port.
+    /// Returns the indices of a port and slot, if the port receives and the slot is connected.
     #[inline(always)]
     fn receiving(&self, port: impl PortName, slot: Option<u32>) -> Result<(usize, usize), Error> {
         let index = self.table.find(port)?;
@@ -418,7 +427,7 @@ impl Instance {
         }
     }
 
-    /// A message that `reuse_instance` took in, and the overlay that it came with.
+    /// Takes a message that `reuse_instance` has received, and its overlay.
     fn initial_message(&mut self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
         self.note_use(port)?;
         self.initial.remove(&(port, slot)).ok_or_else(|| {
@@ -431,7 +440,7 @@ impl Instance {
         })
     }
 
-    /// The port at the other end of a slot.
+    /// Returns the port at the other end of a slot.
     fn peer_of(&self, port: usize, slot: usize) -> String {
         let here = &self.table.ports[port];
         let own = || self.endpoint.sender_of(*here.slots.get(slot)?.first()?);
@@ -450,7 +459,8 @@ impl Instance {
         .into()
     }
 
-    /// The next message as it comes, whatever the loop says; none at the conduit's end.
+    /// Receives the next message of a slot as it arrives, even if `reuse_instance` has stored one or a filter
+    /// repeats one. Returns `None` at the conduit's end.
     #[inline(always)]
     pub(crate) fn receive_raw(
         &mut self,
@@ -464,13 +474,13 @@ impl Instance {
             match self.receive_next(port, slot, deadline, message)? {
                 Arrival::Message(overlay) => return Ok(Some(overlay)),
                 Arrival::End => return Ok(None),
-                // Only the reuse loop counts iterations.
+                // Milestones matter to the reuse loop only.
                 Arrival::Milestone(_) => {}
             }
         }
     }
 
-    /// The next arrival.
+    /// Receives the next item on a slot, after its filters.
     #[inline(always)]
     pub(crate) fn receive_next(
         &mut self,
@@ -485,7 +495,7 @@ impl Instance {
         }
     }
 
-    /// The next arrival, before any filter.
+    /// Receives the next item on a slot, before any filter.
     #[inline(always)]
     pub(crate) fn receive_unfiltered(
         &mut self,
@@ -497,7 +507,7 @@ impl Instance {
         match self.table.ports[port].ended.get(slot) {
             Some(false) => {}
             Some(true) => return Ok(Arrival::End),
-            // The slots of a resizable port end together.
+            // All slots of a resizable port end together.
             None => {
                 let came = self.receive_on_slot(port, slot, deadline, message)?;
                 self.note_origin(port, slot, message);
@@ -523,7 +533,7 @@ impl Instance {
         self.announced(channel, overlay, port, slot).map(|known| Arrival::Message(Some(known)))
     }
 
-    /// Arrivals that are no message: the end of the conduit, or of an iteration.
+    /// Handles an item that is not a message: the end of the conduit, or of an iteration.
     #[cold]
     fn something_else(
         &mut self,
@@ -543,8 +553,8 @@ impl Instance {
         Ok(Arrival::Milestone(over))
     }
 
-    /// Notes in a message where it came from. Most messages are received into one that came the same way
-    /// before.
+    /// Notes in a message from which port and sender it came. Mostly the message object already has the
+    /// same origin, because it was used for the previous message of this port.
     #[inline(always)]
     pub(crate) fn note_origin(&mut self, port: usize, slot: usize, message: &mut Message) {
         match (self.table.ports[port].origins.get(slot), &message.origin) {
@@ -565,7 +575,7 @@ impl Instance {
         message.origin = Origin(self.table.ports[port].origins[slot].clone());
     }
 
-    /// The overlay of a number that the sender has announced.
+    /// Returns the overlay with this number, which the sender has announced.
     #[inline]
     pub(crate) fn announced(
         &self,
@@ -590,7 +600,7 @@ impl Instance {
         Error::during(error, || format!("receiving on port {} from {peer}", here.describe(slot)))
     }
 
-    /// Refuses a message that was sent under other settings than ours.
+    /// Fails if a message has another settings overlay than the one in force at this instance.
     #[inline(always)]
     pub(crate) fn check_overlay(
         &mut self,

@@ -1,6 +1,7 @@
-//! Resizable ports: vector ports joined to vector ports, whose number of slots the sender sets and the receiver
-//! learns. All slots of such a port share one conduit; a message of kind `Slot` says for which slot the next
-//! ones are. What comes for other slots than the one asked for is kept here, in order.
+//! Resizable ports: vector ports that are connected to vector ports. The sender sets the number of slots,
+//! and the receiver learns it from the messages. All slots of such a port share one conduit, on which a
+//! message of kind `Slot` names the slot of the messages after it. Messages for slots from which the code
+//! does not receive yet are stored here, in order.
 
 use crate::error::{AgentError, Error, PortError};
 use crate::instance::Instance;
@@ -11,32 +12,32 @@ use crate::timing::milestone_in;
 use ligament_wire::{ConduitEnd, Encoder, Header, HeaderWords, MessageKind, Value, ValueRef};
 use std::collections::{HashMap, VecDeque};
 
-/// More slots than this are a mistake.
+/// Maximum number of slots. A larger number is taken for a mistake.
 const MAX_SLOTS: usize = 4 << 20;
 
-/// The shared state of the slots of a resizable port.
+/// The state that all slots of a resizable port share.
 #[derive(Debug, Default)]
 pub(crate) struct Resizable {
-    /// The channels, as indices for the endpoint. A receiving port has at most one.
+    /// Indices of the channels at the endpoint. A receiving port has at most one channel.
     pub channels: Vec<usize>,
-    /// Sending: the slot and length that the receivers were told last. Receiving: those that were heard last.
+    /// Slot and length in the last mark that was sent, or that was received.
     marked: Option<(u32, u32)>,
-    /// Messages that came for each slot and were not asked for yet.
+    /// Messages that have arrived and not been received yet, by slot.
     come: HashMap<usize, VecDeque<SlotMessage>>,
     ended: bool,
 }
 
-/// A message that waits to be received.
+/// A stored message that has not been received yet.
 #[derive(Debug)]
 struct SlotMessage {
-    /// The number of slots that the port had when it was sent.
+    /// Number of slots that the port had when the message was sent.
     length: usize,
     message: Message,
     what: Arrival,
 }
 
 impl PortState {
-    /// Sets the number of slots.
+    /// Sets the number of slots of a vector port.
     pub fn set_length(&mut self, length: usize) -> Result<(), Error> {
         if !self.vector {
             return Err(PortError::NoLength { port: self.name.to_string() }.into());
@@ -55,22 +56,23 @@ impl PortState {
         Ok(())
     }
 
-    /// The channel of a receiving resizable port, unless it has ended.
+    /// Returns the channel of a receiving resizable port, unless the conduit has ended.
     pub fn shared_channel(&self) -> Option<usize> {
         self.resizable.as_ref().filter(|shared| !shared.ended)?.channels.first().copied()
     }
 
-    /// Returns true if a message for this slot of a resizable port was taken in already.
+    /// Returns true if a message for this slot of a resizable port is stored.
     pub fn keeps_for(&self, slot: usize) -> bool {
         let come = self.resizable.as_ref().and_then(|shared| shared.come.get(&slot));
         come.is_some_and(|queue| !queue.is_empty())
     }
 
-    /// The number of slots to receive from next: for a resizable port, what the message for slot 0 says.
+    /// Returns the number of slots from which to receive next. For a resizable port, the message for slot 0
+    /// gives it.
     pub fn slots_due(&self) -> usize {
         match &self.resizable {
             None => self.slots.len(),
-            // The message for slot 0 went on into its filters, and has set the length.
+            // The message for slot 0 has already passed into the filters, and has set the number of slots.
             Some(_) if self.chains.is_some() => self.slots.len().max(1),
             Some(shared) => shared.come.get(&0).and_then(VecDeque::front).map_or(1, |kept| kept.length),
         }
@@ -81,12 +83,13 @@ impl PortState {
         self.resizable.as_ref().is_some_and(|shared| shared.ended)
     }
 
-    /// Returns true if `reuse_instance` must look at this slot of an `F_INIT` port; asked from slot 0 upwards.
+    /// Returns true if `reuse_instance` must receive from this slot of an `F_INIT` port. It asks for slot 0
+    /// first, and then for the slots after it.
     pub fn has_slot_for_start(&self, slot: usize) -> bool {
         slot < self.slots.len() || (slot == 0 && self.resizable.is_some())
     }
 
-    /// Returns true if a conduit ends at this slot.
+    /// Returns true if this slot is connected.
     pub fn is_connected_at(&self, slot: usize) -> bool {
         match &self.resizable {
             Some(_) => self.is_connected(),
@@ -96,8 +99,8 @@ impl PortState {
 }
 
 impl Instance {
-    /// Tells the receivers of a resizable port for which of how many slots the next message is, if they would
-    /// think otherwise.
+    /// Sends a mark to the receivers of a resizable port: the slot of the next message, and the number of
+    /// slots. Sends nothing if the last mark was the same.
     #[cold]
     pub(crate) fn mark_slot(&mut self, port: usize, slot: usize) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
@@ -122,7 +125,7 @@ impl Instance {
         }
     }
 
-    /// Ends the conduits that the slots of a sending resizable port share.
+    /// Ends the conduits of a sending resizable port.
     pub(crate) fn end_shared(&mut self, port: usize) -> Result<(), Error> {
         let ending = self.ending();
         let PortState { resizable: Some(shared), name, .. } = &mut self.table.ports[port] else {
@@ -138,7 +141,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The next message for a slot of a resizable port; none at the conduit's end.
+    /// Receives the next item for a slot of a resizable port. At the conduit's end, this is `Arrival::End`.
     #[cold]
     pub(crate) fn receive_on_slot(
         &mut self,
@@ -162,7 +165,7 @@ impl Instance {
         }
     }
 
-    /// Returns true if a message for this slot of a resizable port is there.
+    /// Returns true if a message for this slot of a resizable port has arrived.
     pub(crate) fn has_come(&mut self, port: usize, slot: usize) -> Result<bool, Error> {
         loop {
             let here = &self.table.ports[port];
@@ -178,8 +181,8 @@ impl Instance {
         }
     }
 
-    /// Takes what comes next on the conduit of a resizable port to where it belongs. `slot` is for messages to
-    /// people.
+    /// Receives the next item on the conduit of a resizable port, and stores it for its slot. `slot` is
+    /// used only for errors.
     fn take_in_next(&mut self, port: usize, slot: usize, deadline: Option<u64>) -> Result<(), Error> {
         let Some(channel) = self.table.ports[port].shared_channel() else { return Ok(()) };
         let (mut header, mut data) = (HeaderWords::default(), Value::None);
@@ -211,7 +214,7 @@ impl Instance {
         } else if told.is_some() {
             shared.marked = told;
         } else if let Some(over) = over {
-            // It is one for all slots, and the first one is always looked at.
+            // A milestone holds for all slots. It is stored for slot 0, which is always checked.
             let length = shared.marked.map_or(0, |(_, length)| length as usize);
             let kept = SlotMessage { length, message: Message::default(), what: Arrival::Milestone(over) };
             shared.come.entry(0).or_default().push_back(kept);
@@ -230,7 +233,7 @@ impl Instance {
     }
 }
 
-/// Slot and length out of the body of a mark.
+/// Reads the slot and the number of slots from the body of a mark.
 fn mark_in(body: &Value) -> Option<(u32, u32)> {
     let Value::List(items) = body else { return None };
     let [Value::Int(slot), Value::Int(length)] = items[..] else { return None };

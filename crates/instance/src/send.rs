@@ -1,4 +1,4 @@
-//! Sending: values over the caller's memory, and loans.
+//! Sending: values in the caller's own memory, and loans.
 
 use crate::error::{Error, ErrorKind, SendError};
 use crate::instance::{Instance, LogLevel};
@@ -18,7 +18,7 @@ use ligament_wire::{ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Encoder, 
 use std::any::Any;
 use std::sync::Arc;
 
-/// A message that can be sent: on which port and slot, by index, and with which header.
+/// The port and slot of a message that is about to be sent, by their indices, and its header.
 struct Ready {
     port: usize,
     slot: usize,
@@ -26,13 +26,13 @@ struct Ready {
 }
 
 impl Instance {
-    /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored: what the
-    /// caller does with its memory afterwards is never seen. Blocks only while the conduit's budget is spent.
-    /// Nothing happens on a port that is not connected.
+    /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored, so
+    /// that the caller may change its memory afterwards. Blocks only while the conduit's budget is spent.
+    /// Does nothing if the port is not connected.
     ///
     /// # Errors
-    /// `Usage` for a port that is not there or does not send, or a message larger than the model allows;
-    /// `OutOfMemory`; `RunEnds`; `Interrupted`.
+    /// `Usage` if there is no such port, if the port does not send, or if the message is larger than the
+    /// model allows. `OutOfMemory`, `RunEnds`, `Interrupted`.
     #[inline]
     pub fn send(
         &mut self,
@@ -77,8 +77,8 @@ impl Instance {
         self.note_sending(sent, port, slot)
     }
 
-    /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way, and one like
-    /// the one before it the shortest.
+    /// Sends one array; otherwise as `send`. An array with contiguous elements takes less time, and one of
+    /// the same kind as the previous array takes the least.
     pub fn send_array(
         &mut self,
         port: impl PortName,
@@ -144,11 +144,11 @@ impl Instance {
         Error::other(ErrorKind::Usage, fault)
     }
 
-    /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a
-    /// smaller one is copied, which is faster (`loan.rs` says why).
+    /// Returns memory for an array, which the caller fills in place. A loan of more than 64 KiB is sent
+    /// without a copy. A smaller one is copied, which is faster (`loan.rs` gives the reason).
     ///
     /// # Errors
-    /// `OutOfMemory`; `Usage` for a shape that cannot be.
+    /// `OutOfMemory`. `Usage` if the shape is not possible.
     #[inline]
     pub fn loan(&mut self, dtype: DType, shape: &[u64], order: ArrayOrder) -> Result<Loan, Error> {
         self.alive()?;
@@ -161,7 +161,7 @@ impl Instance {
         Ok(loan)
     }
 
-    /// As `loan`, with axis names and a unit.
+    /// Does the same as `loan`, with axis names and a unit.
     #[inline(never)]
     pub fn loan_with(
         &mut self,
@@ -190,13 +190,14 @@ impl Instance {
         self.endpoint.loan(bytes).map_err(|error| Error::during(error, || format!("a loan of {bytes} bytes")))
     }
 
-    /// Keeps the pages of a loan mapped, also after it was sent: for languages in which views of it may live
-    /// on. What is written there then is the fault of who writes it, but not a crash.
+    /// Returns a handle that keeps the pages of a loan mapped, even after the send. This is for languages
+    /// in which views of the loan may still exist then. Code that writes to such a view damages a message,
+    /// but does not crash.
     pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
         self.endpoint.loan_pages(loan)
     }
 
-    /// Sends what a loan holds. The loan is gone, also after an error.
+    /// Sends the array in a loan. The loan is gone afterwards, even after an error.
     ///
     /// # Errors
     /// As `send`.
@@ -211,7 +212,8 @@ impl Instance {
         self.send_loan_under(port, times, loan, slot, None)
     }
 
-    /// As `send_loan`, under the settings overlay that the message belongs to (see `Outgoing::settings`).
+    /// Does the same as `send_loan`, with the settings overlay that the message belongs to (see
+    /// `Outgoing::settings`).
     #[inline]
     pub fn send_loan_under(
         &mut self,
@@ -275,16 +277,16 @@ impl Instance {
         self.note_sending(sent, port, slot)
     }
 
-    /// Takes a loan back unsent.
+    /// Takes a loan back without sending it.
     #[inline]
     pub fn return_loan(&mut self, mut loan: Loan) {
         self.endpoint.return_loan(&mut loan);
         self.spare.put(loan);
     }
 
-    /// The work of every send before it comes to the value: finds the port, notes its use and the time, and
-    /// tells the receivers what they must know beforehand, which is the settings overlay and the slot. None if
-    /// the port is not connected, so that nothing is to be sent.
+    /// Does the work that every send needs before the value: finds the port, notes its use and the time,
+    /// and sends the receivers the settings overlay and the slot, which must arrive before the message.
+    /// Returns `None` if the port is not connected, so that there is nothing to send.
     fn prepare(
         &mut self,
         port: impl PortName,
@@ -322,7 +324,7 @@ impl Instance {
         Ok(Some(Ready { port, slot, header }))
     }
 
-    /// Finds a sending port.
+    /// Returns the indices of a port and slot, if the port sends.
     #[inline(always)]
     fn sending(&self, port: impl PortName, slot: Option<u32>) -> Result<(usize, usize), Error> {
         let index = self.table.find(port)?;
@@ -333,7 +335,7 @@ impl Instance {
         Ok((index, here.slot(slot)?))
     }
 
-    /// Refuses times that are none.
+    /// Fails if a message cannot have these times.
     #[inline(always)]
     fn check_times(&self, port: usize, slot: usize, times: MessageTimes) -> Result<(), Error> {
         if times.are_sound() {
@@ -343,8 +345,8 @@ impl Instance {
         }
     }
 
-    /// Compares the first step between messages with the scales that the model gives the component: a code that
-    /// counts days shows here, if the model says nothing of days.
+    /// Compares the first step between two messages with the scales that the model gives the component.
+    /// This finds a code that counts in days although the model does not say so.
     #[inline]
     fn compare_with_scales(&mut self, port: usize, times: MessageTimes) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
@@ -359,7 +361,8 @@ impl Instance {
 
     #[cold]
     fn warn_of_scales(&mut self, port: usize, step: f64) -> Result<(), Error> {
-        /// A code may send more often than in each step, but units are further apart than this.
+        /// Factor beyond which a difference is reported. A code may send more often than once in each step,
+        /// but units differ by more than this.
         const FACTOR: f64 = 10.0;
         let [least, most] = ["scale.time_step", "scale.total_time"].map(|name| self.known_number(name));
         let why = match (least, most) {
@@ -380,7 +383,7 @@ impl Instance {
         self.log(LogLevel::Warning, &text)
     }
 
-    /// Reports a second final message of a code without the loop.
+    /// Reports a second `O_F` message of a code that does not use the reuse loop.
     #[inline]
     fn note_final(&mut self, port: usize, slot: usize) -> Result<(), Error> {
         let here = &self.table.ports[port];
@@ -396,9 +399,8 @@ impl Instance {
         }
     }
 
-    /// Notes when the message is. One that is earlier than the message before it on its port is reported, once
-    /// a port, and sent: MUSCLE 3 allows any order, and a code that goes back to try a step again has a reason
-    /// for it.
+    /// Notes the timestamp of a message. A timestamp that goes back is reported once for each port, and the
+    /// message is sent: MUSCLE 3 allows any order, and a code that repeats a step has a reason to go back.
     #[inline]
     fn note_time(&mut self, port: usize, slot: usize, timestamp: f64) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
@@ -417,7 +419,8 @@ impl Instance {
         }
     }
 
-    /// Says how sending went. A final message that was sent is the only one of its pass.
+    /// Turns the result of a send into the result of the call. An `O_F` message that was sent is noted as
+    /// the only one of its pass.
     #[inline]
     fn note_sending(&mut self, sent: Result<(), ShmError>, port: usize, slot: usize) -> Result<(), Error> {
         if let Err(error) = sent {
@@ -435,7 +438,7 @@ impl Instance {
         self.table.ports[port].slots.get(slot).is_none_or(|channels| channels.is_empty())
     }
 
-    /// Tells the receivers of a slot an overlay, those that do not know it yet.
+    /// Sends an overlay to the receivers of a slot that do not know it yet.
     fn announce_overlay(&mut self, port: usize, slot: usize, number: u32) -> Result<(), Error> {
         let to = &self.table.ports[port].slots[slot];
         if self.endpoint.knows_overlay(to, number) {
@@ -454,7 +457,7 @@ impl Instance {
     }
 }
 
-/// Sends a message on a slot: as it is, or through the filters of the port's conduits.
+/// Sends a message on a slot, directly or through the port's filter `last`.
 #[inline]
 fn pass_on(
     endpoint: &mut Transport,

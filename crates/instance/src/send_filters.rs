@@ -1,6 +1,6 @@
-//! Filters of conduits at the sending end. A port has this only if one of its conduits has a filter at the
-//! sending end; all other ports know nothing of it. `last` keeps a message here until the iteration is over in
-//! which it was the last.
+//! The filter `last` at the sending end of conduits: it holds a message back until the iteration ends of
+//! which the message is the last one. A port has a `FilteredPort` only if one of its conduits has this
+//! filter; no other port is affected.
 
 use crate::transport::Transport;
 use ligament_shm::endpoint::Source;
@@ -11,25 +11,25 @@ use ligament_wire::times::ShownTime;
 use ligament_wire::HeaderWords;
 use std::ops::Range;
 
-/// The conduits of a sending port, some of which have filters.
+/// The conduits of a sending port, at least one of which has the filter `last`.
 #[derive(Debug, Default)]
 pub(crate) struct FilteredPort {
-    /// For each slot the channels on which messages go as they are.
+    /// For each slot: the channels without this filter, on which messages are sent at once.
     direct: Vec<Vec<usize>>,
     keeping: Vec<LastOnlyConduit>,
 }
 
-/// A conduit of which only the last message passes.
+/// A conduit on which only the last message of an iteration is sent.
 #[derive(Debug)]
 struct LastOnlyConduit {
     slot: usize,
     channel: usize,
-    /// How deep the iteration is nested whose end lets the message go.
+    /// Depth of the iteration at whose end the message is sent.
     reduced: usize,
     kept: Option<HeldMessage>,
 }
 
-/// A message that waits.
+/// A message that is held back.
 pub(crate) struct HeldMessage {
     pub header: HeaderWords,
     pub body: HeldBody,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for HeldMessage {
     }
 }
 
-/// The body of a message in memory of its own.
+/// The body of a message, copied to memory of its own.
 pub(crate) struct HeldBody {
     memory: Option<OwnMemory>,
     head: usize,
@@ -100,7 +100,8 @@ impl Source for HeldBody {
 }
 
 impl FilteredPort {
-    /// Of a port whose slots have these channels, if any of them has a filter at this end.
+    /// Makes the state of a port whose slots have these channels. Returns `None` if no channel has the
+    /// filter `last`.
     pub fn of(
         slots: &[Vec<usize>],
         steps: impl Fn(usize) -> Option<ChannelSteps>,
@@ -125,10 +126,10 @@ impl FilteredPort {
         (!filtered.keeping.is_empty()).then(|| Box::new(filtered))
     }
 
-    /// Sends a message on a slot: at once where there is no filter, else it is kept.
+    /// Sends a message on a slot. Channels without the filter send it at once; the others hold it back.
     ///
     /// # Errors
-    /// As sending; `OutOfMemory` for what is kept.
+    /// As a send. `OutOfMemory` if a message cannot be held back.
     pub fn send(
         &mut self,
         endpoint: &mut Transport,
@@ -146,7 +147,7 @@ impl FilteredPort {
         Ok(())
     }
 
-    /// Sends a message on one of the channels of a slot: at once, or it is kept if the channel has a filter.
+    /// Sends a message on one channel of a slot: at once, or later if the channel has the filter.
     ///
     /// # Errors
     /// As `send`.
@@ -166,8 +167,9 @@ impl FilteredPort {
         }
     }
 
-    /// An iteration nested so deep is over: what goes now from which slot on which channel. None stands for an
-    /// empty message, where the iteration had none.
+    /// Returns the messages that are sent because an iteration of this depth has ended, each with its slot
+    /// and channel. `None` in place of a message stands for an empty message, because the iteration had
+    /// none.
     pub fn over(&mut self, depth: usize) -> Vec<(usize, usize, Option<HeldMessage>)> {
         let over = self.keeping.iter_mut().filter(|one| one.reduced == depth);
         over.map(|one| (one.slot, one.channel, one.kept.take())).collect()

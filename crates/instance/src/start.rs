@@ -1,21 +1,21 @@
-//! The start of a pass of the reuse loop, where timelines matter: messages and milestones on the ports that are
-//! received from at the start. Messages that are stale are passed over; milestones are passed on. Nothing here
-//! sends or receives.
+//! The start of a pass of the reuse loop for an instance on timelines: it combines the messages and
+//! milestones on all ports that are received from at the start of a pass. Stale messages are dropped, and
+//! milestones are passed on. Nothing in this file sends or receives.
 
 use crate::iteration::{innermost, Iteration};
 use std::collections::BTreeMap;
 
-/// A port and its slot.
+/// The indices of a port and its slot.
 pub(crate) type PortSlot = (usize, usize);
 
-/// An item that came at a port's slot.
+/// An item that has arrived on a slot.
 #[derive(Debug)]
 pub(crate) enum StartItem<T> {
     /// A message of an iteration.
     Message(Iteration, T),
-    /// An iteration is over.
+    /// The end of an iteration.
     Milestone(Iteration),
-    /// Nothing will come any more.
+    /// The end of the conduit.
     End,
 }
 
@@ -28,28 +28,29 @@ impl<T> StartItem<T> {
     }
 }
 
-/// The next action.
+/// The action that follows from the items.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PassDecision {
-    /// All messages of an iteration are there: a pass can begin.
+    /// Begin a pass, because all messages of an iteration have arrived.
     Pass,
-    /// An iteration is over; then look again for what is missing. Whether it is the pass that has just ended.
+    /// Report the end of an iteration, and then check again for missing items. `own` is true if the
+    /// iteration is the pass that has just ended.
     Over { iteration: Iteration, own: bool },
-    /// There is no pass any more.
+    /// End, because no further pass is possible.
     End,
 }
 
-/// The items do not belong together.
+/// An error: two items belong to iterations that do not lie within each other.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MismatchedStart(pub Iteration, pub Iteration);
 
-/// The items so far.
+/// The items that have arrived for the next pass.
 #[derive(Debug)]
 pub(crate) struct Start<T> {
     came: BTreeMap<PortSlot, StartItem<T>>,
-    /// The iteration of the pass that runs, or ran last.
+    /// The iteration of the current pass, or of the last one.
     iteration: Option<Iteration>,
-    /// True if the last pass has been ended.
+    /// True if the end of the last pass was reported.
     ended: bool,
 }
 
@@ -60,7 +61,8 @@ impl<T> Default for Start<T> {
 }
 
 impl<T> Start<T> {
-    /// The pass that runs is over, if one does. Its own milestone comes first.
+    /// Ends the current pass, if there is one, and returns the action for its end. An instance's own
+    /// milestone precedes others.
     pub fn end_pass(&mut self) -> Option<PassDecision> {
         if std::mem::replace(&mut self.ended, true) {
             return None;
@@ -73,22 +75,22 @@ impl<T> Start<T> {
         })
     }
 
-    /// Returns true if something is there for a place.
+    /// Returns true if an item has arrived on a slot.
     pub fn has(&self, place: PortSlot) -> bool {
         self.came.contains_key(&place)
     }
 
-    /// The iteration of what is there for a place.
+    /// Returns the iteration of the item on a slot.
     pub fn iteration_at(&self, place: PortSlot) -> Option<&Iteration> {
         self.came.get(&place)?.iteration()
     }
 
-    /// Returns true if a milestone or the end came at a place.
+    /// Returns true if the item on a slot is a milestone or the end.
     pub fn is_over_at(&self, place: PortSlot) -> bool {
         matches!(self.came.get(&place), Some(StartItem::Milestone(_) | StartItem::End))
     }
 
-    /// The message at a place.
+    /// Returns the message on a slot.
     pub fn message(&self, place: PortSlot) -> Option<&T> {
         match self.came.get(&place)? {
             StartItem::Message(_, message) => Some(message),
@@ -96,20 +98,20 @@ impl<T> Start<T> {
         }
     }
 
-    /// Notes what came.
+    /// Stores an item that has arrived on a slot.
     pub fn put(&mut self, place: PortSlot, came: StartItem<T>) {
         self.came.insert(place, came);
     }
 
-    /// The iteration of the pass that runs.
+    /// Returns the iteration of the current pass.
     pub fn iteration(&self) -> Option<&Iteration> {
         self.iteration.as_ref()
     }
 
-    /// The next action, now that there is an item for each slot.
+    /// Returns the next action. Every slot must have an item.
     ///
     /// # Errors
-    /// Two iterations that cannot be met by one pass.
+    /// Two iterations that one pass cannot serve.
     pub fn next(&mut self) -> Result<PassDecision, MismatchedStart> {
         let apart = |(one, other): (&Iteration, &Iteration)| MismatchedStart(one.clone(), other.clone());
         let milestones = self.came.values().filter_map(|came| match came {

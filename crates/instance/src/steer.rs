@@ -1,4 +1,5 @@
-//! Steering: settings that change while the model runs, at one model time for all whom they concern.
+//! Steering: settings that change while the model runs. All instances that a change concerns make it at the
+//! same model time.
 
 use crate::error::{AgentError, Error, ErrorKind};
 use crate::instance::Instance;
@@ -11,28 +12,29 @@ use ligament_wire::steering::ModelTime;
 use ligament_wire::{decode_body, Limits};
 use std::sync::Arc;
 
-/// A setting that can be steered, as a code declares it.
+/// A setting that a client may change during the run, as a code declares it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SettingDeclaration<'a> {
-    /// As the code asks for it.
+    /// The name by which the code reads the setting.
     pub name: &'a str,
-    /// The least and the most that it may be; none: anything.
+    /// Smallest and largest permitted value. `None` means no limit.
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// Its unit, for people; empty for none.
+    /// The unit, for people. Empty if there is none.
     pub unit: &'a str,
-    /// True if it is read once a pass of the reuse loop, and not in each step.
+    /// True if the code reads the setting once in each pass of the reuse loop, and not in each step.
     pub restart: bool,
 }
 
 impl Instance {
-    /// To be called once in each step, with the model time of what is done in it, s, before that is done. Says
-    /// whether settings have changed; those that the step needs are then to be asked for again. All whom a
-    /// change concerns make it in their first step at or after the same model time. Waits while such a change
-    /// is being agreed on, and where the run is to stand still. With nothing to do it takes some nanoseconds.
+    /// Applies changes of settings. The code calls this once in each step, before the step's work, with the
+    /// step's model time in s. Returns true if settings have changed; the code then reads the settings that
+    /// the step needs again. All instances that a change concerns make it in their first step at or after
+    /// the same model time. The call waits while instances agree on such a change, and while the run is
+    /// halted. If there is nothing to do, it takes some nanoseconds.
     ///
     /// # Errors
-    /// `Usage` for a time that is not finite; `RunEnds` when the run ends meanwhile, `Interrupted`.
+    /// `Usage` if the time is not finite. `RunEnds` if the run ends during the wait. `Interrupted`.
     #[inline]
     pub fn steer(&mut self, time: f64) -> Result<bool, Error> {
         self.alive()?;
@@ -45,19 +47,19 @@ impl Instance {
         self.pass_gate(Gate::Step, time)
     }
 
-    /// As `steer`, if there is nothing to be done: whether that is so. For callers whose way to a call that may
-    /// wait is long.
+    /// Returns true if `steer` would have nothing to do at this time. This is for callers for whom a call
+    /// that may wait costs more.
     #[doc(hidden)]
     #[inline]
     pub fn steer_at_once(&mut self, time: f64) -> bool {
         self.is_alive() && self.endpoint.steer_at_once(time)
     }
 
-    /// Declares that a setting of this code can be steered, as a model does under `ligament: steerable:`. If
-    /// the model declares it too, that counts.
+    /// Declares that a setting of this code can be steered, as a model does under `ligament: steerable:`.
+    /// If the model declares the same setting, the model's declaration counts.
     ///
     /// # Errors
-    /// `Usage` if that is no name, or the range is none; `System` if the run cannot be told.
+    /// `Usage` if the name or the range is invalid. `System` if the declaration cannot be sent.
     pub fn declare_steerable(&mut self, setting: SettingDeclaration<'_>) -> Result<(), Error> {
         self.alive()?;
         let SettingDeclaration { name, min, max, unit, restart } = setting;
@@ -81,11 +83,12 @@ impl Instance {
         told.map_err(|error| Error::during(error, || "declaring a setting".into()))
     }
 
-    /// A pass of the reuse loop has begun: settings that are read once a pass may have changed.
+    /// Applies changes of settings that the code reads once in each pass. Called when a pass of the reuse
+    /// loop has begun.
     pub(crate) fn steer_pass(&mut self) -> Result<(), Error> {
         let times = self.initial.values().map(|(message, _)| message.timestamp);
         let time = times.fold(f64::NEG_INFINITY, f64::max);
-        // Without a message there is one pass only, which begins before anything can change.
+        // Without a message, there is only one pass, which begins before any setting can change.
         if time > f64::NEG_INFINITY {
             self.pass_gate(Gate::Pass, time)?;
         }

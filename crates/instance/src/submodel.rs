@@ -1,23 +1,23 @@
-//! The formal submodel: four functions that the library calls in the order of the execution loop, for codes
-//! that would rather not write the loop themselves.
+//! The formal submodel: functions that the library calls in the order of the execution loop. It is for
+//! codes that do not want to write the loop themselves.
 
 use crate::error::Error;
 use crate::instance::Instance;
 
-/// A submodel by its four operators and its end condition.
+/// A submodel, given by its four operators and its end condition.
 pub trait Submodel {
     /// `F_INIT`: sets the state, from messages where there are any.
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error>;
-    /// Returns true if this pass is over; asked before each step.
+    /// Returns true if this pass is over. Called before each step.
     fn is_done(&self) -> bool;
-    /// `O_I`: shows the state to others.
+    /// `O_I`: sends the state.
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error>;
     /// `S`: advances the state by one step.
     fn solve(&mut self, instance: &mut Instance) -> Result<(), Error>;
-    /// `O_F`: shows the final state.
+    /// `O_F`: sends the final state.
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error>;
-    /// After the last pass, unless an error ends the instance: closes what the submodel has written. An error
-    /// ends the run. Does nothing by default.
+    /// Closes the files that the submodel has written. Called after the last pass, unless an error ends the
+    /// instance. An error of this function ends the run. The default does nothing.
     fn finish(&mut self, _instance: &mut Instance) -> Result<(), Error> {
         Ok(())
     }
@@ -49,7 +49,7 @@ impl<S: Submodel + ?Sized> Submodel for Box<S> {
     }
 }
 
-/// Runs a submodel for as long as there are start messages. An error of the submodel ends the run with its
+/// Runs a submodel until `reuse_instance` returns false. An error of the submodel ends the run with its
 /// text.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ impl<S: Submodel + ?Sized> Submodel for Box<S> {
 pub fn run_submodel(instance: &mut Instance, submodel: &mut impl Submodel) -> Result<(), Error> {
     let result = passes(instance, submodel);
     if let Err(error) = &result {
-        // The reason matters more than whether it could be passed on.
+        // The error itself matters more than a failure to report it.
         let _ = instance.error_shutdown(&error.to_string());
     }
     result

@@ -1,5 +1,5 @@
-//! The one place with `unsafe` here: giving memory back to the system, telling threads from each other,
-//! blanking a variable of the environment, and calling the functions of users' filters.
+//! All `unsafe` code of this crate: returning memory to the system, telling threads apart, blanking a
+//! variable of the environment, and calling the functions of users' filters.
 
 use crate::own::{Elements, FilterOutput, WordBuffer};
 use crate::turn::Call;
@@ -12,29 +12,30 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{fence, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Gives the system back what was freed, where the C library would keep it.
+/// Returns freed memory to the system, which the C library would otherwise keep.
 pub(crate) fn return_freed_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it looks at nothing but the allocator's own.
+    // SAFETY: the call touches only the allocator's own data.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// A number of this thread, cheap to have: that of no other thread which is alive, and above 1.
+/// Returns a number of this thread at low cost. No other living thread has the same number, and it is above
+/// 1.
 #[inline(always)]
 pub(crate) fn this_thread() -> usize {
-    // SAFETY: it takes nothing and cannot fail; with the C libraries here it is an address.
+    // SAFETY: the call has no arguments and cannot fail; with the C libraries here it returns an address.
     unsafe { libc::pthread_self() as usize }
 }
 
-/// The system's number of this thread. It may be asked for in a signal handler.
+/// Returns the system's number of this thread. May be called in a signal handler.
 pub(crate) fn thread_number() -> i32 {
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
-/// The same, asked for once a thread.
+/// Returns the system's number of this thread. The system is asked only once for each thread.
 pub(crate) fn known_thread_number() -> i32 {
     thread_local!(static NUMBER: Cell<i32> = const { Cell::new(0) });
     if NUMBER.get() == 0 {
@@ -43,9 +44,9 @@ pub(crate) fn known_thread_number() -> i32 {
     NUMBER.get()
 }
 
-/// The call behind a pointer of a `Turn`; none for null.
+/// Returns the call behind a pointer of a `CallGuard`, or `None` for a null pointer.
 pub(crate) fn as_call(call: *mut Call) -> Option<&'static Call> {
-    // SAFETY: a `Turn` keeps no others than `turn::place` has made of what lives for ever.
+    // SAFETY: a `CallGuard` holds only pointers that `turn::place` has made, from calls that live for ever.
     unsafe { call.cast_const().as_ref() }
 }
 
@@ -57,35 +58,35 @@ fn membarrier(command: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Prepares this process for `barrier`. False if the kernel refuses.
+/// Prepares this process for `barrier`. Returns false if the kernel refuses.
 pub(crate) fn register_barrier() -> bool {
     membarrier(REGISTER_PRIVATE_EXPEDITED)
 }
 
-/// A full fence on every processor that runs a thread of this process.
+/// Makes a full memory fence on every processor that runs a thread of this process.
 pub(crate) fn barrier() {
     fence(Ordering::SeqCst);
-    // It refuses only where this is another process than the one that registered: a fork, with one thread.
+    // The kernel refuses only in a process that has not registered: a forked child, which has one thread.
     if !membarrier(PRIVATE_EXPEDITED) && register_barrier() {
         membarrier(PRIVATE_EXPEDITED);
     }
 }
 
-/// Makes a variable of the environment empty, where it stands. To remove it would move the others, which
-/// another thread may be reading: its list of variables belongs to the C library, which has no lock for it.
+/// Makes a variable of the environment empty in place. Removing it would move other variables, which
+/// another thread may be reading: the list of variables belongs to the C library, which has no lock for it.
 pub(crate) fn blank_variable(name: &CStr) {
-    // SAFETY: the name ends with a NUL. What `getenv` gives is null or text of the environment, which is
+    // SAFETY: the name ends with a NUL. `getenv` returns null or text of the environment, which is
     // writable.
     unsafe {
         let text = libc::getenv(name.as_ptr()).cast::<u8>();
         if !text.is_null() {
-            // One byte, at once: who reads it meanwhile finds the old text or none.
+            // One byte is written at once: a thread that reads it meanwhile finds the old text or none.
             AtomicU8::from_ptr(text).store(0, Ordering::Relaxed);
         }
     }
 }
 
-/// A message as `ligament_filter.h` has it.
+/// A message in the layout that `ligament_filter.h` defines.
 #[repr(C)]
 struct RawMessage {
     size: usize,
@@ -99,7 +100,7 @@ struct RawMessage {
     data: *const c_void,
 }
 
-/// A filter at work as `ligament_filter.h` has it, and behind it what is ours.
+/// A filter in the layout that `ligament_filter.h` defines, followed by members that only this file uses.
 #[repr(C)]
 struct RawFilter {
     size: usize,
@@ -111,34 +112,33 @@ struct RawFilter {
     refused: Option<Fault>,
 }
 
-/// `lig_filter_function`
+/// The type `lig_filter_function` of `ligament_filter.h`.
 type RawFunction = unsafe extern "C" fn(*mut RawFilter, *const RawMessage) -> c_int;
 
 /// The function of a user's filter.
 #[derive(Clone, Copy)]
 pub(crate) struct FilterFunction(RawFunction);
 
-/// The state of a function from call to call. One thread at a time uses it, and `ligament_filter.h` promises no
-/// more.
+/// The state that a filter's function keeps between calls. Only one thread at a time uses it;
+/// `ligament_filter.h` promises no more than that.
 pub(crate) struct FilterState(*mut c_void);
 
-// SAFETY: as its comment says.
+// SAFETY: only one thread at a time uses the state, as its comment says.
 unsafe impl Send for FilterState {}
 
 impl FilterState {
     pub const NONE: FilterState = FilterState(null_mut());
 }
 
-/// The loader's error.
+/// The error text of the dynamic loader.
 pub(crate) struct LoaderError(pub String);
 
-/// A function of a shared library, which stays loaded.
+/// Finds a function in a shared library. The library stays loaded.
 ///
 /// # Errors
-/// The loader's error.
+/// The error of the dynamic loader.
 pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction, LoaderError> {
-    // SAFETY: both names end with a NUL; that the function is one of `ligament_filter.h` is what the model
-    // says.
+    // SAFETY: both names end with a NUL. The model states that the function is one of `ligament_filter.h`.
     unsafe {
         let library = libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         let symbol = if library.is_null() { null_mut() } else { libc::dlsym(library, name.as_ptr()) };
@@ -154,11 +154,11 @@ pub(crate) fn filter_function(file: &CStr, name: &CStr) -> Result<FilterFunction
     }
 }
 
-/// Calls the function of a user's filter, and gives what it has sent on. If it crashes, `note` is printed
-/// first.
+/// Calls the function of a user's filter, and returns the messages that it has sent on. If the function
+/// crashes, `note` is printed first.
 ///
 /// # Errors
-/// Why it cannot take the message.
+/// The reason why the function cannot take the message.
 pub(crate) fn call_filter(
     function: FilterFunction,
     with: &CStr,
@@ -187,8 +187,8 @@ pub(crate) fn call_filter(
         refused: None,
     };
     let watch = CrashNote::put_up(note);
-    // SAFETY: the function is as its header says; what it is given lives until it returns, and nobody else
-    // looks at the filter meanwhile.
+    // SAFETY: the function is as its header says. Its arguments live until it returns, and no other code
+    // uses the filter meanwhile.
     let status = unsafe { (function.0)(&raw mut filter, raw.as_ref().map_or(null(), std::ptr::from_ref)) };
     drop(watch);
     state.0 = filter.state;
@@ -202,9 +202,9 @@ pub(crate) fn call_filter(
 }
 
 unsafe extern "C" fn emit(filter: *mut RawFilter, message: *const RawMessage) -> *mut c_void {
-    // SAFETY: the function gives back the filter that it got, and a message or null.
+    // SAFETY: the function passes on the filter that it got, and a message or null.
     let (filter, message) = unsafe { (&mut *filter, message.as_ref()) };
-    // SAFETY: its shape and data are as its other members say.
+    // SAFETY: the message's shape and data are as its other members say.
     match unsafe { taken(message) } {
         Ok(mut made) => {
             let place = made.data.words.as_mut_ptr().cast();
@@ -219,16 +219,16 @@ unsafe extern "C" fn emit(filter: *mut RawFilter, message: *const RawMessage) ->
 }
 
 unsafe extern "C" fn fail(filter: *mut RawFilter, why: *const c_char) {
-    // SAFETY: the function gives back the filter that it got, and a text or null.
+    // SAFETY: the function passes on the filter that it got, and a text or null.
     let (filter, why) = unsafe { (&mut *filter, (!why.is_null()).then(|| CStr::from_ptr(why))) };
     let why = why.map_or("it did not say why".into(), CStr::to_string_lossy);
     filter.refused.get_or_insert_with(|| fault!(FILTER_FAILED, "{why}"));
 }
 
-/// More bytes than this are no message that a filter makes.
+/// Largest message that a filter may make, in bytes. A larger size is taken for a mistake.
 const MAX_FILTER_OUTPUT_BYTES: usize = 64 << 30;
 
-/// A message that a function sends on; its elements are copied, if they are there.
+/// Makes a message that a function sends on. Its elements are copied if `data` is not null.
 ///
 /// # Safety
 /// `shape` and `data` are as large as the other members say, or null.
@@ -250,7 +250,7 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<FilterOutput, Fault> {
     let shape = match message.ndim {
         0 => &[],
         ndim @ 1..=8 if !message.shape.is_null() => {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that `shape` is as large as the other members say.
             unsafe { std::slice::from_raw_parts(message.shape, ndim as usize) }
         }
         ndim => {
@@ -271,7 +271,8 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<FilterOutput, Fault> {
     words.try_reserve_exact(bytes.div_ceil(8)).map_err(no_memory)?;
     words.resize(bytes.div_ceil(8), 0u64);
     if !message.data.is_null() {
-        // SAFETY: as the caller promises; the words are at least as many bytes.
+        // SAFETY: the caller promises that `data` is as large as the other members say; the words have at least
+        // as many bytes.
         unsafe { std::ptr::copy_nonoverlapping(message.data.cast::<u8>(), words.as_mut_ptr().cast(), bytes) };
     }
     let next_timestamp = (message.has_next_timestamp != 0).then_some(message.next_timestamp);
@@ -279,23 +280,23 @@ unsafe fn taken(message: Option<&RawMessage>) -> Result<FilterOutput, Fault> {
     Ok(FilterOutput { timestamp: message.timestamp, next_timestamp, dtype, order, shape: shape.to_vec(), data })
 }
 
-/// The signals of a crash.
+/// The signals that a crash raises.
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// The earlier handlers of these signals, from before a filter was called.
+/// The handlers that these signals had before a filter was called.
 struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; CRASHES.len()]>);
 
-// SAFETY: written under the lock, before the handler that reads it is there.
+// SAFETY: the handlers are written under the lock, before the signal handler that reads them is installed.
 unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new([const { MaybeUninit::uninit() }; CRASHES.len()]));
 static NOTE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static NOTE_LENGTH: AtomicUsize = AtomicUsize::new(0);
-/// The thread in which the filter runs: what happens in others is none of its business.
+/// The thread in which the filter runs. The note is not printed for crashes of other threads.
 static NOTE_THREAD: AtomicI32 = AtomicI32::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// While this lives, a crash in this thread prints a note before it goes its way.
+/// While this value lives, a crash in this thread prints a note, and then goes on as usual.
 struct CrashNote<'a> {
     _text: &'a str,
     _turn: MutexGuard<'static, ()>,
@@ -308,7 +309,8 @@ impl CrashNote<'_> {
         NOTE_LENGTH.store(text.len(), Ordering::Relaxed);
         NOTE_THREAD.store(known_thread_number(), Ordering::SeqCst);
         for (i, signal) in CRASHES.into_iter().enumerate() {
-            // SAFETY: zeros are an action; the place for that of before is ours while we have the lock.
+            // SAFETY: zeros are a valid action; while this thread has the lock, it alone uses the place for
+            // the earlier handlers.
             unsafe {
                 let mut ours: libc::sigaction = std::mem::zeroed();
                 let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = crashed;
@@ -325,17 +327,19 @@ impl CrashNote<'_> {
 impl Drop for CrashNote<'_> {
     fn drop(&mut self) {
         for (i, signal) in CRASHES.into_iter().enumerate() {
-            // SAFETY: `put_up` has written them.
+            // SAFETY: `put_up` has written these handlers.
             unsafe { libc::sigaction(signal, (*BEFORE.0.get())[i].as_ptr(), null_mut()) };
         }
         NOTE_THREAD.store(0, Ordering::SeqCst);
     }
 }
 
-/// Handles the signals of a crash: with a note, if it is the filter's; then as without us.
+/// Handles the signals of a crash. If the crash is the filter's, prints the note. Then does what the
+/// earlier handler would do.
 extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(i) = CRASHES.iter().position(|&known| known == signal) else { return };
-    // SAFETY: only calls that a handler may make. What is read was written before the handler was put up.
+    // SAFETY: the handler makes only calls that a signal handler may make. All that it reads was written
+    // before it was installed.
     unsafe {
         let before = (*BEFORE.0.get())[i].as_ptr();
         let ours = thread_number() == NOTE_THREAD.load(Ordering::SeqCst);
@@ -346,7 +350,7 @@ extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
         let handler = (*before).sa_sigaction;
         if ours || handler == libc::SIG_DFL {
             libc::sigaction(signal, before, null_mut());
-            // A signal that was not a fault does not come again by itself.
+            // The system does not raise a signal again by itself if it was no fault.
             if (*info).si_code <= 0 {
                 libc::raise(signal);
             }

@@ -1,5 +1,5 @@
-//! Taps: what a port sends is shown to whoever looks on (`ligament_shm::tap`). A send asks one question first,
-//! whether anybody may want to see anything; all else is here.
+//! Taps at the sending side: the messages of a port are shown to clients (`ligament_shm::tap`). A send
+//! first checks at low cost if any client may be watching; everything else is in this file.
 
 use crate::instance::Instance;
 use crate::message::MessageTimes;
@@ -10,15 +10,15 @@ use ligament_wire::tap::{Histogram, TapOutcome, TapSelection};
 use ligament_wire::{ArrayOrder, ArrayRef, Encoder, Value, ValueRef};
 
 impl Instance {
-    /// Returns true if somebody may want to see what is sent: what comes next is `show`, before anything else
-    /// is done.
+    /// Returns true if a client may be watching the messages of this instance. The caller then calls `show`
+    /// before it sends.
     #[inline(always)]
     pub(crate) fn may_be_tapped(&self) -> bool {
         self.endpoint.may_be_tapped()
     }
 
-    /// Shows what is sent on a port to those who have tapped it and whose boxes are free. What is wrong with
-    /// the message, or with the port, the send itself will say.
+    /// Shows a message to the clients that have tapped the port and whose boxes are free. Errors of the
+    /// message or the port are ignored here, because the send itself reports them.
     #[cold]
     #[inline(never)]
     pub(crate) fn show(
@@ -103,7 +103,7 @@ fn show_to(
     };
     match wanted.bars {
         0 => put(&ValueRef::Array(cut), encoder),
-        // Its elements are gathered in memory of the code, which nobody who looks on may fill.
+        // The selected elements are gathered in the code's memory, and a client must not fill that memory.
         _ => match bytes_of(&cut) {
             bytes if bytes > MAX_VALUE_BYTES => {
                 tapped.bin.fill(Note { outcome: TapOutcome::TooLarge, body_len: bytes, ..note }, |_| {});
@@ -116,7 +116,7 @@ fn show_to(
     }
 }
 
-/// The part of a value under keys of maps inside each other.
+/// Returns the part of a value under keys of nested maps.
 fn under<'a>(value: &ValueRef<'a>, keys: &[String]) -> Option<ValueRef<'a>> {
     let Some((key, rest)) = keys.split_first() else { return Some(value.clone()) };
     let inner = match value {

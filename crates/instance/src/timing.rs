@@ -1,6 +1,6 @@
-//! An instance on its timelines: which iteration its pass is, what `repeat` and `pad` give it, and whom it
-//! tells that an iteration is over. Only an instance has this of whose conduits one has filters, or whose peers
-//! must know.
+//! The position of an instance on its timelines: the iteration of its pass, the messages that `repeat` and
+//! `pad` supply, and the receivers that must know when an iteration ends. An instance has this only if one
+//! of its conduits has such a filter, or if a peer must know of its iterations.
 
 use crate::error::{Error, ErrorKind, TimelineError};
 use crate::instance::Instance;
@@ -17,27 +17,29 @@ use ligament_wire::control::ChannelSteps;
 use ligament_wire::{Header, HeaderWords, Value, ValueRef};
 use std::collections::HashMap;
 
-/// How an instance stands on its timelines.
+/// The position of an instance on its timelines.
 #[derive(Debug)]
 pub(crate) struct TimelineState {
-    /// How deep the iterations of its passes are nested.
+    /// Depth to which the iterations of the instance's passes are nested.
     depth: usize,
-    /// The steps of its channels; those that it receives on apart, since both are counted from 0.
+    /// Steps of the channels on which the instance sends, by channel. `receives` has the steps of the
+    /// others; it is a map of its own because both kinds of channel are counted from 0.
     sends: HashMap<usize, ChannelSteps>,
     receives: HashMap<usize, ChannelSteps>,
-    /// The iterations of what comes on each channel.
+    /// Counter of the iterations on each channel.
     counters: HashMap<usize, Counter>,
     start: Start<(Message, Overlay)>,
-    /// How often each repeated `S` port was received from in this pass.
+    /// Number of messages that the code has received in this pass on each `S` port whose conduit repeats.
     received: HashMap<PortSlot, u64>,
-    /// True if the next pass can begin, once that is known.
+    /// True if the next pass can begin, false if there is none. `None` while this is not known.
     decided: Option<bool>,
-    /// True if the last pass was ended, and its milestone sent.
+    /// True if the last pass was ended and its milestone sent.
     ending: bool,
 }
 
 impl TimelineState {
-    /// From the steps of the channels of an instance, if any has some. `table` has its ports.
+    /// Makes the state from the steps of an instance's channels. Returns `None` if no channel has steps.
+    /// `table` has the instance's ports.
     pub fn of(
         table: &mut PortTable,
         sends: HashMap<usize, ChannelSteps>,
@@ -68,7 +70,7 @@ impl TimelineState {
                 if steps.last > 0 && port.operator.sends() && port.resizable.is_some() {
                     return Err(TimelineError::LastOfSlots { port: port.name.to_string() }.into());
                 }
-                // Messages that are kept here or repeated go a way of their own.
+                // Messages that are held back or repeated cannot take the fast way for ordinary messages.
                 if steps.last > 0 && port.operator.sends() || steps.repeats > 0 && !port.operator.sends() {
                     port.only = None;
                 }
@@ -89,12 +91,12 @@ impl TimelineState {
         })))
     }
 
-    /// The steps of a channel that is received on, if it repeats.
+    /// Returns the steps of a receiving channel, if its conduit repeats messages.
     pub fn repeats(&self, channel: usize) -> Option<ChannelSteps> {
         self.receives.get(&channel).copied().filter(|steps| steps.repeats > 0)
     }
 
-    /// The channels that it sends on, at whose end it matters that an iteration nested so deep is over.
+    /// Returns the sending channels on which the end of an iteration of this depth has an effect.
     fn heard_of(&self, depth: usize) -> Vec<usize> {
         let matters = |steps: &ChannelSteps| {
             let reduced = steps.reduced();
@@ -103,23 +105,25 @@ impl TimelineState {
         self.sends.iter().filter(|(_, steps)| matters(steps)).map(|(&channel, _)| channel).collect()
     }
 
-    /// The channels on which something else than messages travels, or fewer of them than were sent.
+    /// Returns the channels on which the number of messages differs from the number that the code sends or
+    /// receives, because of milestones and filters.
     pub fn channels(&self, sends: bool) -> impl Iterator<Item = usize> + '_ {
         if sends { &self.sends } else { &self.receives }.keys().copied()
     }
 }
 
-/// True if the next pass can begin, or what keeps that from being known.
+/// Tells if the next pass can begin, or the reason why this is not known yet.
 pub(crate) enum PassReadiness {
-    /// Yes, or never.
+    /// True if the pass can begin, false if there is no further pass.
     Decided(bool),
-    /// Nothing is there yet on this channel.
+    /// No item has arrived on this channel yet.
     Lacks(usize),
 }
 
 impl Instance {
-    /// Takes in what starts the next pass, messages and milestones, until all that belongs to one pass is
-    /// there. Waits for it, or says what is lacking; what has come stays.
+    /// Receives the messages and milestones that start the next pass, until all items of one pass have
+    /// arrived. If `waits` is true, the call waits for them. Otherwise it returns a channel with a missing
+    /// item; items that have arrived stay stored.
     pub(crate) fn gather(&mut self, waits: bool) -> Result<PassReadiness, Error> {
         let Some(timing) = &mut self.timing else { return Ok(PassReadiness::Decided(true)) };
         if let Some(decided) = timing.decided {
@@ -153,7 +157,8 @@ impl Instance {
         Ok(PassReadiness::Decided(again))
     }
 
-    /// Waits for what starts the next pass, and takes it over. False if there is none.
+    /// Waits for the messages that start the next pass, and makes them available to the code. Returns false
+    /// if there is no further pass.
     pub(crate) fn start_on_timeline(&mut self) -> Result<bool, Error> {
         let PassReadiness::Decided(again) = self.gather(true)? else { return Ok(false) };
         let Some(timing) = &mut self.timing else { return Ok(again) };
@@ -186,7 +191,7 @@ impl Instance {
         Ok(true)
     }
 
-    /// The message that a place has in the pass that begins.
+    /// Returns the message of a slot in the pass that begins.
     fn at_start(&self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
         let nothing = || TimelineError::Nothing { port: self.table.ports[port].describe(slot) };
         let timing = self.timing.as_ref().ok_or_else(nothing)?;
@@ -200,12 +205,13 @@ impl Instance {
         Ok((message, overlay))
     }
 
-    /// The steps of a slot that is received from, if its conduit repeats.
+    /// Returns the steps of a receiving slot, if its conduit repeats messages.
     pub(crate) fn repeats_at(&self, port: usize, slot: usize) -> Option<ChannelSteps> {
         self.timing.as_ref()?.repeats(self.table.ports[port].channel_at(slot))
     }
 
-    /// The next message on an `S` port whose conduit repeats; none if it does not.
+    /// Returns the next message on an `S` port whose conduit repeats messages. Returns `None` for other
+    /// conduits.
     pub(crate) fn repeated_message(
         &mut self,
         port: usize,
@@ -232,8 +238,8 @@ impl Instance {
         Ok(Some((message, overlay)))
     }
 
-    /// Receives where something is due at the start of a pass and has not come. The channel of what is not
-    /// there yet, if this is not to wait.
+    /// Receives on all slots on which an item for the start of a pass is missing. If the call may not wait,
+    /// returns the channel of the first item that has not arrived.
     fn take_due(&mut self, waits: bool) -> Result<Option<usize>, Error> {
         for port in 0..self.table.ports.len() {
             let here = &self.table.ports[port];
@@ -252,7 +258,7 @@ impl Instance {
                 if timing.start.has((port, slot)) {
                     continue;
                 }
-                // The slots of a resizable port share its milestones, which are heard on the first.
+                // A milestone holds for all slots of a resizable port, and is received on the first slot.
                 if slot > 0 && here.resizable.is_some() && timing.start.is_over_at((port, 0)) {
                     break;
                 }
@@ -298,8 +304,9 @@ impl Instance {
         Ok(())
     }
 
-    /// An iteration is over, our own or one that calls us: what `last` keeps for it goes, and those who must
-    /// know hear of it. Of our own only `O_I` ports tell: those on `O_F` have their message of it.
+    /// Handles the end of an iteration, either of this instance or of one that contains it: sends the messages
+    /// that `last` has held back, and a milestone to each receiver that needs it. At the end of the instance's
+    /// own iteration only `O_I` ports send the milestone, because `O_F` ports have sent their message of it.
     fn tell_over(&mut self, iteration: &Iteration, own: bool) -> Result<(), Error> {
         let over = self.timing.as_ref().map_or(Vec::new(), |timing| timing.heard_of(iteration.depth()));
         for port in 0..self.table.ports.len() {
@@ -315,7 +322,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Sends what `last` keeps on a port until an iteration nested so deep is over.
+    /// Sends the messages that `last` has held back on a port until the end of an iteration of this depth.
     pub(crate) fn let_go(&mut self, port: usize, depth: usize) -> Result<(), Error> {
         let Some(filtered) = &mut self.table.ports[port].filtered else { return Ok(()) };
         for (slot, channel, kept) in filtered.over(depth) {
@@ -348,8 +355,8 @@ impl Instance {
         self.endpoint.send(&to, header, &plan).map_err(|error| self.while_sending(error, port, 0))
     }
 
-    /// Returns true if a function of a light component lacks something at a slot: the channel on which nothing
-    /// is.
+    /// Returns the channel of a slot of a light component on which no item has arrived. Other instances
+    /// wait, so the result is `None` for them.
     fn lacks(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
         match self.endpoint {
             Transport::Shared(_) => self.nothing_there(port, slot),
@@ -358,7 +365,7 @@ impl Instance {
     }
 }
 
-/// The iteration out of the body of a milestone.
+/// Reads the iteration from the body of a milestone.
 pub(crate) fn milestone_in(body: &Value) -> Option<Iteration> {
     let Value::List(items) = body else { return None };
     let number = |item: &Value| match *item {

@@ -1,5 +1,5 @@
-//! The transport of an instance's messages: an endpoint of its own, or its share of a process that runs many
-//! instances.
+//! The transport of an instance's messages: either an endpoint of its own, or its share of the endpoint of
+//! a process that runs many instances.
 
 use crate::light::Share;
 use crate::loan::{Draft, Loan, LoanMemory, MAX_DRAFT_BYTES};
@@ -12,10 +12,10 @@ use ligament_wire::{ConduitEnd, EncodingPlan, HeaderWords, Value};
 use std::any::Any;
 use std::sync::Arc;
 
-/// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
+/// Time at which waiting ends, in ns of CLOCK_MONOTONIC.
 type Deadline = Option<u64>;
 
-/// The transport. Channels are known by indices: those of `Endpoint`, or those of `Share`.
+/// The transport. Channels are given by the indices that `Endpoint` or `Share` uses.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Transport {
     Own(Endpoint<AgentLine>),
@@ -23,7 +23,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// As `Endpoint::keeps_busy`; a process of many instances is counted as one core.
+    /// As `Endpoint::keeps_busy`. A process with many instances always counts as one core.
     pub fn keeps_busy(&mut self, cores: u32) {
         if let Transport::Own(endpoint) = self {
             endpoint.keeps_busy(cores);
@@ -48,7 +48,7 @@ impl Transport {
         }
     }
 
-    /// Listens to the agent if it has called, and hands over each tap of this instance.
+    /// Reads the agent's calls, if there are any, and calls `see` for each tap of this instance.
     pub fn each_tap(&mut self, see: impl FnMut(&mut PortTap)) {
         match self {
             Transport::Own(endpoint) => endpoint.taps().iter_mut().for_each(see),
@@ -79,8 +79,8 @@ impl Transport {
         }
     }
 
-    /// As `Endpoint::wait_any`.
-    /// True if what waits on a channel is its end; none if nothing waits.
+    /// Returns true if the next item on a channel is the channel's end, false if it is a message, and `None` if
+    /// the channel is empty.
     pub fn next_is_end(&mut self, channel: usize) -> Result<Option<bool>, ShmError> {
         match self {
             Transport::Own(endpoint) => Ok(endpoint.next_is_end(channel)),
@@ -88,6 +88,7 @@ impl Transport {
         }
     }
 
+    /// As `Endpoint::wait_any`.
     pub fn wait_any(&mut self, channels: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.wait_any(channels, deadline),
@@ -95,7 +96,7 @@ impl Transport {
         }
     }
 
-    /// An overlay that a channel's sender has announced.
+    /// Returns an overlay that the sender of a channel has announced.
     pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
         match self {
             Transport::Own(endpoint) => endpoint.overlay(channel, number).cloned(),
@@ -103,7 +104,7 @@ impl Transport {
         }
     }
 
-    /// Returns true if the receivers of these channels have been told an overlay.
+    /// Returns true if the receivers of these channels know an overlay.
     pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
         match self {
             Transport::Own(endpoint) => endpoint.knows_overlay(to, number),
@@ -111,7 +112,7 @@ impl Transport {
         }
     }
 
-    /// Sees to it that they know it.
+    /// Sends an overlay to the receivers of these channels that do not know it yet.
     pub fn announce_overlay(
         &mut self,
         to: &[usize],
@@ -124,12 +125,12 @@ impl Transport {
         }
     }
 
-    /// Returns true if so many bytes are lent as a draft that can be used again.
+    /// Returns true if a loan of `len` bytes is a draft that can be used again.
     pub fn drafts(&self, len: u64) -> bool {
         matches!(self, Transport::Own(_)) && len <= MAX_DRAFT_BYTES
     }
 
-    /// Memory for `len` bytes of elements.
+    /// Returns memory for `len` bytes of elements.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -138,12 +139,12 @@ impl Transport {
         match self {
             Transport::Own(endpoint) if len > MAX_DRAFT_BYTES => endpoint.loan(len).map(LoanMemory::Block),
             Transport::Own(_) => Draft::roomy(len).map(LoanMemory::Draft),
-            // Given away with the message.
+            // This memory is given away with the message, so it is not used again.
             Transport::Shared(_) => Draft::new(len).map(LoanMemory::Draft),
         }
     }
 
-    /// Keeps the memory of a loan, also after it was sent.
+    /// Returns a handle that keeps the memory of a loan allocated, even after the send.
     pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
         match loan.lent() {
             Some(LoanMemory::Block(loan)) => loan.pages(),
@@ -152,8 +153,8 @@ impl Transport {
         }
     }
 
-    /// Sends what a loan holds, described by `head`, with `body_len` bytes in all. A draft that was copied
-    /// stays with it.
+    /// Sends the array in a loan. `head` describes the array, and `body_len` is the length of the whole
+    /// body. A draft is copied, and its memory stays in the loan.
     ///
     /// # Errors
     /// As `send`.
@@ -182,7 +183,7 @@ impl Transport {
         }
     }
 
-    /// Takes a block back unsent.
+    /// Takes a block back without sending it.
     #[inline]
     pub fn return_loan(&mut self, loan: &mut Loan) {
         if let (Transport::Own(endpoint), Some(block)) = (self, loan.take_block()) {
@@ -198,7 +199,7 @@ impl Transport {
         }
     }
 
-    /// Counts another pass of the reuse loop.
+    /// Counts another pass of the reuse loop on the status page.
     pub fn count_iteration(&self) {
         match self {
             Transport::Own(endpoint) => endpoint.status().count_iteration(),
@@ -224,7 +225,7 @@ impl Transport {
         }
     }
 
-    /// Tells that a setting can be steered.
+    /// Declares to the agent that a setting can be steered.
     pub fn declares(&mut self, setting: SteerableSetting) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Steerable { setting, of: None }),
@@ -232,7 +233,7 @@ impl Transport {
         }
     }
 
-    /// Says on the status page that all is over.
+    /// Writes to the status page that the instance has ended or failed.
     pub fn end(&mut self, failed: bool) {
         match self {
             Transport::Own(endpoint) => endpoint.end(failed),
@@ -240,8 +241,8 @@ impl Transport {
         }
     }
 
-    /// As `Endpoint::sent_on`, by index. None for light components, whose messages within a process nobody
-    /// numbers.
+    /// As `Endpoint::sent_on`, by index. `None` for light components, because messages within a process are
+    /// not counted by channel.
     pub fn sent_on(&self) -> Option<Vec<(u32, u64)>> {
         match self {
             Transport::Own(endpoint) => Some(endpoint.sent_on().collect()),
@@ -249,7 +250,7 @@ impl Transport {
         }
     }
 
-    /// As `Endpoint::received_from`, by index.
+    /// As `Endpoint::received_from`, by index. `None` for light components.
     pub fn received_from(&self) -> Option<Vec<(u32, u64)>> {
         match self {
             Transport::Own(endpoint) => Some(endpoint.received_from().collect()),
@@ -257,7 +258,8 @@ impl Transport {
         }
     }
 
-    /// Tells the agent what was used. A process that runs many instances does so when all of them are over.
+    /// Reports to the agent which settings and channels were used. A process with many instances reports
+    /// when all are over.
     pub fn tell_use(
         &mut self,
         asked: Vec<String>,
@@ -270,7 +272,7 @@ impl Transport {
         }
     }
 
-    /// Signs off. A process that runs many instances does so when all of them are over.
+    /// Signs off at the agent. A process with many instances signs off when all of them are over.
     pub fn sign_off(&mut self) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Finished),
@@ -278,7 +280,7 @@ impl Transport {
         }
     }
 
-    /// Tells the agent why the run cannot go on.
+    /// Reports to the agent why the run cannot go on.
     pub fn fail(&mut self, why: &str) -> Result<(), ShmError> {
         let failed = |of| Request::Failed { why: why.to_owned(), of };
         match self {
@@ -296,7 +298,7 @@ impl Transport {
         }
     }
 
-    /// As `Endpoint::copy_begins`; light components keep no timeline.
+    /// As `Endpoint::copy_begins`. Light components record no timeline.
     #[inline]
     pub fn copy_begins(&self, bytes: u64) -> u64 {
         match self {
@@ -320,8 +322,7 @@ impl Transport {
         }
     }
 
-    /// The port at the other end of a channel that this instance receives on, where the port's table does not
-    /// say.
+    /// Returns the port at the other end of a receiving channel, if the table of ports does not hold it.
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         match self {
             Transport::Own(_) => None,
@@ -329,7 +330,7 @@ impl Transport {
         }
     }
 
-    /// The same for a channel that it sends on.
+    /// Returns the port at the other end of a sending channel, if the table of ports does not hold it.
     pub fn receiver_of(&self, channel: usize) -> Option<String> {
         match self {
             Transport::Own(_) => None,

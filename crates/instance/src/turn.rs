@@ -1,12 +1,13 @@
-//! Whose turn it is: one call at a time may use an instance. Rust's own borrows say so at compile time; a face
-//! of another language asks here at each call, and refuses a call that comes while another is in progress.
+//! Allows only one call at a time to use an instance. For Rust code, the borrow checker ensures this. The
+//! bindings of other languages check it here at each call, and refuse a call while another call is in
+//! progress.
 //!
-//! A locked instruction for each call would cost a tenth of an ordinary message. So the thread that made the
-//! instance notes its calls with plain stores (`own`), until another thread makes a call: that one takes the
-//! privilege away for good, with a barrier on the owner's processor, and from then on all take turns by a
-//! compare-and-swap (`shared`).
+//! A locked instruction for each call would cost a tenth of an ordinary message. Therefore the thread that
+//! made the instance has a privilege: it notes its calls with plain stores (`own`). If another thread makes
+//! a call, this thread takes the privilege away for good, with a barrier on the owner's processor. From
+//! then on, all threads note their calls by a compare-and-swap (`shared`).
 //!
-//! `lig_run_submodel` and `lig_run_light` count as calls in progress, except while they are in a function that
+//! `lig_run_submodel` and `lig_run_light` count as calls in progress, except while they run a function that
 //! may use the instance.
 
 use crate::error::Error;
@@ -16,37 +17,39 @@ use std::fmt;
 use std::ptr::null_mut;
 use std::sync::atomic::{compiler_fence, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
-/// A call of a face, by its name.
+/// A call of a binding, given by its name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Call(pub &'static str);
 
-/// No thread has the privilege of plain stores.
+/// Value of `owner` if no thread has the privilege of plain stores.
 const NOBODY: usize = 0;
-/// It is being taken away: who sees this must see to the barrier itself.
+/// Value of `owner` while the privilege is being taken away. A thread that reads this value must make the
+/// barrier itself.
 const REVOKED: usize = 1;
 
-/// For a thread: it has just begun its call, and not said yet which it is.
+/// Value of a thread's number if the thread has just begun its call and has not stored its number yet.
 const UNKNOWN: i32 = 0;
 
-/// The guard of an instance's calls.
+/// Ensures that an instance is used by one call at a time.
 #[derive(Debug)]
 pub struct CallGuard {
-    /// The thread that may use plain stores, or one of the values above.
+    /// The thread with the privilege of plain stores, or `NOBODY` or `REVOKED`.
     owner: AtomicUsize,
-    /// The call in progress that the owner began with the privilege.
+    /// The call in progress that the owner has begun with the privilege.
     own: AtomicPtr<Call>,
-    /// Any other call in progress.
+    /// The call in progress that was begun in the other way.
     shared: AtomicPtr<Call>,
-    /// The system's numbers of the threads of both; that of `shared` while there is a call.
+    /// The system's number of the thread that makes the calls in `own`. `shared_thread` is the number of
+    /// the thread whose call is in `shared`, as long as there is one.
     own_thread: i32,
     shared_thread: AtomicI32,
 }
 
-/// A call in progress; it ends when this is dropped.
+/// A call in progress. The call ends when this value is dropped.
 #[derive(Debug)]
 pub struct InCall<'a> {
     place: &'a AtomicPtr<Call>,
-    /// The thread's number of a call in `shared`.
+    /// For a call in `shared`: the number of its thread.
     thread: Option<&'a AtomicI32>,
 }
 
@@ -60,8 +63,8 @@ impl Drop for InCall<'_> {
     }
 }
 
-/// A call that came while another was in progress. It is made, shown and dropped without memory being
-/// allocated, so that a signal handler gets its answer wherever the code that it interrupted is.
+/// The error of a call that was made while another call was in progress. It is made, printed and dropped
+/// without allocating memory, so that a signal handler gets the error whatever code it has interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     refused: &'static Call,
@@ -112,7 +115,7 @@ fn place(call: &'static Call) -> *mut Call {
 }
 
 impl CallGuard {
-    /// For an instance that this thread makes.
+    /// Makes the guard of an instance that this thread makes.
     pub fn new() -> CallGuard {
         let owner = if sys::register_barrier() { sys::this_thread() } else { NOBODY };
         CallGuard {
@@ -127,14 +130,14 @@ impl CallGuard {
     /// Begins a call.
     ///
     /// # Errors
-    /// `InUse` if another one is in progress.
+    /// `InUse` if another call is in progress.
     #[inline(always)]
     pub fn enter(&self, call: &'static Call) -> Result<InCall<'_>, Error> {
         let this = sys::this_thread();
         if self.owner.load(Ordering::Relaxed) == this && self.own.load(Ordering::Relaxed).is_null() {
             self.own.store(place(call), Ordering::Relaxed);
-            // The thread that takes the privilege away looks at `own` after a barrier on this processor: one of
-            // the two sees the other.
+            // A thread that takes the privilege away reads `own` after a barrier on this processor. So at
+            // least one of the two threads sees the store of the other one.
             compiler_fence(Ordering::SeqCst);
             if self.owner.load(Ordering::Relaxed) == this {
                 return Ok(InCall { place: &self.own, thread: None });
@@ -153,7 +156,7 @@ impl CallGuard {
         if owner != NOBODY {
             self.owner.store(REVOKED, Ordering::SeqCst);
             sys::barrier();
-            // Others who saw `REVOKED` have done the same.
+            // Other threads that have read `REVOKED` have made the same barrier.
             self.owner.store(NOBODY, Ordering::Release);
         }
         let taken = self.shared.compare_exchange(null_mut(), place(call), Ordering::Acquire, Ordering::Relaxed);
@@ -169,7 +172,8 @@ impl CallGuard {
         Ok(InCall { place: &self.shared, thread: Some(&self.shared_thread) })
     }
 
-    /// Begins a call that must be made: waits for the end of another one. Gives that as well.
+    /// Begins a call that must not be refused: waits until another call has ended. Also returns the error
+    /// of the wait, if any.
     pub fn enter_at_last(&self, call: &'static Call) -> (InCall<'_>, Option<Error>) {
         let mut overlap = None;
         loop {
@@ -177,14 +181,14 @@ impl CallGuard {
                 Ok(entered) => return (entered, overlap),
                 Err(error) => overlap = Some(error),
             }
-            // Only after a mistake of the caller's, which may take as long as it likes.
+            // The loop only runs after a mistake of the caller, so its time does not matter.
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 
     #[cold]
     fn overlap(&self, refused: &'static Call, busy: *mut Call, thread: i32) -> Error {
-        // Null only if the other call has just ended.
+        // The pointer is null only if the other call has just ended.
         let busy = sys::as_call(busy).unwrap_or(&Call("a call"));
         Error::InUse(Overlap { refused, busy, thread, here: sys::thread_number() })
     }

@@ -1,20 +1,20 @@
-//! The cause of a program's failure, as far as its output shows: the line that names it, and advice for the
-//! user.
+//! The cause of a program's failure, as far as the program's output shows it: the line that names the
+//! cause, and advice for the user.
 
 use crate::launched_program::LaunchedProgram;
 use std::path::{Path, PathBuf};
 
-/// The text of a program whose modules cannot be loaded.
+/// The message of a program whose modules cannot be loaded, because there is no command `module`.
 pub(crate) const NO_MODULE_COMMAND: &str = "there is no command \"module\" in a login shell here";
 
-/// The circumstances of a failed program, as far as they are known here.
+/// The circumstances of a failed program, as far as this process knows them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FailureContext<'a> {
     /// The program that was started.
     pub program: Option<&'a LaunchedProgram>,
-    /// Its working directory.
+    /// The working directory of the program.
     pub directory: Option<&'a Path>,
-    /// The component that it runs, and the directory of the model file.
+    /// The component that the program runs, and the directory of the model file.
     pub component: &'a str,
     pub model: Option<&'a Path>,
 }
@@ -35,19 +35,20 @@ const ERROR_WORDS: [&str; 16] = [
     "what():",
     "undefined",
     "invalid",
-    // MPICH's launcher says this of a rank; advice follows it.
+    // MPICH's launcher prints this about a rank. Its advice follows on the next lines.
     "terminated with",
-    // Slurm's srun says this if its job has no room for another step.
+    // Slurm's srun prints this if its job has no room for another step.
     "temporarily disabled",
 ];
 
-/// Number of last lines in which an error of the program itself is searched.
+/// Number of lines at the end of the output in which an error of the program itself is searched.
 const MAX_LINES_FROM_END: usize = 20;
-/// A line of at least this length that repeats one character is a ruler. Launchers frame texts with rulers.
+/// Minimum length of a ruler, in characters. A ruler is a line that repeats one character; launchers frame
+/// texts with rulers.
 const MIN_RULER_CHARS: usize = 20;
 
-/// Words of a framed text that reports only the end of a process, which is known already. The cause stands
-/// elsewhere.
+/// Words of a framed text that only reports the end of a process. This end is known already; the cause is
+/// in another text.
 const CONSEQUENCE_WORDS: [&str; 6] = [
     "exited with non-zero status",
     "exited on signal",
@@ -61,9 +62,9 @@ const CONSEQUENCE_WORDS: [&str; 6] = [
 const LAUNCHER_NOTES: [&str; 3] =
     ["orte_base_help_aggregate", "prte_base_help_aggregate", "has sent help message"];
 
-/// Picks the line that names the cause of a failure from a program's last lines: the exception of a Python
-/// traceback, else the first sentence of a text that a launcher has framed, else the last line that mentions an
-/// error, else the last line.
+/// Returns the line of a program's last lines that names the cause of a failure. The first of these that
+/// exists is returned: the exception of a Python traceback, the first sentence of a text that a launcher
+/// has framed, the last line that mentions an error, the last line.
 pub fn error_line(lines: &[String]) -> Option<String> {
     let (frames, outside) = frames(lines);
     let says = |line: &&str| line.contains(char::is_alphanumeric);
@@ -73,7 +74,7 @@ pub fn error_line(lines: &[String]) -> Option<String> {
     let exception = traceback.and_then(|at| lines[at + 1..].iter().find(|line| !line.starts_with([' ', '\t'])));
     let says_why = |line: &&&str| {
         let line = line.to_lowercase();
-        // Rust appends this note to a panic.
+        // Rust appends a note to the message of a panic. The note is not the cause.
         !line.starts_with("note: ") && ERROR_WORDS.iter().any(|word| line.contains(word))
     };
     let is_consequence =
@@ -89,7 +90,7 @@ pub fn error_line(lines: &[String]) -> Option<String> {
         .or_else(|| frames.last().and_then(|frame| first_sentence(frame)))
 }
 
-/// The texts between two rulers, and the lines outside of them.
+/// Returns the texts between two rulers, and the lines outside of them.
 fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
     let is_ruler = |line: &str| {
         let mut signs = line.trim().chars();
@@ -97,7 +98,8 @@ fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
         line.trim().len() >= MIN_RULER_CHARS && first.is_some_and(|first| signs.all(|sign| sign == first))
     };
     let lines = || lines.iter().map(|line| line.trim_end());
-    // If the beginning of a framed text is cut off, the first ruler ends it.
+    // If the number of rulers is odd, the beginning of a framed text is cut off, and the first ruler ends
+    // this text.
     let mut inside = lines().filter(|line| is_ruler(line)).count() % 2 == 1;
     let (mut frames, mut frame, mut outside) = (Vec::new(), Vec::new(), Vec::new());
     for line in lines() {
@@ -115,7 +117,8 @@ fn frames(lines: &[String]) -> (Vec<Vec<&str>>, Vec<&str>) {
     (frames, outside)
 }
 
-/// The first sentence of a text, on one line; if it ends with a colon, with the next line.
+/// Returns the first sentence of a text, on one line. If the sentence ends with a colon, the next line is
+/// added.
 fn first_sentence(text: &[&str]) -> Option<String> {
     let mut lines = text.iter().map(|line| line.trim()).skip_while(|line| line.is_empty());
     let mut sentence = String::new();
@@ -133,7 +136,7 @@ fn first_sentence(text: &[&str]) -> Option<String> {
     Some(sentence).filter(|sentence| sentence.contains(char::is_alphanumeric))
 }
 
-/// Advice on an error of a program, as the rest of a sentence about it.
+/// Returns advice on an error of a program, as the rest of a sentence about the error.
 pub fn advice(error: &str, place: &FailureContext<'_>) -> Option<String> {
     python(error, place)
         .or_else(|| launcher(error))
@@ -208,7 +211,7 @@ fn launcher(error: &str) -> Option<String> {
 fn library(error: &str) -> Option<String> {
     let library = match error.split_once("error while loading shared libraries: ") {
         Some((_, rest)) => rest.split(':').next()?,
-        // The message of Python about a module in C.
+        // This is the message of Python about a module in C.
         None => error.split_once(": cannot open shared object file")?.0.rsplit(' ').next()?,
     };
     Some(if library.starts_with("libligament.so") {
@@ -226,7 +229,7 @@ fn library(error: &str) -> Option<String> {
 
 /// Advice on a command that a script does not find.
 fn command(error: &str) -> Option<String> {
-    // The command that loads modules cannot come from a module.
+    // The command that loads modules cannot come from a module itself.
     if error.contains(NO_MODULE_COMMAND)
         || ["module: command not found", "module: not found"].iter().any(|end| error.ends_with(end))
     {
@@ -273,7 +276,8 @@ fn file(error: &str, place: &FailureContext<'_>) -> Option<String> {
     Some(advice)
 }
 
-/// The file that an error names: the quoted text at its end, else the word before the description of the error.
+/// Returns the file that an error names: the quoted text at the end of the error or, if nothing is quoted,
+/// the word before the description of the error.
 fn named_in(error: &str) -> Option<PathBuf> {
     for quote in ['\'', '"', '`'] {
         let mut parts = error.rsplit(quote);

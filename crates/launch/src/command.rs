@@ -1,5 +1,5 @@
-//! Prepares a program of the model for its start: the file, the arguments, the environment and the directory
-//! are resolved. Nothing is started here, so a missing program is found before any other runs.
+//! Prepares a program of the model for its start: it resolves the file, the arguments, the environment and
+//! the directory. Nothing is started here, so a missing program is found before any program runs.
 
 use crate::cores::of_rank;
 use crate::environment::{expand, Environment};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// The subcommand of `ligament` that runs the sources, sinks and mappers that come with it.
 const SHIPPED_PART_COMMAND: &str = "shipped-part";
-/// The same for Python: the arguments that run it.
+/// The arguments of Python that run the sources, sinks and mappers that are written in Python.
 const SHIPPED_IN_PYTHON: [&str; 2] = ["-m", "ligament._shipped"];
 
 /// A command that is ready to be started.
@@ -26,19 +26,19 @@ pub struct Command {
     /// The file to execute.
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
-    /// The whole environment.
+    /// All variables of the environment.
     pub environment: Environment,
     /// The working directory.
     pub directory: PathBuf,
-    /// The file for its output and its errors.
+    /// The file for the command's output and errors.
     pub output: PathBuf,
-    /// The cores that it runs on; empty for all cores of its parent.
+    /// The cores on which the command runs. An empty list means all cores of its parent.
     pub cores: Vec<u32>,
 }
 
 impl Command {
-    /// The command for one of several ranks that are started one by one: with its share of the cores, and an
-    /// output of its own.
+    /// Returns the command for one of several ranks that are started one by one. The rank gets its share of
+    /// the cores, and an output file of its own.
     pub fn of_rank(&self, place: u32, ranks: u32, output: PathBuf) -> Command {
         Command { cores: of_rank(&self.cores, place, ranks).to_vec(), output, ..self.clone() }
     }
@@ -59,35 +59,32 @@ pub struct InstanceContext<'a> {
     pub scratch: &'a Path,
     /// Inputs of the instance: the staged path for each path of the user.
     pub staged: &'a HashMap<PathBuf, PathBuf>,
-    /// The instance's own cores; empty if there are too few for all instances.
+    /// The instance's own cores. Empty if the domain has too few cores for all instances.
     pub cores: &'a [u32],
-    /// The nodes over which its MPI processes are spread, this node first; empty if all are here.
+    /// The nodes over which the instance's MPI processes are spread, this node first. Empty if all
+    /// processes are on this node.
     pub nodes: &'a [NodeShare],
-    /// Variables that describe this process, and must not be inherited by the instance.
+    /// Variables that describe this process. The instance must not inherit them.
     pub not_inherited: &'a [&'a str],
 }
 
 /// A node on which some of an instance's MPI processes run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeShare {
-    /// The name in the batch system, or for ssh.
+    /// The name of the node in the batch system, or for ssh.
     pub name: String,
     pub processes: u32,
 }
 
 /// Resolves a program for one instance.
 ///
-/// * An `executable` with a `/` in it is relative to the file that defines the program. Any other is looked up
-///   in the
-///   instance's `PATH`.
+/// * An `executable` with a `/` in it is relative to the file that defines the program. Any other executable is
+///   looked up in the instance's `PATH`.
 /// * `$NAME` and `${NAME}` in the executable, the arguments and the virtual environment are variables of the
-///   instance's
-///   environment, which has `LIGAMENT_MODEL_DIR` and `LIGAMENT_INSTANCE`. The instance's token is never filled
-///   in,
-///   because all users see the arguments of a process. If an argument is then the relative name of an existing
-///   file
-///   beside the file that defines the program, it becomes that file's full path, since the instance runs
-///   elsewhere.
+///   instance's environment, which has `LIGAMENT_MODEL_DIR` and `LIGAMENT_INSTANCE`. The instance's token
+///   is never filled in, because all users see the arguments of a process. If an argument is then the
+///   relative name of an existing file beside the file that defines the program, it becomes that file's
+///   full path, since the instance runs in another directory.
 /// * If an executable or argument names a file that is staged for the instance, it becomes the path of the
 ///   staged copy.
 /// * A login shell is used only for modules and for `base_env: login`; variables are filled in there
@@ -120,7 +117,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
     }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
-        // More cores than threads belong to several processes.
+        // If there are more cores than threads, they belong to several processes.
         if place.cores.len() == threads {
             // Each thread stays on one core. All ranks of an MPI program have the same variables, so their
             // threads are not bound.
@@ -129,11 +126,12 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
             environment.set_default("OMP_PROC_BIND", "close");
         }
     }
-    // Its last output must reach the file even if it is killed.
+    // The last output of a Python program must reach the file even if the program is killed.
     environment.set_default("PYTHONUNBUFFERED", "1");
     let modules = program.modules.as_deref().unwrap_or_default();
     let in_shell = program.executable.is_some() && (!modules.is_empty() || program.base_env == BaseEnv::Login);
-    // Values of modules come before those that the program appends, so the shell appends them.
+    // The values of modules come before the values that the program appends. So the shell appends the
+    // program's values after it has loaded the modules.
     for (variable, value) in program.env.iter().filter(|(name, _)| !(in_shell && name.starts_with('+'))) {
         environment.apply(variable, value);
     }
@@ -179,7 +177,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
             ))
         }
     };
-    // The process learns at its start which instance it is.
+    // The variable is only for texts of the program. The process learns at its start which instance it is.
     environment.remove(ENV_INSTANCE);
     Ok(Command {
         program: file,
@@ -191,7 +189,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
     })
 }
 
-/// The full path, on this machine, of a path in the program's description.
+/// Returns the full path, on this machine, of a path in the program's description.
 pub(crate) fn beside(program: &Program, path: &str) -> PathBuf {
     let path = program.beside_file(path);
     std::path::absolute(&path).unwrap_or(path)
@@ -251,7 +249,7 @@ fn first_word(resolution: &Resolution<'_>, executable: &str) -> Result<ShellWord
     }))
 }
 
-/// The first variable of a text that is not set. A path with such a variable could lead anywhere.
+/// Returns the first variable of a text that is not set. A path with such a variable could lead anywhere.
 fn unset<'t>(text: &'t str, environment: &Environment) -> Option<&'t str> {
     variables(text).into_iter().find(|name| environment.get(name).is_none())
 }
@@ -318,13 +316,13 @@ fn write_script(script: &str, place: &InstanceContext<'_>) -> Result<PathBuf, Fa
     Ok(path)
 }
 
-/// The text, quoted as one word for a shell.
+/// Returns the text, quoted as one word for a shell.
 pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The path at a site, quoted as one word for a shell there. A path that begins with `~/` is below the home
-/// directory.
+/// Returns a path at a site, quoted as one word for a shell there. A path that begins with `~/` is below
+/// the home directory.
 pub fn quote_path(path: &str) -> String {
     match path.strip_prefix("~/") {
         Some(below) => format!("\"$HOME\"/{}", quote(below)),
@@ -333,7 +331,7 @@ pub fn quote_path(path: &str) -> String {
     }
 }
 
-/// The text as one word for a shell, quoted only if necessary.
+/// Returns the text as one word for a shell, quoted only if necessary.
 pub(crate) fn plain_or_quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

@@ -1,4 +1,5 @@
-//! Assigns cores to the processes of a domain: cores of their own, if there are enough for all.
+//! Assigns cores to the processes of a domain. Each process gets cores of its own if there are enough cores
+//! for all processes.
 
 use crate::command::NodeShare;
 use crate::placement::{place, reserved, DomainCapacity, PlacementOptions, ResourceNeed};
@@ -6,14 +7,14 @@ use ligament_model::Resources;
 use ligament_wire::{DomainId, InstanceId};
 use rustix::thread::{sched_getaffinity, CpuSet};
 
-/// The cores that this process may use, by the system's numbers.
+/// Returns the cores that this process may use, by the system's numbers.
 fn cores_here() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect()
 }
 
-/// The given cores to which a process is bound that may not use all of them, such as an instance of
-/// another run. Threads of the kernel do not count.
+/// Returns the cores to which other processes are bound. A process counts as bound if it may not use all of
+/// the given cores, such as an instance of another run. Threads of the kernel do not count.
 fn bound_to(cores: &[u32]) -> Vec<u32> {
     let mut bound = Vec::new();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -43,8 +44,8 @@ fn parsed(list: &str) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// The part of these resources that is needed here, if the processes are spread over these nodes, of which this
-/// is the first.
+/// Returns the part of these resources that is needed on this machine, if the instance's processes are
+/// spread over `nodes`. This machine is the first of the nodes.
 pub fn needed_here(resources: Resources, nodes: &[NodeShare]) -> Resources {
     match (resources, nodes.first()) {
         (
@@ -56,7 +57,8 @@ pub fn needed_here(resources: Resources, nodes: &[NodeShare]) -> Resources {
     }
 }
 
-/// Cores for each of these processes of this machine, from those to which no other process is bound.
+/// Returns cores for each of these processes of this machine. Cores to which another process is bound are
+/// left out.
 pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
     let mut cores = cores_here();
     let taken = bound_to(&cores);
@@ -64,8 +66,8 @@ pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
     share_cores(&cores, needs)
 }
 
-/// Gives every process cores of its own, as `place` does on one machine. The agent's cores come first. If there
-/// are not enough, no process gets any, and they share all cores.
+/// Gives every process cores of its own, as `place` does on one machine. The agent's cores come first. If
+/// there are not enough cores, no process gets cores of its own, and all processes share all cores.
 fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
     let count = cores.len() as u32;
     let need = |(i, &resources): (usize, &Resources)| {
@@ -80,7 +82,7 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
         }
     };
     let needs: Vec<ResourceNeed> = needs.iter().enumerate().map(need).collect();
-    // If only the agent's core is lacking, it is given to an instance.
+    // If only one core is lacking, the agent's core is given to an instance.
     for reserved in [reserved(None, count), 0] {
         let room = DomainCapacity { name: String::new(), cores: count, reserved, site: None };
         let placed = place(&needs, &[room], PlacementOptions::default()).unwrap_or_default();
@@ -95,13 +97,13 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
     vec![Vec::new(); needs.len()]
 }
 
-/// The part of the cores of several ranks that belongs to one.
+/// Returns one rank's part of the cores that several ranks share.
 pub fn of_rank(cores: &[u32], place: u32, ranks: u32) -> &[u32] {
     let each = cores.len() / ranks.max(1) as usize;
     cores.chunks(each.max(1)).nth(place as usize).unwrap_or_default()
 }
 
-/// A list of cores for people: `0-3,6`.
+/// Returns a list of cores as text for people: `0-3,6`.
 pub fn format_core_list(cores: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &core in cores {

@@ -1,4 +1,4 @@
-//! All descendants of this process, from `/proc`, and how to end them. A subreaper sees every one of them: a
+//! Finds all descendants of this process in `/proc`, and ends them. A subreaper sees all its descendants: a
 //! process that loses its parent becomes the subreaper's child, in whatever session or group it is.
 
 use rustix::io::Errno;
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// A process that survives SIGKILL for this long hangs in the kernel, where it cannot be ended.
+/// Time after SIGKILL from which a process counts as unkillable: it hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// All descendants of this process, without zombies.
+/// Returns all descendants of this process, without zombies.
 pub fn descendants() -> Vec<Pid> {
     let mut children: HashMap<Pid, Vec<(Pid, bool)>> = HashMap::new();
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -32,9 +32,9 @@ pub fn descendants() -> Vec<Pid> {
     found
 }
 
-/// The children of any process, with zombies, as far as the kernel lists them.
+/// Returns the children of any process, including zombies, as far as the kernel lists them.
 pub(crate) fn children_of(pid: Pid) -> Vec<Pid> {
-    // Each thread has a list of its own.
+    // Each thread of the process has its own list of children.
     let threads = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let mut found = Vec::new();
@@ -44,20 +44,21 @@ pub(crate) fn children_of(pid: Pid) -> Vec<Pid> {
     found
 }
 
-/// The parent of a process, and whether it is a zombie.
+/// Returns the parent of a process, and true if the process is a zombie.
 pub(crate) fn parent_of(pid: Pid) -> Option<(Pid, bool)> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The name stands in parentheses and may hold any character.
+    // The name of the process is in parentheses and may contain any character.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;
     Some((Pid::from_raw(fields.next()?.parse().ok()?)?, state == "Z"))
 }
 
-/// Ends all descendants of this process, which must be a subreaper, and waits for their end. Returns their
-/// number.
+/// Ends all descendants of this process and waits for their end. This process must be a subreaper. Returns
+/// the number of descendants.
 ///
 /// # Errors
-/// The number of descendants, and those that still exist after ten seconds.
+/// Some descendants still exist after ten seconds. The error has the number of all descendants, and the
+/// remaining ones.
 pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     let began = Instant::now();
     let mut ended = std::collections::HashSet::new();
@@ -83,7 +84,7 @@ fn has_children() -> bool {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return true,
-            // There are no children; no other error is possible.
+            // The only possible error is that this process has no children.
             Err(_) => return false,
         }
     }

@@ -1,5 +1,5 @@
-//! Processes that go on without a terminal: one that is forked into a session of its own (`ligament run
-//! --detach`, before there is a second thread), and one whose terminal goes away (SIGHUP), which sends its
+//! Processes that continue without a terminal. One kind is forked into a session of its own (`ligament run
+//! --detach`, before there is a second thread). The other kind loses its terminal (SIGHUP), and sends its
 //! output to a file from then on.
 
 use crate::sys::{self, ForkSide};
@@ -14,9 +14,9 @@ use std::path::Path;
 /// Standard input, output and error.
 const STANDARD_STREAMS: [i32; 3] = [0, 1, 2];
 
-/// Starts a process in a session of its own. It runs a function and exits with the status that the function
-/// returns. It reads nothing, and appends its output to the file `printed`. The calling process should have
-/// only one thread.
+/// Starts a process in a session of its own. The process calls `life` and exits with the status that `life`
+/// returns. It reads no input, and appends its output to the file `printed`. The calling process should
+/// have only one thread.
 ///
 /// # Errors
 /// The file cannot be opened, or no process can be made.
@@ -37,7 +37,7 @@ pub fn start_detached(printed: &Path, life: impl FnOnce() -> i32) -> io::Result<
     }
 }
 
-/// The status of a child that has ended, as a shell reports it; `None` while it runs.
+/// Returns the status of a child that has ended, as a shell reports it, or `None` while the child runs.
 pub fn ended(pid: u32) -> Option<i32> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     let (_, status) = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG).ok()??;
@@ -53,7 +53,7 @@ pub fn leave_terminal(printed: &Path) -> io::Result<()> {
     let file = OwnedFd::from(File::options().create(true).append(true).open(printed)?);
     let null = OwnedFd::from(File::open("/dev/null")?);
     let nothing = fstat(&null)?.st_rdev;
-    // A terminal that has gone away no longer answers whether it is one.
+    // A terminal that has disappeared no longer answers whether it is a terminal.
     let is_terminal = |found: rustix::io::Result<Stat>| {
         found.is_ok_and(|found| {
             FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice && found.st_rdev != nothing

@@ -1,4 +1,5 @@
-//! The environment of an instance: the variables that its program adds, and those that its texts refer to.
+//! The environment of an instance: the variables that its program adds, and the variables that the
+//! program's texts refer to.
 
 use ligament_model::{pieces, TextPiece};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
 }
 
-/// Variables that a login shell needs.
+/// Variables of this process that a login shell needs.
 const KEPT_FOR_LOGIN: [&str; 7] = ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ"];
 
 impl Environment {
@@ -66,7 +67,7 @@ impl Environment {
         self.variables.remove(OsStr::new(name));
     }
 
-    /// Puts a directory in front of a list such as `PATH`.
+    /// Puts a directory in front of a list of directories such as `PATH`.
     pub fn prepend(&mut self, name: &str, directory: &OsStr) {
         let value = match self.get(name) {
             Some(old) if !old.is_empty() => [directory.as_bytes(), b":", old.as_bytes()].concat(),

@@ -1,12 +1,13 @@
-//! The guard, as the run sees it: a small process that starts the instances, reports how they end, and outlives
-//! this process. If this process is killed, the guard ends everything that the run started, grandchildren too,
-//! and writes down why.
+//! The guard, as the run's process sees it. The guard is a small process that starts the instances, reports
+//! how they end, and outlives the run's process. If the run's process is killed, the guard ends everything
+//! that the run has started, including grandchildren, and writes down why.
 //!
-//! `ligament run` forks it first of all, before there is an event loop, shared memory or a second thread. Every
-//! agent on another machine has one as well. At the end of a run the guard ends the remaining processes, then
-//! the run writes its record, and only then does the guard exit. So at every moment one of the two can report
-//! the state of the run. If the head is killed, its guard tells the other agents, at the addresses that were
-//! noted as they joined (`Guard::set_loss_note`). If an agent is killed, its guard tells the head.
+//! `ligament run` forks the guard first of all, before it has an event loop, shared memory or a second
+//! thread. Every agent on another machine has a guard as well. At the end of a run, the guard ends the
+//! remaining processes, then the run writes its record, and only then does the guard exit. So at every
+//! moment the run or its guard can report the state of the run. If the head is killed, its guard informs
+//! the other agents, at the addresses that were noted as the agents joined (`Guard::set_loss_note`). If an
+//! agent is killed, its guard informs the head.
 
 use crate::command::Command;
 use crate::descendants::end_descendants;
@@ -29,11 +30,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// True if this process does nothing but execute a run.
+/// True if this process does nothing but execute a run, and so adopts the guard's children if the guard is
+/// killed.
 static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
-/// For a process that does nothing but execute a run. If its guard is killed, the guard's children become
-/// children of this process, and are ended with the run.
+/// Declares that this process does nothing but execute a run. If its guard is killed, the guard's children
+/// become children of this process, and are ended with the run.
 pub fn adopt_orphans() {
     let done = rustix::process::set_child_subreaper(Some(getpid()));
     ADOPTS_ORPHANS.store(done.is_ok(), Ordering::Relaxed);
@@ -42,7 +44,7 @@ pub fn adopt_orphans() {
 /// A report of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardReport {
-    /// The process that was ordered under this number runs.
+    /// The process that was ordered with this number runs.
     Started { number: u32, pid: u32 },
     /// The process could not be started. `why` is the system's message, with the program's path.
     NotStarted { number: u32, why: String },
@@ -61,16 +63,16 @@ pub fn remove_socket(socket: &Path) {
     }
 }
 
-/// A run's guard. When this is dropped, or its process ends in any way, every process of the run is ended. Drop
-/// it only after everything is written.
+/// The guard of a run. When this value is dropped, or its process ends in any way, every process of the run
+/// is ended. Drop this value only after everything is written.
 ///
-/// Call [`Guard::next_report`] when the descriptor is readable, and after every other call, until it returns
-/// `None`. [`Guard::sweep`] ends all processes; nothing can be started after it.
+/// Call [`Guard::next_report`] when the descriptor is readable, and after every other call, until it
+/// returns `None`. [`Guard::sweep`] ends all processes; nothing can be started after it.
 #[derive(Debug)]
 pub struct Guard {
     line: UnixStream,
     pid: Pid,
-    /// Reports that were received and not returned yet.
+    /// Reports that were received and that `next_report` has not returned yet.
     reports: VecDeque<GuardReport>,
     is_alive: bool,
 }
@@ -85,8 +87,8 @@ impl Guard {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
         sys::outlive_file_size();
-        // The guard would keep a copy of this process's free memory for as long as it lives, so the memory is
-        // given back first.
+        // The guard would keep a copy of this process's free memory for its whole life, so this process
+        // returns the memory to the system first.
         sys::give_back_memory();
         match sys::fork()? {
             ForkSide::Parent(pid) => Ok(Guard { line, pid, reports: VecDeque::new(), is_alive: true }),
@@ -99,9 +101,9 @@ impl Guard {
         }
     }
 
-    /// Orders the guard to start a command. `next_report` returns the result, with this number. The process is
-    /// the guard's child, leads a group of its own, and dies with the guard. Many starts may be ordered before
-    /// the first is answered.
+    /// Orders the guard to start a command. `next_report` returns the result, with the same number. The
+    /// process is the guard's child, leads a group of its own, and is killed when the guard ends. Many
+    /// starts may be ordered before the first result arrives.
     ///
     /// # Errors
     /// The guard is gone.
@@ -113,18 +115,19 @@ impl Guard {
         }
     }
 
-    /// Tells the guard of a process group that it did not start. The group is ended with the run.
+    /// Informs the guard of a process group that the guard did not start. The guard ends the group with the
+    /// run.
     pub fn watch(&mut self, group: u32) {
         self.send_order(&GuardOrder::Watch(group));
     }
 
-    /// Tells the guard that such a process group has ended.
+    /// Informs the guard that a group given to `watch` has ended.
     pub fn forget(&mut self, group: u32) {
         self.send_order(&GuardOrder::Forget(group));
     }
 
-    /// Tells the guard of a socket that is about to be made. The guard removes it, with its directory, at the
-    /// end of the run.
+    /// Informs the guard of a socket that is about to be made. The guard removes the socket, with its
+    /// directory, at the end of the run.
     pub fn remove_at_end(&mut self, socket: &Path) {
         self.send_order(&GuardOrder::Remove(socket.to_path_buf()));
     }
@@ -135,8 +138,8 @@ impl Guard {
         self.send_order(&GuardOrder::Note(note));
     }
 
-    /// Sends an order; false if the guard is gone. Reads messages meanwhile, because otherwise both sides could
-    /// wait for room to write.
+    /// Sends an order. Returns false if the guard is gone. Reads the guard's messages meanwhile, because
+    /// otherwise both processes could wait for room to write.
     fn send_order(&mut self, wish: &GuardOrder) -> bool {
         let mut bytes = Vec::new();
         self.is_alive = self.is_alive && wish.write(&mut bytes).is_ok();
@@ -161,8 +164,8 @@ impl Guard {
         self.is_alive
     }
 
-    /// Continues a guard that was stopped by a signal. It must be called after the order to end: a guard that
-    /// continues before would begin to start the processes that were ordered.
+    /// Continues a guard that was stopped by a signal. Call this only after the order to end: a guard that
+    /// continues earlier would begin to start the processes that were ordered.
     fn wake(&self) {
         let _ = kill_process(self.pid, Signal::CONT);
     }
@@ -186,7 +189,7 @@ impl Guard {
         false
     }
 
-    /// The next report of the guard, if there is one.
+    /// Returns the next report of the guard, or none if no report has arrived.
     pub fn next_report(&mut self) -> Option<GuardReport> {
         while self.reports.is_empty() && self.is_alive && self.has_news() {
             self.listen();
@@ -208,12 +211,12 @@ impl Guard {
         }
     }
 
-    /// True if the guard is alive, as far as is known.
+    /// True if the guard is alive, as far as this process knows.
     pub fn is_alive(&self) -> bool {
         self.is_alive
     }
 
-    /// The guard's process.
+    /// Returns the process number of the guard.
     pub fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get() as u32
     }

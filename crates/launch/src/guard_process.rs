@@ -1,7 +1,7 @@
-//! The process of the guard. It starts the instances as its own children and reports how they ended. It reads
-//! all pending orders before it carries out any, so an order to end overtakes starts that are still pending. It
-//! is a subreaper: all descendants of an instance stay its own. It outlives the run's process, and notices the
-//! end of that process by itself.
+//! The guard's own process. It starts the instances as its children and reports how they ended. It reads
+//! all pending orders before it carries out any of them, so an order to end overtakes starts that are still
+//! pending. It is a subreaper, so all descendants of an instance remain descendants of the guard. It
+//! outlives the run's process, and notices the end of that process by itself.
 
 use crate::descendants::end_descendants;
 use crate::guard::remove_socket;
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// The reason for which the guard ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndReason {
-    /// The run ordered it.
+    /// The run has ordered the guard to end.
     Ordered,
     /// The run's process has disappeared.
     RunLost,
@@ -35,13 +35,15 @@ enum EndReason {
 /// The state of the guard.
 struct GuardProcess {
     line: UnixStream,
-    /// The signals that its children have blocked at first: those that the run had blocked.
+    /// The signals that the guard's children have blocked at first. These are the signals that the run had
+    /// blocked.
     blocked: sys::Signals,
-    /// Processes that it started. Their numbers are also those of their groups.
+    /// Processes that the guard has started. Each number is also that of the process's group.
     started: HashSet<u32>,
-    /// MPI launchers among them, with the processes that each has started.
+    /// The MPI launchers among the started processes, each with the processes that the launcher has
+    /// started.
     launched: HashMap<u32, MpiLauncher>,
-    /// Process groups that others started.
+    /// Process groups that other processes have started.
     watched: HashSet<u32>,
     /// Sockets that are removed at the end.
     sockets: Vec<PathBuf>,
@@ -49,12 +51,12 @@ struct GuardProcess {
     /// content.
     segments: HashSet<PathBuf>,
     noted: Option<String>,
-    /// Orders that have not been carried out.
+    /// Orders that the guard has received and not carried out yet.
     orders: VecDeque<GuardOrder>,
 }
 
-/// Runs the guard's process to its end. If the run's process disappears, `lost` is called after everything is
-/// ended.
+/// Runs the guard's process to its end. If the run's process disappears, the guard ends everything and then
+/// calls `lost`.
 pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
     match GuardProcess::prepare(line, parent) {
         Ok((mut process, events)) => {
@@ -92,7 +94,8 @@ impl GuardProcess {
         rustix::process::chdir("/")?;
         let line = UnixStream::from(sys::keep_only(line)?);
         let child_ends = sys::child_signals()?;
-        // The run may have ended before it could be watched. Then the closed connection shows it.
+        // The run may have ended before it could be watched. In that case, the closed connection shows its
+        // end.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
         let process = GuardProcess {
@@ -125,7 +128,8 @@ impl GuardProcess {
             let happened = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
             let (speaks, ended) = (happened(fds.first()), happened(fds.get(1)));
             let mut lost = run.is_some() && happened(fds.get(2));
-            // Done before the launcher's own end is handled, because the end of a rank may be its cause.
+            // The ranks are checked before the launcher's own end is handled, because the end of a rank may
+            // be the cause of the launcher's end.
             self.look_at_ranks();
             if ended {
                 let mut signals = [0u8; 1024];
@@ -153,7 +157,7 @@ impl GuardProcess {
         }
     }
 
-    /// Time to wait for the next event; `None`: no limit.
+    /// Returns the time to wait for the next event. `None` means no limit.
     fn poll_timeout(&self) -> Option<Timespec> {
         if !self.orders.is_empty() {
             return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
@@ -192,7 +196,8 @@ impl GuardProcess {
                     raise_open_files();
                 }
                 if let Some(segments) = segments_of(&command) {
-                    // Without the directory, Open MPI says so and uses its own.
+                    // If the directory cannot be made, Open MPI prints a message and uses its own
+                    // directory.
                     let _ = DirBuilder::new().mode(0o700).create(&segments);
                     self.segments.insert(segments);
                 }
@@ -225,23 +230,24 @@ impl GuardProcess {
         }
     }
 
-    /// A failure means that the run is gone, which is noticed elsewhere.
+    /// Sends a message to the run. An error is ignored: it means that the run is gone, which is noticed
+    /// elsewhere.
     fn tell(&mut self, news: &GuardMessage) {
         let _ = news.write(&self.line);
     }
 
-    /// Reaps processes that have ended, kills the rest of their groups, and reports those that it started.
+    /// Reaps processes that have ended, kills the remaining processes of their groups, and reports the ends
+    /// of processes that the guard has started.
     fn reap(&mut self) {
         while let Some(pid) = sys::ended_child() {
             let ours = self.started.remove(&pid);
             if ours {
-                // Done before any process is killed here: processes that have ended until now ended for another
-                // reason.
+                // The ranks are collected before any process is killed here, because processes that have
+                // ended by now ended for another reason.
                 if let Some(launched) = self.launched.get_mut(&pid) {
                     launched.collect_ended();
                 }
-                // The process is still a zombie, so its number, and that of its group, cannot belong to
-                // another.
+                // The process is still a zombie, so no other process or group can have its number.
                 end_group(pid, Signal::KILL);
             }
             let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { continue };
@@ -257,7 +263,7 @@ impl GuardProcess {
         }
     }
 
-    /// Ends the remaining processes. If the run is gone, then calls `lost` with their number.
+    /// Ends the remaining processes. If the run is gone, calls `lost` with the number of these processes.
     fn end(&mut self, over: EndReason, lost: impl FnOnce(usize)) -> i32 {
         if over == EndReason::RunLost {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
@@ -274,7 +280,7 @@ impl GuardProcess {
     }
 }
 
-/// Prints the processes that do not end. Returns the number of those that did.
+/// Prints the processes that do not end. Returns the number of the processes that ended.
 fn report_unkillable(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
     ended.unwrap_or_else(|(count, left)| {
         let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();

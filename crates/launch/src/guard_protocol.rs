@@ -12,17 +12,17 @@ use std::path::PathBuf;
 /// A message from the run to its guard.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GuardOrder {
-    /// Start this command. The answer, with the same number, is `Started` or `NotStarted`.
+    /// Start this command. The answer is `Started` or `NotStarted`, with the same number.
     Start(u32, Command),
-    /// End this process group, which another process started, with the run.
+    /// End this process group with the run. Another process has started the group.
     Watch(u32),
-    /// That group has ended.
+    /// A group given in `Watch` has ended.
     Forget(u32),
-    /// Remove this socket, which will be made, at the end, with its directory.
+    /// Remove this socket at the end of the run, with its directory. The socket may not exist yet.
     Remove(PathBuf),
-    /// Pass on this note if the run's process is lost. It replaces an earlier one.
+    /// Pass on this note if the run's process is lost. The note replaces an earlier note.
     Note(String),
-    /// The run is over: start nothing any more, drop pending starts, and end all remaining processes. The
+    /// The run is over: start no more processes, drop pending starts, and end all remaining processes. The
     /// answer is `Swept`.
     Sweep,
     /// Everything is written: exit.
@@ -32,12 +32,12 @@ pub enum GuardOrder {
 /// A message from the guard to its run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GuardMessage {
-    /// The number of the order, and of the process.
+    /// A process was started. The fields are the number of the order and the number of the process.
     Started(u32, u32),
     NotStarted(u32, String),
-    /// A started process has ended; for an MPI launcher, with the ranks that it lost.
+    /// A started process has ended. For an MPI launcher, the last field has the ranks that it lost.
     Ended(u32, ProcessEnd, Option<LostRanks>),
-    /// A started launcher still runs, and this rank of it has ended with status 0.
+    /// This rank has ended with status 0. The launcher that started the rank still runs.
     Left(u32, u32),
     /// All processes have ended.
     Swept,
@@ -111,7 +111,7 @@ impl FrameReader<'_> {
     }
 }
 
-/// Reads a frame: its kind, and its fields.
+/// Reads a frame. Returns its kind and the bytes of its fields.
 fn frame(mut from: impl Read) -> io::Result<(u8, Vec<u8>)> {
     let mut len = [0; 4];
     from.read_exact(&mut len)?;

@@ -1,4 +1,4 @@
-//! The program that really runs after a start: for a script, its interpreter.
+//! The program that really runs after a start. For a script, this is the script's interpreter.
 
 use crate::command::{plain_or_quoted, Command};
 use crate::mpi::own_words;
@@ -9,21 +9,21 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Size of the part of a script's first line that the kernel reads.
+/// Number of bytes of a script's first line that the kernel reads.
 const MAX_FIRST_LINE_BYTES: u64 = 256;
 
-/// A program that was started, for the explanation of its failure.
+/// A program that was started. It is used to explain the program's failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchedProgram {
     program: PathBuf,
-    /// The arguments; `None` if only a shell knows them.
+    /// The arguments of the program. `None` if only a shell knows them.
     arguments: Option<Vec<OsString>>,
     /// The program's `PATH`.
     path: OsString,
 }
 
 impl LaunchedProgram {
-    /// The program of this command.
+    /// Returns the program of this command.
     pub fn of(command: &Command) -> LaunchedProgram {
         let path = command.environment.get("PATH").unwrap_or_default().to_owned();
         let mut words = own_words(command).into_iter();
@@ -32,7 +32,7 @@ impl LaunchedProgram {
         LaunchedProgram { program, arguments, path }
     }
 
-    /// The program and its arguments in the syntax of a shell, if they are known.
+    /// Returns the program and its arguments in the syntax of a shell, if they are known.
     pub fn words(&self) -> Option<String> {
         let own = std::iter::once(self.program.as_os_str());
         let words = own.chain(self.arguments.as_ref()?.iter().map(OsString::as_os_str));
@@ -40,7 +40,8 @@ impl LaunchedProgram {
         Some(words.join(" "))
     }
 
-    /// The Python that runs, if one does. Some Pythons are scripts themselves, which find the real one.
+    /// Returns the Python interpreter that runs the program, if there is one. Some Python commands are
+    /// scripts themselves, which find the real interpreter.
     pub fn python(&self) -> Option<PathBuf> {
         [self.program.clone(), self.interpreter()].into_iter().find(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -48,7 +49,8 @@ impl LaunchedProgram {
         })
     }
 
-    /// The running program: the file itself, or the interpreter that the first line of a script names.
+    /// Returns the running program: the file itself, or the interpreter that the first line of a script
+    /// names.
     pub fn interpreter(&self) -> PathBuf {
         let Some((interpreter, arguments)) = first_line(&self.program) else { return self.program.clone() };
         if interpreter.file_name() != Some(OsStr::new("env")) {
@@ -60,7 +62,7 @@ impl LaunchedProgram {
     }
 }
 
-/// The file of this command in the first directory of `PATH` that has it.
+/// Returns the file of this command in the first directory of `PATH` that has it.
 pub(crate) fn find_in(path: &OsStr, command: &str) -> Option<PathBuf> {
     // A relative entry would refer to the working directory of `ligament`.
     std::env::split_paths(path)
@@ -73,7 +75,7 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }
 
-/// The interpreter that a script's first line (`#!`) names, and the rest of that line.
+/// Returns the interpreter that a script's first line (`#!`) names, and the rest of that line.
 fn first_line(script: &Path) -> Option<(PathBuf, String)> {
     let mut bytes = Vec::new();
     std::fs::File::open(script).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut bytes).ok()?;
@@ -83,7 +85,8 @@ fn first_line(script: &Path) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(OsString::from_vec(line[..end].to_vec())), arguments))
 }
 
-/// The reason why the system cannot start an existing file, with advice; empty if unknown.
+/// Returns the reason why the system cannot start an existing file, with advice. Empty if the reason is
+/// unknown.
 pub(crate) fn explain_start_error(program: &Path, error: &std::io::Error) -> String {
     const ENOEXEC: i32 = 8;
     let named = first_line(program).map(|(interpreter, _)| interpreter);
@@ -99,7 +102,7 @@ pub(crate) fn explain_start_error(program: &Path, error: &std::io::Error) -> Str
             "; its first line (#!) names {interpreter}, which is not there: correct that line, or name the \
              interpreter with \"executable:\" and the script with \"args:\""
         ),
-        // The file itself was found when the command was prepared.
+        // The file itself was found when the command was prepared, so the interpreter is missing.
         (std::io::ErrorKind::NotFound, None) => {
             "; the loader that it was linked for is not there: build it on \
              this machine, or for it (\"file\" tells what it is)"

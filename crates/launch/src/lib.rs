@@ -1,7 +1,7 @@
-//! Starts processes on this machine. `command` resolves a program of the model; `process` makes of that a
-//! process that dies with its parent. The guard (`guard`, and `guard_process` on its own side) is a small
-//! process that starts all of them, watches the processes that MPI launchers start (`ranks`), and outlives the
-//! run.
+//! Starts the processes of a run on this machine. `command` prepares a program of the model for its start;
+//! `process` starts the prepared command as a process that is killed when its parent ends. The guard
+//! (`guard` as the run sees it, `guard_process` as its own process) is a small process that starts all of
+//! these processes, watches the processes that MPI launchers start (`ranks`), and outlives the run.
 
 pub mod agents;
 mod cause;

@@ -1,11 +1,11 @@
-//! The command and the C library of this installation. Started programs learn the library's path from an
-//! environment variable. A Java virtual machine needs that: unlike a program that is linked with the library,
-//! it does not find the library by itself.
+//! The command and the C library of this installation. An environment variable gives the library's path to
+//! started programs. A Java virtual machine needs this path: unlike a program that is linked with the
+//! library, it does not find the library by itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The name of the variable.
+/// The name of the environment variable with the library's path.
 pub(crate) const ENV_LIBRARY: &str = "LIGAMENT_LIBRARY";
 /// The name of the library's file, as in `crates/capi/build.rs`.
 const LIBRARY_FILE: &str = "libligament.so.0";
@@ -19,13 +19,13 @@ pub fn installed_below(prefix: PathBuf) {
     let _ = INSTALL_PREFIX.set(prefix);
 }
 
-/// The path of the library, if it exists.
+/// Returns the path of the library, if the library exists.
 pub(crate) fn library() -> Option<PathBuf> {
     find(INSTALL_PREFIX.get().map(PathBuf::as_path), std::env::current_exe().ok().as_deref())
 }
 
-/// The command `ligament` of this installation, for other processes to start; its bare name if it is not found
-/// nearby.
+/// Returns the command `ligament` of this installation, for other processes to start. Returns its bare name
+/// if it is not found in this installation.
 pub fn own_command() -> PathBuf {
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| name == "ligament") && path.is_file();
     let installed = INSTALL_PREFIX.get().map(|prefix| prefix.join("bin/ligament"));
@@ -34,8 +34,8 @@ pub fn own_command() -> PathBuf {
     own.unwrap_or_else(|| "ligament".into())
 }
 
-/// The library below the prefix; or at its place relative to the program: in `lib` of an installation, or in
-/// the same directory of a build tree.
+/// Returns the library below the prefix, or at its place relative to the program: in `lib` of an
+/// installation, or in the same directory of a build tree.
 fn find(prefix: Option<&Path>, program: Option<&Path>) -> Option<PathBuf> {
     let folder = program.and_then(Path::parent);
     let installed = folder.filter(|folder| folder.ends_with("bin")).and_then(Path::parent);

@@ -1,4 +1,5 @@
-//! The loss of a process of a run that disappeared without a report: how it ended, and what remained of it.
+//! The loss of a process of a run that disappeared without a report: how the process ended, and which
+//! processes remained.
 
 use crate::process::ProcessEnd;
 use crate::sys;
@@ -7,7 +8,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::process::Pid;
 
-/// Time that the kernel may take to end a process whose descriptors are closed already.
+/// Maximum time that the kernel takes to end a process after it has closed the process's descriptors.
 const MAX_END_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// A process of a run, the run's own or an agent's, that disappeared without a report.
@@ -18,13 +19,13 @@ pub struct ProcessLoss {
     pub ended: Option<ProcessEnd>,
     /// Number of remaining processes, all of which were ended.
     pub left: usize,
-    /// The note that the process had left for this case.
+    /// The note that the process had set for the case of its loss.
     pub noted: Option<String>,
 }
 
 impl ProcessLoss {
-    /// A description of the end of the process and of the remaining processes, as the end of a sentence: "it
-    /// was killed by …; …".
+    /// Returns a description of the end of the process and of the remaining processes, as the end of a
+    /// sentence: "it was killed by …; …".
     pub fn describe(&self) -> String {
         let how = match self.ended {
             Some(ProcessEnd::Signal(signal)) => format!("it was killed by {}", describe_signal(signal)),
@@ -39,15 +40,16 @@ impl ProcessLoss {
     }
 }
 
-/// The end of a process that is ending, or has ended, and is a child of another process. If its parent has
-/// reaped it, its descriptor shows its status (from Linux 6.15 on); if not, /proc does.
+/// Returns the end of a process that is ending or has ended, and is a child of another process. If its
+/// parent has reaped the process, its descriptor has the status (from Linux 6.15 on). Otherwise /proc has
+/// the status.
 pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<ProcessEnd> {
     let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&MAX_END_TIME));
     let status = sys::exit_of_reaped(process.as_fd())
         .or_else(|| exit_of_zombie(pid))
-        // It may have been reaped after the first attempt.
+        // The parent may have reaped the process after the first attempt.
         .or_else(|| sys::exit_of_reaped(process.as_fd()))?;
-    // The encoding of wait(2).
+    // The status has the encoding of wait(2).
     Some(match status & 0x7f {
         0 => ProcessEnd::Status(status >> 8 & 0xff),
         signal => ProcessEnd::Signal(signal),
@@ -56,7 +58,7 @@ pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<ProcessEnd>
 
 fn exit_of_zombie(pid: Pid) -> Option<i32> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The name may have blanks and parentheses in it. The first field after it is the state, field 3 of
+    // The name may contain blanks and parentheses. The first field after the name is the state, field 3 of
     // proc(5).
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();
     match fields.first() {

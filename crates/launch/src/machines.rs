@@ -1,5 +1,6 @@
-//! The machines of a run, and the launcher of its agents there. The machines are those that the user lists,
-//! else those of the site, else those of the job that this process belongs to, else this one alone.
+//! The machines of a run, and the launcher of its agents on them. The machines are those that the user
+//! lists; else those of the site; else those of the batch job that this process belongs to; else only this
+//! machine.
 
 use crate::agents::ExpectedDomain;
 use crate::nodes::{allocation, position, Allocation, ComputeNode};
@@ -14,19 +15,19 @@ pub struct RunMachines {
     pub here: Option<ComputeNode>,
     /// The other machines, numbered from 1.
     pub others: Vec<ExpectedDomain>,
-    /// The launcher of agents there.
+    /// The launcher of agents on the other machines.
     pub launcher: LauncherKind,
 }
 
 impl RunMachines {
-    /// True if the run is on this machine alone.
+    /// True if this machine is the only one of the run.
     pub fn is_only_here(&self) -> bool {
         self.others.is_empty()
     }
 }
 
-/// The machines of a run that is begun by a process with these variables on the machine `host`. `listed` is the
-/// user's list on the command line.
+/// Returns the machines of a run that a process with these variables begins on the machine `host`. `listed`
+/// is the user's list on the command line.
 ///
 /// # Errors
 /// The environment announces an allocation, and cannot be understood.
@@ -40,17 +41,17 @@ pub fn machines(
     Ok(divide(nodes, here, launcher))
 }
 
-/// The machines of a run, or of a site's part in one, in their order.
+/// The machines of a run, or of one site's part of a run, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineList {
     pub nodes: Vec<ComputeNode>,
-    /// The index of this machine, if it is one of them.
+    /// The index of this machine, if this machine is in the list.
     pub here: Option<usize>,
     /// The launcher of agents on them.
     pub launcher: LauncherKind,
 }
 
-/// The machines of a run, as one list. Arguments as for `machines`.
+/// Returns the machines of a run as one list. The arguments are those of `machines`.
 ///
 /// # Errors
 /// As for `machines`.

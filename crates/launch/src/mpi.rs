@@ -1,9 +1,10 @@
-//! Programs that are started with MPI: the launcher's command line around the program's own. The launchers are
-//! those of the machine. Only their command lines are known here; the core knows no MPI.
+//! Programs that are started with MPI: this module puts the launcher's command line around the program's
+//! own. The launchers are those of the machine. Only their command lines are known here, so the rest of
+//! Ligament needs no MPI.
 //!
-//! All processes of an instance run where its agent runs, unless it has several nodes. The launcher is told so,
-//! and is told not to bind processes to cores, because it would begin at core 0 for each instance. Rank 0
-//! always runs where the agent runs.
+//! All processes of an instance run on the machine of its agent, unless the instance has several nodes. The
+//! options tell the launcher to do so, and not to bind processes to cores, because it would begin at core 0
+//! for each instance. Rank 0 always runs on the machine of the agent.
 
 use crate::command::{beside, Command, NodeShare};
 use crate::environment::Environment;
@@ -20,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-/// The beginning of the name of the directory in which Open MPI's processes of a run have their shared memory.
+/// Beginning of the path of the directory in which Open MPI's processes of a run have their shared memory.
 const SEGMENTS_PREFIX: &str = "/dev/shm/ligament-mpi-";
-/// The variables that name the directory: of Open MPI 4 and of Open MPI 5.
+/// The variables that name this directory: of Open MPI 4 and of Open MPI 5.
 const SEGMENTS_VARIABLES: [&str; 2] =
     ["OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"];
 
@@ -36,10 +37,11 @@ pub(crate) enum MpiFlavour {
 }
 
 impl MpiFlavour {
-    /// The kind, from the launcher's own version text.
+    /// Returns the kind of a launcher, from the launcher's own version text.
     ///
     /// # Errors
-    /// The launcher cannot be started, or prints something else: the beginning of a sentence, without advice.
+    /// The launcher cannot be started, or prints an unknown text. The error is the beginning of a sentence,
+    /// without advice.
     pub(crate) fn of(launcher: &Path) -> Result<MpiFlavour, Fault> {
         let name = launcher.display();
         let output = std::process::Command::new(launcher).arg("--version").stdin(Stdio::null()).output();
@@ -85,7 +87,7 @@ impl RankLayout {
 pub(crate) struct MpiProgram<'a> {
     pub program: &'a Program,
     pub resources: Resources,
-    /// The nodes over which its processes are spread; empty if all are here.
+    /// The nodes over which the program's processes are spread. Empty if all processes are on this node.
     pub nodes: &'a [NodeShare],
     /// True if a shell loads modules first, and then looks up the launcher.
     pub in_shell: bool,
@@ -141,7 +143,7 @@ impl MpiProgram<'_> {
                 fault!(MPI_LAUNCHER, "{why}; load the module of the MPI that \"{name}\" was built with")
             })?
         } else {
-            // A module provides it.
+            // A module provides the launcher.
             wanted
         };
         if found != wanted {
@@ -164,8 +166,8 @@ impl MpiProgram<'_> {
         }
         Ok(match found {
             MpiFlavour::OpenMpi => {
-                // Within a job, it would start its processes by srun. The run ends remaining processes, so srun
-                // need not wait.
+                // Within a Slurm job, the launcher would start its processes by srun. The run itself ends
+                // remaining processes, so srun need not wait for them.
                 for (variable, value) in [
                     ("OMPI_MCA_plm", "^slurm"),
                     ("OMPI_MCA_ras", "^slurm"),
@@ -178,8 +180,8 @@ impl MpiProgram<'_> {
                 for variable in SEGMENTS_VARIABLES {
                     environment.set_default(variable, segments());
                 }
-                // The launcher is told of as many slots as processes, so it does not notice that processes
-                // share cores.
+                // The options give the launcher as many slots as processes, so it does not notice that
+                // processes share cores.
                 if std::thread::available_parallelism().is_ok_and(|cores| ranks.processes > cores.get()) {
                     environment.set_default("OMPI_MCA_mpi_yield_when_idle", "1");
                 }
@@ -193,9 +195,9 @@ impl MpiProgram<'_> {
     }
 }
 
-/// The directory for the shared memory of Open MPI's processes on this machine. They choose the files' names,
-/// and leave the files there if they are killed. The directory belongs to this run alone, so the guard can
-/// remove it with all its content.
+/// Returns the directory for the shared memory of Open MPI's processes on this machine. Open MPI chooses
+/// the files' names, and leaves the files behind if its processes are killed. The directory belongs to this
+/// run alone, so the guard can remove it with all its content.
 fn segments() -> &'static str {
     static SEGMENTS: OnceLock<String> = OnceLock::new();
     SEGMENTS.get_or_init(|| {
@@ -205,21 +207,21 @@ fn segments() -> &'static str {
     })
 }
 
-/// The directory for shared memory that `segments` gave to a command.
+/// Returns the directory for shared memory that `segments` gave to a command.
 pub(crate) fn segments_of(command: &Command) -> Option<PathBuf> {
     let named = SEGMENTS_VARIABLES.iter().find_map(|name| command.environment.get(name)?.to_str());
     named.filter(|path| path.starts_with(SEGMENTS_PREFIX)).map(PathBuf::from)
 }
 
-/// The number of ranks that a command starts, if it is an MPI launcher.
+/// Returns the number of ranks that a command starts, if the command is an MPI launcher.
 pub(crate) fn ranks_of(command: &Command) -> Option<usize> {
     command.environment.get(ENV_RANKS)?.to_str()?.parse().ok()
 }
 
-/// The program itself and its arguments, whether it is started with MPI or directly.
+/// Returns the program itself and its arguments, whether the program is started with MPI or directly.
 pub(crate) fn own_words(command: &Command) -> Vec<OsString> {
-    // The options that precede the program are those above, and none of them is a path; the program has a full
-    // path.
+    // The words before the program are the launcher's options, and no option is a path. The program has a
+    // full path.
     let started = command.environment.get(ENV_RANKS).and_then(|_| {
         let is_path = |word: &OsString| word.as_bytes().starts_with(b"/");
         let at = command.arguments.iter().position(is_path)?;
@@ -231,8 +233,8 @@ pub(crate) fn own_words(command: &Command) -> Vec<OsString> {
     })
 }
 
-/// Variables in which a launcher tells its processes their ranks. Those of the agent are not meant for the
-/// instance.
+/// Returns the variables in which a launcher gives its processes their ranks. If a launcher started the
+/// agent, the agent has such variables, and the instance must not inherit them.
 fn told_by_launchers(environment: &Environment) -> Vec<String> {
     let told = |name: &str| {
         let of_open_mpi = name.starts_with("OMPI_")
@@ -249,7 +251,7 @@ fn told_by_launchers(environment: &Environment) -> Vec<String> {
         .collect()
 }
 
-/// The launcher's file, or only its name if a shell will look it up.
+/// Returns the launcher's file, or only its name if a shell will look it up.
 fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<PathBuf, Fault> {
     let usual = if program.execution_model == ExecutionModel::SrunMpi { "srun" } else { "mpirun" };
     let wanted = program.mpirun.as_deref().unwrap_or(usual);
@@ -272,8 +274,8 @@ fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<
     })
 }
 
-/// The options of an mpirun that starts processes on several nodes: by `srun` within a job of Slurm, else by
-/// ssh.
+/// Returns the options of an mpirun that starts processes on several nodes: by `srun` within a job of
+/// Slurm, else by ssh.
 fn over_nodes(
     program: &Program,
     nodes: &[NodeShare],
@@ -283,7 +285,7 @@ fn over_nodes(
     let count = nodes.iter().map(|node| u64::from(node.processes)).sum::<u64>().to_string();
     let hosts: Vec<String> = nodes.iter().map(|node| format!("{}:{}", node.name, node.processes)).collect();
     let hosts = hosts.join(",");
-    // These nodes of the job, although other steps, such as agents, run there.
+    // The processes start on these nodes of the job, although other steps, such as agents, run on them.
     environment.set_default("SLURM_OVERLAP", "1");
     match found {
         MpiFlavour::OpenMpi => {
@@ -296,8 +298,8 @@ fn over_nodes(
             }
             let mut words = vec!["-n".to_owned(), count, "--host".to_owned(), hosts];
             words.extend(["--bind-to", "none", "--map-by", "slot"].map(str::to_owned));
-            // Slurm passes on all other variables, but ssh does not. A process other than rank 0 that makes an
-            // `Instance` is told its rank.
+            // Slurm passes on all other variables, but ssh does not. A process other than rank 0 that makes
+            // an `Instance` is informed of its rank.
             let own = program.env.keys().map(|name| name.trim_start_matches('+'));
             for name in own.chain(ENV_IDENTITY).chain(["OMP_NUM_THREADS"]) {
                 words.extend(["-x".to_owned(), name.to_owned()]);

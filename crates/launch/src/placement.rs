@@ -1,5 +1,6 @@
-//! Assigns each instance a domain, and cores there, according to the needs of instances and the nodes. This is
-//! a pure function. `ligament submit` uses it too, to find the number of nodes that a model needs.
+//! Assigns each instance a domain and cores in that domain, according to the needs of the instances and the
+//! capacities of the nodes. The assignment is a pure function. `ligament submit` uses it too, to find the
+//! number of nodes that a model needs.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{LigamentOptions, ResolvedModel, Resources};
@@ -7,36 +8,36 @@ use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The capacity of a domain. The number of a domain is its index in a list of these.
+/// The capacity of a domain. The number of a domain is its index in a list of capacities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainCapacity {
     /// The machine's name.
     pub name: String,
-    /// Number of cores that the run may use there.
+    /// Number of cores that the run may use on the machine.
     pub cores: u32,
-    /// Number of these cores that are kept for the agent.
+    /// Number of these cores that are reserved for the agent.
     pub reserved: u32,
-    /// The machine's site, in a run over several sites.
+    /// The site of the machine, in a run over several sites.
     pub site: Option<String>,
 }
 
 impl DomainCapacity {
-    /// Number of cores for instances.
+    /// Returns the number of cores for instances.
     pub fn free(&self) -> u32 {
         self.cores.saturating_sub(self.reserved)
     }
 }
 
-/// Number of a machine's cores that are kept for its agent: the user's choice, else one if there are four or
-/// more.
+/// Returns the number of a machine's cores that are reserved for its agent. This is the user's choice.
+/// Without a choice, it is one if the machine has four or more cores, and otherwise none.
 pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
     agent_cores.unwrap_or(u32::from(cores >= 4))
 }
 
-/// The needs of an instance, or of several that share one process.
+/// The needs of an instance, or of several instances that share one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceNeed {
-    /// The name for errors.
+    /// The name of the instance, for errors.
     pub name: String,
     pub instances: Vec<InstanceId>,
     pub resources: Resources,
@@ -44,8 +45,8 @@ pub struct ResourceNeed {
     pub fixed: Option<DomainId>,
     /// The required site, in a run over several sites; ignored if `fixed` is set.
     pub site: Option<String>,
-    /// True if all its MPI processes must be in one domain, because each rank takes part by itself and they
-    /// share an agent.
+    /// True if all MPI processes must be in one domain, because each rank is a rank of the run and all
+    /// ranks of an instance share an agent.
     pub whole: bool,
 }
 
@@ -54,12 +55,12 @@ pub struct ResourceNeed {
 pub struct PlacementOptions {
     /// Place each instance in the emptiest domain, instead of filling one domain after the other.
     pub spread: bool,
-    /// Place more instances in a domain than it has cores for, if no other has room.
+    /// True if a domain may get more instances than it has cores for, when no other domain has room.
     pub overcommit: bool,
 }
 
 impl PlacementOptions {
-    /// The options of a model. By default, all domains are used, and none is overcommitted.
+    /// Returns the options of a model. By default, all domains are used, and none is overcommitted.
     pub fn of(options: &LigamentOptions) -> PlacementOptions {
         PlacementOptions {
             spread: options.spread.unwrap_or(true),
@@ -73,11 +74,12 @@ impl PlacementOptions {
 pub struct Placement {
     /// The domain of each instance.
     pub domains: Vec<DomainId>,
-    /// The cores of each instance: lists of core indices (among those of the domain's process, from 0), its own
-    /// domain first. Empty if there are more instances than cores, so that none can be pinned.
+    /// The cores of each instance, as lists of core indices by domain; the instance's own domain is first.
+    /// An index counts the cores of the domain's process, from 0. A list is empty if the domain has more
+    /// instances than cores, so that no instance can be pinned.
     pub cores: Vec<Vec<(DomainId, Vec<u32>)>>,
-    /// For an instance whose MPI processes are spread over several domains, the number in each, its own domain
-    /// first. Empty for other instances.
+    /// For an instance whose MPI processes are spread over several domains: the number of processes in each
+    /// domain, with the instance's own domain first. Empty for other instances.
     pub processes: Vec<Vec<(DomainId, u32)>>,
     /// Domains that have more instances than cores.
     pub overcommitted: Vec<DomainId>,
@@ -90,12 +92,13 @@ enum PlacementTarget {
     Site(String),
 }
 
-/// The needs of a model's instances. `fixed` has the required domain of an instance that can be started only
-/// there. In a run over several sites, instances without a choice go to the first site, so that no instance
-/// ends up behind a slow link by chance.
+/// Returns the needs of a model's instances. `fixed` returns the required domain of an instance that can be
+/// started only in that domain. In a run over several sites, an instance without a choice goes to the first
+/// site, so that no instance ends up behind a slow link by chance.
 ///
 /// # Errors
-/// The model places an instance in a domain that does not exist.
+/// The model places an instance in a domain that does not exist, or in another domain than the required
+/// one.
 pub fn needs(
     model: &ResolvedModel,
     rooms: &[DomainCapacity],
@@ -179,7 +182,7 @@ fn at_line(at: &ligament_model::At) -> String {
     }
 }
 
-/// The site of this name, or the domain with this number or machine name.
+/// Returns the site of this name, or the domain with this number or machine name.
 fn domain_named(name: &str, rooms: &[DomainCapacity]) -> Result<PlacementTarget, Fault> {
     if rooms.iter().any(|room| room.site.as_deref() == Some(name)) {
         return Ok(PlacementTarget::Site(name.to_owned()));
@@ -194,11 +197,12 @@ fn domain_named(name: &str, rooms: &[DomainCapacity]) -> Result<PlacementTarget,
     Err(fault!(DOMAIN_UNKNOWN, "the domain \"{name}\", and there is none; there is {}", known.join(", ")))
 }
 
-/// Places all instances: first those with a required domain, then those that need whole nodes, then the rest in
-/// their order; if that fails, the rest is placed with the largest first. The same input gives the same result.
+/// Places all instances. Instances with a required domain come first, then instances that need whole nodes,
+/// then the other instances in their order. If that fails, the other instances are placed with the largest
+/// first. The same input gives the same result.
 ///
 /// # Errors
-/// An instance does not fit: its needs, and the capacities.
+/// An instance does not fit. The error has its needs and the capacities.
 pub fn place(
     needs: &[ResourceNeed],
     rooms: &[DomainCapacity],
@@ -247,12 +251,12 @@ impl CoreUsage<'_> {
         (DomainId::at(domain), given)
     }
 
-    /// The domains in which an instance may be placed.
+    /// Returns the domains in which an instance may be placed.
     fn allowed<'s>(&'s self, need: &'s ResourceNeed) -> impl DoubleEndedIterator<Item = usize> + 's {
         (0..self.rooms.len()).filter(|&domain| need.site.is_none() || need.site == self.rooms[domain].site)
     }
 
-    /// The first domain that has room or, if `spread`, the one with most room.
+    /// Returns the first domain that has room or, if `spread`, the domain with the most room.
     fn choose(&self, need: &ResourceNeed, cores: u32, spread: bool) -> Option<usize> {
         let mut fitting = self.allowed(need).filter(|&domain| self.left(domain) >= cores);
         if spread {
@@ -261,7 +265,8 @@ impl CoreUsage<'_> {
         fitting.next()
     }
 
-    /// The domain with the smallest fraction of assigned cores. A domain without cores gets no instances.
+    /// Returns the domain with the smallest fraction of assigned cores. A domain without cores gets no
+    /// instances.
     fn least_loaded(&self, need: &ResourceNeed) -> Option<usize> {
         let load = |domain: usize| f64::from(self.used[domain]) / f64::from(self.rooms[domain].free());
         self.allowed(need)
@@ -303,7 +308,7 @@ fn attempt(
     Ok(placement)
 }
 
-/// The number of MPI processes in each domain, for these assigned cores.
+/// Returns the number of MPI processes in each domain, for these assigned cores.
 fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId, u32)> {
     let (Resources::MpiProcesses { threads_per_mpi_process, .. }
     | Resources::MpiNodes { threads_per_mpi_process, .. }) = resources
@@ -317,7 +322,7 @@ fn spread(resources: Resources, given: &[(DomainId, Vec<u32>)]) -> Vec<(DomainId
     }
 }
 
-/// Assigns cores to one instance, its own domain first; `None` if it does not fit.
+/// Assigns cores to one instance, its own domain first. Returns `None` if the instance does not fit.
 fn allocate_cores(
     need: &ResourceNeed,
     taken: &mut CoreUsage<'_>,
@@ -331,7 +336,7 @@ fn allocate_cores(
             let each = need.resources.cores_on_node();
             let is_empty = |&d: &usize| taken.used[d] == 0 && taken.left(d) >= each;
             let empty: Vec<usize> = taken.allowed(need).filter(is_empty).take(nodes).collect();
-            // Whole nodes: other instances do not get their remaining cores.
+            // The instance gets whole nodes: other instances do not get the remaining cores of these nodes.
             (empty.len() == nodes && nodes > 0).then(|| {
                 let given = empty.iter().map(|&domain| taken.take(domain, each)).collect();
                 empty.iter().for_each(|&domain| taken.used[domain] = taken.rooms[domain].free());
@@ -343,7 +348,7 @@ fn allocate_cores(
             if let Some(domain) = taken.choose(need, whole, options.spread) {
                 return Some(vec![taken.take(domain, whole)]);
             }
-            // In another domain, its ranks could not reach their agent.
+            // In another domain, the ranks of the instance could not reach their agent.
             let most = if need.whole { 0 } else { taken.rooms.len() };
             let each = u32::try_from(threads_per_mpi_process.max(1)).unwrap_or(u32::MAX);
             let mut left = mpi_processes;

@@ -1,5 +1,5 @@
-//! Processes of instances. Each starts in a group of its own, is tied to the thread that starts it, and is
-//! ended with its group.
+//! Processes of instances. Each process starts in a group of its own, is killed when the thread that
+//! started it ends, and is ended together with its group.
 
 use crate::command::Command;
 use crate::launched_program::explain_start_error;
@@ -16,18 +16,18 @@ use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
-/// This process's limit of open files at its start.
+/// The limit of open files that this process had at its start.
 static INITIAL_FILE_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises this process's soft limit of open files to its hard limit, and returns it. Children get the old
-/// limit.
+/// Raises this process's soft limit of open files to its hard limit, and returns the new limit. Children
+/// get the old limit.
 pub fn raise_open_files() -> u64 {
     let limit = INITIAL_FILE_LIMIT.get_or_init(|| getrlimit(Resource::Nofile));
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// The size limit for files of this process, bytes (`ulimit -f`); `None`: no limit.
+/// Returns the size limit for files of this process, in bytes (`ulimit -f`). `None` means no limit.
 pub fn file_size_limit() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
@@ -35,9 +35,9 @@ pub fn file_size_limit() -> Option<u64> {
 /// The end of a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// It exited with this status.
+    /// The process exited with this status.
     Status(i32),
-    /// This signal ended it.
+    /// This signal ended the process.
     Signal(i32),
 }
 
@@ -51,10 +51,10 @@ impl From<ProcessEnd> for Exit {
 }
 
 impl Command {
-    /// Starts the command. Returns the number of the process, which is also that of its process group. The
-    /// process dies when the calling *thread* ends, so that thread must last as long as the run. Only the
-    /// caller may wait for the process, and the caller must have all signals blocked. The process begins with
-    /// the signals `blocked` blocked. It reads from the caller's input.
+    /// Starts the command. Returns the number of the process, which is also the number of its process
+    /// group. The process is killed when the calling *thread* ends, so that thread must last as long as the
+    /// run. Only the caller may wait for the process, and the caller must have all signals blocked. In the
+    /// new process, the signals `blocked` are blocked. Its input is that of the caller.
     ///
     /// # Errors
     /// The system's message, with the program's path.
@@ -103,14 +103,14 @@ impl Command {
     }
 }
 
-/// The cores as the system represents them; `None` for all cores.
+/// Returns the cores as the system represents them, or `None` for all cores.
 fn set_of(cores: &[u32]) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     cores.iter().filter(|&&core| (core as usize) < CpuSet::MAX_CPU).for_each(|&core| set.set(core as usize));
     (set.count() > 0).then_some(set)
 }
 
-/// Sends a signal to a process group. It is no error if the group does not exist any more.
+/// Sends a signal to a process group. If the group no longer exists, nothing happens.
 pub fn end_group(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(pid, signal);

@@ -1,13 +1,14 @@
-//! The processes that an MPI launcher has started, as the guard sees them: the ranks, and helpers between. A
-//! launcher does not notice each of their ends: MPICH's goes on without its helper, and Open MPI's may wait for
-//! ever for a rank that was killed at its start. So the guard watches them itself. If a process ends badly, the
-//! launcher has a short time to notice, to pass on the last output, and to end. Then the guard ends the
-//! launcher, with all processes that it has started.
+//! The processes that an MPI launcher has started, as the guard sees them: the ranks, and helpers between
+//! the launcher and the ranks. A launcher does not notice every end of such a process: MPICH's launcher
+//! continues without its helper, and Open MPI's launcher may wait forever for a rank that was killed at its
+//! start. So the guard watches the processes itself. If a process ends badly, the launcher has a short time
+//! to notice the end, to pass on the last output, and to end. Then the guard ends the launcher and all
+//! processes that the launcher has started.
 //!
 //! The processes are found in /proc and watched by descriptors of their own.
 //! `tests/kernel/grandchild_is_watched.c` proves that such a descriptor shows the end of a process that its
-//! parent has not reaped. If the kernel does not list children, as all usual ones do, nothing is watched. Ranks
-//! on other nodes are watched by the launcher only.
+//! parent has not reaped. If the kernel does not list children (all usual kernels do), nothing is watched.
+//! Ranks on other nodes are watched by the launcher only.
 
 use crate::descendants::{children_of, parent_of};
 use crate::loss::how_ended;
@@ -29,7 +30,8 @@ const SAME_ROUND_TIME: Duration = Duration::from_millis(20);
 const STATUS_LAUNCHER_FAILED: i32 = 255;
 /// The signal that ends MPICH's launcher if it writes to a helper that has just been killed.
 const SIGPIPE: i32 = 13;
-/// Interval between two searches for ranks until all are found: at first, and later.
+/// Interval between two searches for ranks until all are found: during the first `FREQUENT_SEARCH_TIME`,
+/// and later.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 const LATE_SEARCH_INTERVAL: Duration = Duration::from_millis(200);
 const FREQUENT_SEARCH_TIME: Duration = Duration::from_secs(10);
@@ -42,7 +44,7 @@ const SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
 pub struct LostRanks {
     /// The ranks; empty if it was a helper of the launcher.
     pub ranks: Vec<u32>,
-    /// The name of the process.
+    /// The name of the first of these processes.
     pub name: String,
     /// The end of the process, if the kernel shows it.
     pub ended: Option<ProcessEnd>,
@@ -73,25 +75,26 @@ impl LostRanks {
     }
 }
 
-/// An MPI launcher that the guard has started, and the processes that it has started since.
+/// An MPI launcher that the guard has started, and the processes that this launcher has started since.
 ///
-/// The guard calls [`MpiLauncher::update`] when [`MpiLauncher::wakes_at`] has come or one of
-/// [`MpiLauncher::processes`] has ended, [`MpiLauncher::collect_ended`] once more before it reaps the launcher,
-/// and then [`MpiLauncher::finish`].
+/// The guard calls [`MpiLauncher::update`] when the time [`MpiLauncher::wakes_at`] is reached or one of
+/// [`MpiLauncher::processes`] has ended, [`MpiLauncher::collect_ended`] once more before it reaps the
+/// launcher, and then [`MpiLauncher::finish`].
 pub(crate) struct MpiLauncher {
     launcher: Pid,
-    /// Number of ranks that it will start, here or elsewhere.
+    /// Number of ranks that the launcher will start, on this node or on others.
     expected: usize,
     began: Instant,
     next_look: Option<Instant>,
-    /// Process numbers of all that were found.
+    /// Process numbers of all processes that were found.
     known: HashSet<Pid>,
     members: Vec<LaunchedProcess>,
-    /// Processes that have ended badly, with the round in which that was noticed.
+    /// Processes that have ended badly, each with the number of the round in which the guard noticed its
+    /// end.
     bad: Vec<(u32, EndedProcess)>,
     round: u32,
     round_began: Instant,
-    /// Time at which the guard ends everything.
+    /// Time at which the guard ends the launcher and all its processes.
     end_by: Option<Instant>,
     ended_by_guard: bool,
 }
@@ -108,8 +111,9 @@ struct LaunchedProcess {
 }
 
 impl LaunchedProcess {
-    /// The name of a process that has ended. The kernel still tells it until the process is reaped. The name
-    /// known from before may be that of its parent, if the process was seen between its fork and its exec.
+    /// Returns the name of a process that has ended. The kernel still knows the name until the process is
+    /// reaped. The name known from before may be that of the parent, if the process was seen between its
+    /// fork and its exec.
     fn last_name(self) -> String {
         let still_there = parent_of(self.pid).is_some_and(|(now, _)| now == self.parent);
         let name = if still_there { name_of(self.pid) } else { self.name };
@@ -135,7 +139,8 @@ impl EndedProcess {
         self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(9 | 15)))
     }
 
-    /// True if this rank may have ended because its helper had: a helper reads the rank's output.
+    /// True if this rank may have ended because its helper had ended before: a helper reads the rank's
+    /// output.
     fn may_be_for_a_helper(&self) -> bool {
         self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(SIGPIPE)))
     }
@@ -160,18 +165,19 @@ impl MpiLauncher {
         })
     }
 
-    /// The processes that are watched.
+    /// Returns the descriptors of the processes that are watched.
     pub fn processes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.members.iter().map(|member| member.process.as_fd())
     }
 
-    /// Time of the next call that is needed, if no process ends before.
+    /// Returns the time at which `update` must be called next, if no process ends before.
     pub fn wakes_at(&self) -> Option<Instant> {
         self.next_look.into_iter().chain(self.end_by).min()
     }
 
-    /// Searches for new processes if it is time, collects those that have ended, and ends everything if it is
-    /// time for that. Returns the instance's ranks that have ended well, unless another has ended badly.
+    /// Searches for new processes if a search is due, collects the processes that have ended, and ends
+    /// everything if `end_by` is reached. Returns the instance's ranks that have ended well, unless another
+    /// process has ended badly.
     pub fn update(&mut self) -> Vec<u32> {
         let now = Instant::now();
         if self.next_look.is_some_and(|at| at <= now) {
@@ -193,24 +199,25 @@ impl MpiLauncher {
         well
     }
 
-    /// Searches for processes of the launcher, down to the ranks. Descendants of ranks are not watched.
+    /// Searches for processes below the launcher, down to the ranks. Descendants of ranks are not watched.
     fn search(&mut self) {
         let mut to_visit = vec![self.launcher];
         while let Some(parent) = to_visit.pop() {
             if name_of(parent) == "srun" {
-                // Its ranks belong to Slurm's daemons; its only child is a part of itself, which it kills at
-                // its end.
+                // Slurm's daemons start the ranks of srun. Its only child is a part of srun itself, and
+                // srun kills this child at its end.
                 continue;
             }
             let children = children_of(parent);
-            // The process may have become a rank since it was visited. Then these children are the rank's own.
+            // The process may have become a rank since it was visited. Then these children belong to the
+            // rank.
             if self.is_rank(parent) {
                 continue;
             }
             for pid in children {
                 if self.known.insert(pid) {
                     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-                    // Otherwise the process's number was reused in the meantime.
+                    // If the parent differs, the process's number was reused in the meantime.
                     if parent_of(pid).is_some_and(|(now, _)| now == parent) {
                         let name = String::new();
                         self.members.push(LaunchedProcess { pid, process, parent, rank: None, of: None, name });
@@ -232,8 +239,8 @@ impl MpiLauncher {
         member.rank.is_some()
     }
 
-    /// Collects processes that have ended, as `update`. It must be called once more before the launcher is
-    /// reaped, because after that the remaining processes are ended.
+    /// Collects the processes that have ended, and returns ranks as `update` does. The guard must call this
+    /// once more before it reaps the launcher, because after that the guard ends the remaining processes.
     pub fn collect_ended(&mut self) -> Vec<u32> {
         let mut fds: Vec<PollFd<'_>> =
             self.members.iter().map(|member| PollFd::new(&member.process, PollFlags::IN)).collect();
@@ -250,9 +257,9 @@ impl MpiLauncher {
             (self.round, self.round_began) = (self.round + 1, Instant::now());
         }
         let gone: Vec<LaunchedProcess> = gone;
-        // After a bad end, the launcher ends the other ranks, which may exit cleanly then. But a rank closes
-        // its connection to the launcher before its end shows, so the ranks that the launcher ends may be seen
-        // a moment earlier.
+        // After a bad end, the launcher ends the other ranks, which may then exit cleanly. But a rank
+        // closes its connection to the launcher before the kernel shows the rank's end, so the guard may
+        // see the ranks that the launcher ended a moment earlier than the rank that ended first.
         let is_first =
             self.bad.iter().all(|(round, gone)| *round == self.round && gone.may_be_launchers_work());
         let mut well = Vec::new();
@@ -260,14 +267,14 @@ impl MpiLauncher {
             let ended = how_ended(member.process.as_fd(), member.pid);
             let bad = match (member.rank, ended) {
                 (Some(rank), Some(ProcessEnd::Status(0))) => {
-                    // A script may have run other MPI programs before: their ranks are done, and do not belong
-                    // to the instance.
+                    // A script may have run other MPI programs before. The ranks of these programs are
+                    // done, and do not belong to the instance.
                     well.extend(member.of.is_none_or(|of| of == self.expected).then_some(rank));
                     false
                 }
                 (Some(_), _) => true,
-                // Launchers may be scripts, whose commands may end with any status, but no one kills these
-                // commands.
+                // A launcher may be a script. The commands of a script may end with any status, but nothing
+                // kills these commands.
                 (None, Some(ProcessEnd::Signal(signal))) if !is_asking(signal) => true,
                 (None, _) => {
                     self.members.iter().any(|other| other.parent == member.pid && other.rank.is_some())
@@ -314,8 +321,9 @@ impl MpiLauncher {
         }
     }
 
-    /// Ends the remaining processes. It is called when the launcher is reaped and its group is killed, so later
-    /// ends are not the cause. Returns the processes because of which the launcher ended, if any.
+    /// Ends the remaining processes. The guard calls this when it reaps the launcher and kills the
+    /// launcher's group, so later ends are not the cause. Returns the processes because of which the
+    /// launcher ended, if any.
     pub fn finish(self, ended: ProcessEnd) -> Option<LostRanks> {
         self.end_below(self.members.iter().map(|member| member.pid).collect());
         self.lost(ended)
@@ -337,8 +345,8 @@ impl MpiLauncher {
             first.iter().copied().filter(|gone| !gone.may_be_launchers_work()).collect();
         let chosen = match (launcher, own.is_empty()) {
             _ if self.ended_by_guard && own.is_empty() => first,
-            // The launcher itself was killed, and its processes ended with it; except if it wrote to a process
-            // that had ended.
+            // The launcher itself was killed, and its processes ended with it. The exception is SIGPIPE:
+            // the launcher wrote to a process that had ended before.
             (ProcessEnd::Signal(signal), _)
                 if !self.ended_by_guard && (signal != SIGPIPE || own.is_empty()) =>
             {
@@ -354,7 +362,7 @@ impl MpiLauncher {
                 if first.iter().any(same) {
                     first
                 } else if let Some(last) = all.into_iter().map(|(_, gone)| gone).find(same) {
-                    // As after MPI_Abort: the rank that called it may end last.
+                    // This is the case after MPI_Abort: the rank that called it may end last.
                     vec![last]
                 } else if status == STATUS_LAUNCHER_FAILED {
                     first
@@ -373,12 +381,13 @@ impl MpiLauncher {
     }
 }
 
-/// True if a signal asks a process to end, as scripts ask their own, or stands for a closed pipe.
+/// True if a signal asks a process to end, as scripts send it to their own commands, or reports a closed
+/// pipe.
 fn is_asking(signal: i32) -> bool {
     matches!(signal, 1 | 2 | 13 | 15)
 }
 
-/// The rank of a process and the number of ranks, as its launcher has told it.
+/// Returns the rank of a process and the number of ranks, from the variables that its launcher has set.
 fn rank_of(pid: Pid) -> (Option<u32>, Option<usize>) {
     let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
     let number = |names: &[&str]| {
@@ -390,7 +399,7 @@ fn rank_of(pid: Pid) -> (Option<u32>, Option<usize>) {
     (number(&RANK_VARIABLES), number(&SIZE_VARIABLES).map(|of| of as usize))
 }
 
-/// The MPI ranks that a process has started here and that have not ended, with their process numbers.
+/// Returns the running MPI ranks that a launcher has started on this machine, with their process numbers.
 pub fn ranks_below(launcher: u32) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     let mut to_visit: Vec<Pid> = i32::try_from(launcher).ok().and_then(Pid::from_raw).into_iter().collect();

@@ -1,5 +1,6 @@
-//! The bash script that starts a program after its modules: it loads them, sets the environment, and executes
-//! the program. It also fills in variables that modules may set, as MUSCLE 3's start script does.
+//! The bash script that starts a program which needs modules. The script loads the modules, sets the
+//! environment, and executes the program. It also fills in variables that modules may set, as the start
+//! script of MUSCLE 3 does.
 
 use crate::command::{beside, quote, Command};
 use ligament_model::{is_variable_name, pieces, variables, BaseEnv, Program, TextPiece};
@@ -19,7 +20,8 @@ pub(crate) enum ShellWord {
 
 /// True if only the shell can complete a text: it has variables that modules or a login script may set.
 pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
-    // The program's own values are set again after the modules.
+    // The shell sets the program's own values again after it has loaded the modules, so these values are
+    // known before.
     let is_own = |name: &str| program.env.contains_key(name) && !program.env.contains_key(&format!("+{name}"));
     let is_known = |name: &str| name == "LIGAMENT_MODEL_DIR" || ENV_IDENTITY.contains(&name) || is_own(name);
     !variables(text).into_iter().all(is_known)
@@ -28,12 +30,12 @@ pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
 /// The options of bash that run the script in a login shell.
 const LOGIN_SCRIPT: [&str; 2] = ["-l", "-c"];
 
-/// True if a command runs such a script.
+/// True if a command runs a script in such a login shell.
 pub(crate) fn starts(command: &Command) -> bool {
     command.arguments.starts_with(&LOGIN_SCRIPT.map(OsString::from))
 }
 
-/// The arguments of bash: the script, and the words that are known.
+/// Returns the arguments of bash: the script, and the words that are known before the shell starts.
 pub(crate) fn arguments(program: &Program, words: Vec<ShellWord>) -> Vec<OsString> {
     let mut script = modules(program);
     environment(program, &mut script);
@@ -82,9 +84,10 @@ fn modules(program: &Program) -> String {
     script
 }
 
-/// A login shell and modules change these variables, so the program's own values are set last.
+/// Adds the program's own variables to the script. A login shell and modules may change these variables, so
+/// the script sets them last.
 fn environment(program: &Program, script: &mut String) {
-    // A shell would execute a name that is none.
+    // A shell would execute a word that is not a variable name.
     let is_name = |name: &str| is_variable_name(name.strip_prefix('+').unwrap_or(name));
     for (name, value) in program.env.iter().filter(|(name, _)| is_name(name)) {
         let line = match name.strip_prefix('+') {
@@ -111,7 +114,7 @@ fn virtual_env(program: &Program, path: &str, script: &mut String) {
 fn executable(program: &Program, text: &str, script: &mut String) {
     must_be_set("executable", text, script);
     script.push_str(&format!("ligament_executable={}\n", in_quotes(text)));
-    // exec looks up a bare name.
+    // `exec` looks up a name without a slash in PATH.
     script.push_str("case \"$ligament_executable\" in */*)\n");
     beside_file(program, "ligament_executable", script);
     let missing = fail(
@@ -124,7 +127,8 @@ fn executable(program: &Program, text: &str, script: &mut String) {
     ));
 }
 
-/// A relative name becomes the full path of the file beside the file that defines the program, if that exists.
+/// Adds an argument to the script. A relative name becomes the full path of the file beside the file that
+/// defines the program, if that file exists.
 fn argument(program: &Program, text: &str, i: usize, script: &mut String) {
     let name = format!("ligament_word_{i}");
     let directory = quote(&beside(program, ".").to_string_lossy());
@@ -135,13 +139,13 @@ fn argument(program: &Program, text: &str, i: usize, script: &mut String) {
     ));
 }
 
-/// Makes the relative path in a shell variable absolute.
+/// Adds commands that make the relative path in a shell variable absolute.
 fn beside_file(program: &Program, name: &str, script: &mut String) {
     let directory = quote(&beside(program, ".").to_string_lossy());
     script.push_str(&format!("case \"${name}\" in /*) ;; *) {name}={directory}/\"${name}\";; esac\n"));
 }
 
-/// Checks that the variables of a path are set. Otherwise the path could lead anywhere.
+/// Adds a check that the variables of a path are set. A path with an unset variable could lead anywhere.
 fn must_be_set(key: &str, text: &str, script: &mut String) {
     for name in variables(text) {
         let why =
@@ -150,16 +154,17 @@ fn must_be_set(key: &str, text: &str, script: &mut String) {
     }
 }
 
-/// A command that prints a reason and ends the shell; `why` is quoted for the shell already.
+/// Returns a command that prints a reason and ends the shell. `why` is already quoted for the shell.
 fn fail(why: &str, status: u8) -> String {
     format!("{{ echo {why} >&2; exit {status}; }}")
 }
 
-/// The text as one word of the shell, in which variables are filled in.
+/// Returns the text as one word of the shell, in which the shell fills in variables.
 fn in_quotes(text: &str) -> String {
     let one = |piece| match piece {
         TextPiece::Text(text) => quote(text),
-        // The shell's environment has the token. All users would see it among the arguments of the program.
+        // The shell's environment has the instance's token. If the shell filled it in, all users would see
+        // it among the arguments of the program.
         TextPiece::Variable(name) if name != ENV_INSTANCE && ENV_IDENTITY.contains(&name) => String::new(),
         TextPiece::Variable(name) => format!("\"${{{name}}}\""),
     };

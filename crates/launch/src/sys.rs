@@ -1,6 +1,6 @@
-//! The unsafe code of the crate: forking the guard; the steps of a process between its fork and its exec
-//! (`ProcessSetup`), during which it shares the guard's memory so that nothing is copied; and the few system
-//! calls that only the C library offers.
+//! All unsafe code of the crate: the fork of the guard; the steps of a process between its fork and its
+//! exec (`ProcessSetup`), in which it shares the guard's memory so that nothing is copied; and the few
+//! system calls that only the C library offers.
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
@@ -12,33 +12,33 @@ use std::mem::MaybeUninit;
 /// A set of signals.
 pub type Signals = libc::sigset_t;
 
-/// A process to be started, with everything that it needs. Until its exec, it shares this process's memory and
-/// may allocate nothing.
+/// A process to be started, with everything that the process needs. Until its exec, the new process shares
+/// this process's memory and must not allocate memory.
 pub struct ProcessSetup {
-    /// A path with a `/` in it.
+    /// The path of the program. It contains a `/`.
     pub program: CString,
     /// The arguments. The first is the program's own name.
     pub arguments: Vec<CString>,
     /// Variables in the form `NAME=value`.
     pub environment: Vec<CString>,
     pub directory: CString,
-    /// The file for its output and its errors. Its input is that of this process.
+    /// The file for the process's output and errors. Its input is that of this process.
     pub output: OwnedFd,
-    /// The limit of open files, if it differs from this process's.
+    /// The limit of open files, if it differs from the limit of this process.
     pub open_files: Option<Rlimit>,
-    /// The cores that it may run on, if they are not all of this process's.
+    /// The cores on which the process may run. None means all cores of this process.
     pub cores: Option<CpuSet>,
-    /// The signals that it has blocked.
+    /// The signals that are blocked in the new process.
     pub blocked: Signals,
 }
 
 impl ProcessSetup {
-    /// Starts the process in a group of its own; it dies with the calling thread. The thread waits until the
-    /// exec, but this process's memory is not copied, however large it is, as a fork would. All signals must be
-    /// blocked here.
+    /// Starts the process in a group of its own. The process is killed when the calling thread ends. The
+    /// thread waits until the exec. Unlike a fork, this does not copy this process's memory, however large
+    /// the memory is. All signals must be blocked in the calling thread.
     ///
     /// # Errors
-    /// The system's message; no process is left then.
+    /// The system's message. No process remains in this case.
     pub fn start(&self) -> io::Result<Pid> {
         let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
             texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
@@ -50,8 +50,8 @@ impl ProcessSetup {
             parent: rustix::process::getpid(),
             error: 0,
         };
-        // Enough for the calls in `be_born`, and for the arguments that execvpe copies if it finds a script
-        // without "#!".
+        // The stack is large enough for the calls in `be_born`, and for the arguments that execvpe copies
+        // if it finds a script without "#!".
         let words = 4096 + self.arguments.len();
         let mut stack = Vec::<u128>::with_capacity(words);
         // SAFETY: with CLONE_VFORK this thread continues only when the child, in memory shared with it, has
@@ -79,11 +79,11 @@ struct ChildState<'a> {
     arguments: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
     parent: Pid,
-    /// The error number of a failed step; 0 if there is none.
+    /// The error number of the step that failed; 0 if no step has failed.
     error: i32,
 }
 
-/// The child until its exec: system calls only.
+/// Runs in the child until its exec. It makes system calls only.
 extern "C" fn be_born(unborn: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `ProcessSetup::start` passes this pointer, and does not touch the value meanwhile.
     let unborn = unsafe { &mut *unborn.cast::<ChildState<'_>>() };
@@ -112,8 +112,8 @@ fn settle(birth: &ProcessSetup, parent: Pid) -> io::Result<()> {
         rustix::process::setrlimit(Resource::Nofile, limit)?;
     }
     if let Some(cores) = &birth.cores {
-        // If the cores are gone meanwhile (a control group may remove some), the process runs on the remaining
-        // ones.
+        // If the cores are no longer available (a control group may remove some), the process runs on the
+        // remaining cores.
         let _ = rustix::thread::sched_setaffinity(None, cores);
     }
     // SAFETY: the child has its own descriptors and signal handlers. Rust's runtime ignores SIGPIPE, which
@@ -129,11 +129,11 @@ fn settle(birth: &ProcessSetup, parent: Pid) -> io::Result<()> {
     set_blocked(&birth.blocked)
 }
 
-/// Resets signals that the parent handles (as a script that runs a model may do) to their defaults. The exec
-/// would do that, but until then a handler would run in the parent's memory.
+/// Resets the signals that the parent handles (a script that runs a model may do so) to their defaults. The
+/// exec would reset them as well, but until the exec a handler would run in the parent's memory.
 ///
 /// # Safety
-/// The process must have its own table of handlers: only that is changed.
+/// The process must have its own table of handlers: only that table is changed.
 unsafe fn forget_handlers() {
     for signal in 1..=libc::SIGRTMAX() {
         // SAFETY: all zeros is a valid sigaction. The kernel refuses numbers that are no signals.
@@ -147,8 +147,8 @@ unsafe fn forget_handlers() {
     }
 }
 
-/// Makes a command run in a group of its own, so that a terminal's Ctrl-C does not reach it, and be asked to
-/// end when the starting thread ends.
+/// Makes a command run in a process group of its own, so that a terminal's Ctrl-C does not reach it. The
+/// command gets SIGTERM when the thread that starts it ends.
 pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
     let parent = rustix::process::getpid();
@@ -179,8 +179,8 @@ pub enum ForkSide {
     Child,
 }
 
-/// Forks. The child has only this thread. If the parent has others, the child must keep to what is allowed in
-/// the child of a process with threads; with glibc that includes allocations.
+/// Forks this process. The child has only the calling thread. If the parent has other threads, the child
+/// may only do what is allowed in the child of a process with threads; with glibc, allocations are allowed.
 pub fn fork() -> io::Result<ForkSide> {
     // SAFETY: the callers' child side neither returns into the parent's code nor needs its other threads.
     match unsafe { libc::fork() } {
@@ -206,7 +206,8 @@ pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves a descriptor to number 3 and closes all above. 0 and 1 become /dev/null; 2 stays, for error messages.
+/// Moves a descriptor to number 3 and closes all descriptors above it. Descriptors 0 and 1 become
+/// /dev/null. Descriptor 2 stays, for error messages.
 pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
     const KEPT_DESCRIPTOR: RawFd = 3;
     use std::os::fd::IntoRawFd;
@@ -226,8 +227,8 @@ pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
     }
 }
 
-/// The status of a process that its parent has reaped, in the encoding of wait(2), if the kernel can tell
-/// (Linux 6.15).
+/// Returns the status of a process that its parent has reaped, in the encoding of wait(2), if the kernel
+/// can provide it (Linux 6.15).
 pub fn exit_of_reaped(process: BorrowedFd<'_>) -> Option<i32> {
     /// `struct pidfd_info` of linux/pidfd.h, in its first version.
     #[repr(C)]
@@ -252,8 +253,8 @@ fn check(returned: i32) -> io::Result<i32> {
     }
 }
 
-/// Makes it an error for the writer, instead of the end of the process, if a file grows beyond this process's
-/// limit (`ulimit -f`).
+/// Makes a write beyond this process's limit of file sizes (`ulimit -f`) fail with an error, instead of
+/// ending the process.
 pub fn outlive_file_size() {
     // SAFETY: only the handling of this signal changes.
     unsafe {
@@ -261,7 +262,7 @@ pub fn outlive_file_size() {
     }
 }
 
-/// Blocks every signal that can be blocked. Returns those that were blocked before.
+/// Blocks every signal that can be blocked. Returns the signals that were blocked before.
 pub fn block_all() -> io::Result<Signals> {
     let mut before = MaybeUninit::uninit();
     // SAFETY: both sets live on the stack; sigfillset and sigprocmask initialise what is read afterwards.
@@ -279,7 +280,7 @@ fn set_blocked(signals: &Signals) -> io::Result<()> {
     check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals, std::ptr::null_mut()) }).map(|_| ())
 }
 
-/// A descriptor that becomes readable when a child ends. SIGCHLD must be blocked.
+/// Returns a descriptor that becomes readable when a child ends. SIGCHLD must be blocked.
 pub fn child_signals() -> io::Result<OwnedFd> {
     // SAFETY: the set is initialised before it is read; the descriptor is new and ours.
     unsafe {
@@ -291,7 +292,8 @@ pub fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// A child that has ended and has not been reaped. It stays a zombie, so its number cannot be reused.
+/// Returns the number of a child that has ended and has not been reaped. The child stays a zombie, so its
+/// number cannot be reused.
 pub fn ended_child() -> Option<u32> {
     // SAFETY: siginfo_t may be all zero, and waitid fills it; si_pid is what it sets.
     let pid = unsafe {
@@ -305,7 +307,7 @@ pub fn ended_child() -> Option<u32> {
     u32::try_from(pid).ok().filter(|&pid| pid != 0)
 }
 
-/// The name of the user with this number, from the system's user database.
+/// Returns the name of the user with this number, from the system's user database.
 pub fn user_name(number: u32) -> Option<String> {
     let mut place = vec![0; 16 << 10];
     // SAFETY: a `passwd` of null pointers and zeros is valid.

@@ -1,24 +1,24 @@
-//! Output of programs, made fit for a terminal: without control sequences, and with long lines cut. Files keep
-//! the original.
+//! Output of programs, changed so that it can be shown on a terminal: without control sequences, and with
+//! long lines cut. Files keep the original output.
 
 use std::borrow::Cow;
 
-/// Maximum length of a shown line.
+/// Maximum length of a shown line, in characters.
 pub const MAX_LINE_CHARS: usize = 400;
 
-/// The position of a text relative to control sequences (ECMA-48).
+/// The position in a text relative to control sequences (ECMA-48).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SequencePart {
     Text,
-    /// After a carriage return.
+    /// The text is after a carriage return.
     Return,
-    /// After ESC.
+    /// The text is after ESC.
     Escape,
-    /// In a control sequence: after ESC, `[` and perhaps parameters.
+    /// The text is in a control sequence: after ESC, `[` and perhaps parameters.
     Sequence,
-    /// In a string, such as a title or a link, which ends with BEL or ST.
+    /// The text is in a control string, such as a title or a link, which ends with BEL or ST.
     String,
-    /// In such a string, after ESC.
+    /// The text is in a control string, after ESC.
     StringEscape,
 }
 
@@ -33,14 +33,15 @@ pub struct TextCleaner {
 }
 
 impl Default for TextCleaner {
-    /// Replaces a carriage return by a newline.
+    /// Makes a cleaner that replaces a carriage return by a newline.
     fn default() -> TextCleaner {
         TextCleaner { place: SequencePart::Text, alone: '\n', torn: Vec::new() }
     }
 }
 
 impl TextCleaner {
-    /// Cleans the next piece. If it ends within a character, that character is returned with the next piece.
+    /// Cleans the next piece of the text. If the piece ends within a character, that character is returned
+    /// with the next piece.
     pub fn clean(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.torn);
         all.extend_from_slice(bytes);
@@ -59,7 +60,7 @@ impl TextCleaner {
     }
 
     fn take(&mut self, c: char, text: &mut String) {
-        // An incomplete sequence must not remove the lines after it.
+        // A newline ends the sequence, because an incomplete sequence must not remove the lines after it.
         if c == '\n' {
             self.place = SequencePart::Text;
             return text.push('\n');
@@ -99,17 +100,17 @@ impl TextCleaner {
     }
 }
 
-/// True if these bytes may be the beginning of a character.
+/// True if these bytes may be the beginning of a character whose remaining bytes follow.
 fn may_go_on(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
 }
 
-/// True if a character changes the order in which others are displayed.
+/// True if a character changes the order in which other characters are displayed.
 fn is_bidirectional_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True if a character is not displayed itself, or begins a line: the categories Cf, Zl and Zp of Unicode.
+/// True if a character is invisible or begins a line: the categories Cf, Zl and Zp of Unicode.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -155,13 +156,14 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A text without control sequences. Its lines stay.
+/// Returns the text without control sequences. Its line breaks stay.
 pub fn clean(text: &str) -> String {
     TextCleaner::default().clean(text.as_bytes())
 }
 
-/// The last lines of a program's output, made fit to show: at most `count`, none longer than `MAX_LINE_CHARS`.
-/// Of a line that was rewritten many times, such as a progress bar, the last state is shown.
+/// Returns the last lines of a program's output, cleaned for a terminal: at most `count` lines, none longer
+/// than `MAX_LINE_CHARS`. If a line was rewritten many times, such as a progress bar, its last state is
+/// returned.
 pub fn last_lines(printed: &[u8], count: usize) -> Vec<String> {
     let mut cleaner = TextCleaner { alone: '\r', ..TextCleaner::default() };
     let mut text = cleaner.clean(printed);

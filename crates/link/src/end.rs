@@ -1,5 +1,6 @@
-//! One end of a path as its calls and its thread share it. Whoever has the lock does what can be done at once;
-//! the thread does the rest, and sleeps while there is nothing to do.
+//! The state of one end of a path, which its calls and its thread share. A thread that holds the lock does
+//! all work that is possible at once. The path's own thread does the rest, and sleeps while there is no
+//! work.
 
 use crate::error::{Misuse, PathError, PathErrorKind};
 use bytemuck::allocation::try_zeroed_vec;
@@ -11,23 +12,24 @@ use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The conduits of a path: messages, barriers, and the word that one end closes.
+/// The conduits of a path: messages, barriers, and the note that an end closes.
 const MESSAGES: u32 = 0;
 const BARRIERS: u32 = 1;
 const CLOSING: u32 = 2;
 pub(crate) const CONDUITS: u64 = 3;
-/// How often a turn does what has become possible by it, before others may have the lock.
+/// Maximum number of rounds in one turn. In each round, a turn does the work that the round before has made
+/// possible. After them, other threads may take the lock.
 const ROUNDS: u32 = 8;
-/// The cost of a message in the window besides its bytes.
+/// Cost of a message in the window besides its bytes.
 const MESSAGE_OVERHEAD_BYTES: u64 = 64;
 
-/// Bytes of somebody's that are sent, and kept until they have arrived.
+/// Bytes that are being sent. They are kept until they have arrived at the other end.
 pub(crate) type Bytes = Box<dyn AsRef<[u8]> + Send + Sync>;
 
 /// The number of a request.
 pub(crate) type RequestNumber = u64;
 
-/// The messages of this end.
+/// The messages of this end that are being sent or received.
 #[derive(Default)]
 struct Desk {
     leaving: HashMap<MessageId, Bytes>,
@@ -45,7 +47,8 @@ impl MessageStore for Desk {
     }
 
     fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), Fault> {
-        // The kernel gives its pages when bytes come, and not at once for a header that says much.
+        // The kernel allocates the pages when bytes arrive. A header with a large length alone therefore
+        // takes no memory.
         let bytes = usize::try_from(total).ok().and_then(|total| try_zeroed_vec(total).ok());
         let Some(bytes) = bytes else {
             return Err(fault!(NO_MEMORY_FOR_OTHERS, "there is no memory for a message of {total} bytes"));
@@ -78,25 +81,25 @@ impl MessageStore for Desk {
     }
 }
 
-/// How far a request has come.
+/// The progress of a request.
 pub(crate) enum RequestStage {
-    /// Under way.
+    /// The message is being sent.
     Sends,
-    /// Waits for a message.
+    /// The request waits for a message to arrive.
     Receives,
-    /// It has arrived there.
+    /// The message has arrived at the other end.
     Sent,
-    /// It has come.
+    /// This message has arrived for the request.
     Came(ReceivedMessage),
 }
 
-/// A message that has come: its number among all that came, and its bytes.
+/// A message that has arrived: its number in the order of arrival, and its bytes.
 pub(crate) struct ReceivedMessage {
     number: u64,
     pub bytes: Vec<u8>,
 }
 
-/// The traffic.
+/// The traffic of one end since its start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub sent: u64,
@@ -106,7 +109,7 @@ pub(crate) struct Counts {
     pub cuts: u64,
 }
 
-/// All of one end.
+/// The whole state of one end.
 pub(crate) struct EndState {
     net: Net,
     desk: Desk,
@@ -114,35 +117,38 @@ pub(crate) struct EndState {
     peer: u32,
     window: u64,
     pub up: bool,
-    /// Why the path is over.
+    /// The reason for which the path is lost.
     over: Option<PathError>,
-    /// Both ends have said that nothing more comes.
+    /// True if both ends have announced that they send no more.
     ended: bool,
     /// Messages that wait for room in the window.
     queue: VecDeque<(RequestNumber, Bytes)>,
     sends: HashMap<MessageId, RequestNumber>,
-    /// Requests for messages, the oldest first; messages that nobody has asked for yet.
+    /// Requests that wait for a message, the oldest first. `waits` has the messages that no request has
+    /// asked for yet.
     wants: VecDeque<RequestNumber>,
     waits: VecDeque<ReceivedMessage>,
     requests: HashMap<RequestNumber, RequestStage>,
     last: RequestNumber,
-    /// Costs of the messages sent, and received, ever.
+    /// Total cost of the messages sent (`spent`) and received (`taken`) so far.
     spent: u64,
     taken: u64,
-    /// Barriers of which this end has told, and the other one; and those that this end has passed.
+    /// Number of barriers that this end and the other end have announced. `passed` is the number that this
+    /// end has passed.
     barriers: [u64; 2],
     passed: u64,
-    /// The number of messages that came, and how many the other end has sent in all, once it has closed.
+    /// Number of messages that have arrived. `closed_after` is the total number that the other end has sent,
+    /// known when it has closed.
     came: u64,
     closed_after: Option<u64>,
     pub counts: Counts,
-    /// The stranger that was sent away last, and the reason.
+    /// The last program that was refused as the other end, and the reason.
     refused: Option<String>,
-    /// The last turn left something to do.
+    /// True if the last turn left work to do.
     more: bool,
-    /// Something has happened for which another thread may wait.
+    /// True if an event has happened for which another thread may wait.
     news: bool,
-    /// Until when the thread sleeps.
+    /// Time until which the thread sleeps, ns.
     sleeps: Nanos,
     stops: bool,
 }
@@ -182,7 +188,8 @@ impl EndState {
         }
     }
 
-    /// Does what can be done without waiting, up to a limit: then the thread goes on at once.
+    /// Does the work that is possible without waiting, up to `ROUNDS` rounds. If work is left, the thread
+    /// continues at once.
     fn turn(&mut self) {
         self.send_queued();
         self.net.turn(&mut self.desk, now());
@@ -228,7 +235,7 @@ impl EndState {
         }
     }
 
-    /// Gives the path what the window has room for; whether that was anything.
+    /// Passes the queued messages that fit into the window to the path. Returns true if there were any.
     fn send_queued(&mut self) -> bool {
         let mut some = false;
         while let Some((_, bytes)) = self.queue.front() {
@@ -249,7 +256,7 @@ impl EndState {
         some
     }
 
-    /// Takes in what has arrived, here and there.
+    /// Handles the messages that have arrived at the other end and at this end.
     fn take_in(&mut self) {
         self.news |= !self.desk.released.is_empty() || !self.desk.arrived.is_empty();
         for id in std::mem::take(&mut self.desk.released) {
@@ -284,14 +291,15 @@ impl EndState {
         self.requests.insert(number, RequestStage::Came(came));
     }
 
-    // ---- what calls want ------------------------------------------------------------------------------------
+    // ---- operations for the calls
+    // ---------------------------------------------------------------------------
     fn number(&mut self, stage: RequestStage) -> RequestNumber {
         self.last += 1;
         self.requests.insert(self.last, stage);
         self.last
     }
 
-    /// Why nothing can be sent any more.
+    /// Returns the reason for which no more messages can be sent, if there is one.
     pub fn cannot_send(&self) -> Option<PathError> {
         match (&self.over, self.closed_after, self.stops) {
             (_, _, true) => Some(Misuse::ClosedHere.into()),
@@ -300,7 +308,7 @@ impl EndState {
         }
     }
 
-    /// Why nothing more will come.
+    /// Returns the reason for which no more messages will arrive, if there is one.
     pub fn cannot_come(&self) -> Option<PathError> {
         match (&self.over, self.closed_after, self.stops) {
             (_, _, true) => Some(Misuse::ClosedHere.into()),
@@ -329,12 +337,12 @@ impl EndState {
         number
     }
 
-    /// Gives a request for a message up; one that has come goes back to its place among those that nobody has
-    /// asked for, or to whoever waits longest.
+    /// Drops a request for a message. If its message has arrived, the message goes to the request that has
+    /// waited longest, or back to its place among the messages that no request has asked for.
     pub fn forget(&mut self, number: RequestNumber) {
         self.wants.retain(|&one| one != number);
         if let Some(RequestStage::Came(came)) = self.requests.remove(&number) {
-            // It will be counted when it is received after all.
+            // The message is counted again when it is received.
             self.taken -= cost(came.bytes.len());
             self.counts.received -= 1;
             self.counts.received_bytes -= came.bytes.len() as u64;
@@ -349,15 +357,15 @@ impl EndState {
         }
     }
 
-    /// Lets go of bytes that will not arrive any more: they are the sender's again. A stream that is in the
-    /// middle of them breaks.
+    /// Stops sending the bytes of a request that will not arrive any more, and frees them. A stream that is
+    /// sending them breaks.
     pub fn take_back(&mut self, number: RequestNumber) {
         self.queue.retain(|(one, _)| *one != number);
         let desk = &mut self.desk;
         self.sends.retain(|id, one| *one != number || desk.leaving.remove(id).is_none());
     }
 
-    /// The length of the next message that nobody has asked for.
+    /// Returns the length of the next message that no request has asked for.
     pub fn next_length(&self) -> Option<u64> {
         self.waits.front().map(|came| came.bytes.len() as u64)
     }
@@ -366,7 +374,7 @@ impl EndState {
         self.requests.get(&number)
     }
 
-    /// The end of a request: what came, or nothing of one that sent.
+    /// Ends a request. Returns the bytes that have arrived for it, or no bytes for a send.
     pub fn finish(&mut self, number: RequestNumber) -> Vec<u8> {
         match self.requests.remove(&number) {
             Some(RequestStage::Came(came)) => came.bytes,
@@ -374,23 +382,24 @@ impl EndState {
         }
     }
 
-    /// Returns true if nothing is on its way from here.
+    /// Returns true if all messages from this end have arrived.
     pub fn all_has_arrived(&self) -> bool {
         self.queue.is_empty() && self.sends.is_empty()
     }
 
-    /// Changes the pace of what is sent.
+    /// Changes the maximum number of bytes per second that are sent.
     pub fn set_pace(&mut self, pace: Option<u64>) {
         self.net.set_pace(pace);
     }
 
-    /// Returns true if what is sent now finds room.
+    /// Returns true if a message would be sent now without waiting for room in the window.
     pub fn has_room(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Tells the other end that this one is at a barrier; its number. One that was told and not passed is the
-    /// same: the call that waited for it took too long, and is repeated.
+    /// Announces to the other end that this end is at a barrier, and returns the barrier's number. If a
+    /// barrier is announced but not passed, returns its number without a new announcement: an earlier call
+    /// timed out at it.
     pub fn reach_barrier(&mut self) -> u64 {
         if self.barriers[0] == self.passed {
             self.barriers[0] += 1;
@@ -401,7 +410,7 @@ impl EndState {
         self.barriers[0]
     }
 
-    /// Passes a barrier if the other end is there too.
+    /// Passes a barrier if the other end has reached it. Returns true if so.
     pub fn pass_barrier(&mut self, number: u64) -> bool {
         let is_there = self.barriers[1] >= number;
         if is_there {
@@ -410,7 +419,7 @@ impl EndState {
         is_there
     }
 
-    /// Tells the other end that nothing more comes.
+    /// Announces to the other end that this end sends no more messages.
     pub fn say_closing(&mut self) {
         let word = self.counts.sent.to_le_bytes();
         let id = self.net.send(self.peer, CLOSING, word.len() as u64);
@@ -419,24 +428,24 @@ impl EndState {
         self.turn();
     }
 
-    /// Returns true if both ends know that it is over, or it is of no use to wait for that: the other end
-    /// knows, and goes on.
+    /// Returns true if no more waiting is needed at the close of the path. Either both ends know of the
+    /// close or the path is lost, or the other end has all that this end sent and has not closed itself.
     pub fn is_over(&self) -> bool {
         self.ended || self.over.is_some() || (self.desk.leaving.is_empty() && self.closed_after.is_none())
     }
 
-    /// Why there is no connection yet, as far as it is known.
+    /// Returns the reason for the missing connection, as far as it is known.
     pub fn trouble(&self) -> Option<String> {
         let of_net = || self.net.trouble(self.peer).map(|trouble| trouble.text().to_owned());
         self.refused.clone().or_else(of_net)
     }
 
-    /// Returns true if the other end has said that it closes.
+    /// Returns true if the other end has announced that it closes.
     pub fn other_closes(&self) -> bool {
         self.closed_after.is_some()
     }
 
-    /// When the next turn is due, if it is.
+    /// Returns the time at which the next turn is due, if one is.
     fn due(&self) -> Option<Nanos> {
         if self.more {
             Some(0)
@@ -450,10 +459,10 @@ impl EndState {
     }
 }
 
-/// The data that calls and the thread share.
+/// The data that the calls and the thread share.
 pub(crate) struct SharedEnd {
     state: Mutex<EndState>,
-    /// Something has happened.
+    /// Notified after each event that a call may wait for.
     changed: Condvar,
     /// Wakes the thread.
     wake: OwnedFd,
@@ -476,8 +485,8 @@ impl SharedEnd {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After a call has changed something: wakes the thread if it sleeps too long, and whoever waits for what
-    /// the call has taken in beside its own.
+    /// Called after a change of the state. Wakes the thread if it would sleep too long, and wakes other
+    /// callers if an event has happened that they may wait for.
     pub fn wake_if_due(&self, state: &mut EndState) {
         if std::mem::take(&mut state.news) {
             self.changed.notify_all();
@@ -487,7 +496,7 @@ impl SharedEnd {
         }
     }
 
-    /// Waits until a condition gives something, at most until then; none if it does not.
+    /// Waits until `ready` returns a result, at most until `until`. Returns None if it does not.
     pub fn wait<T>(
         &self,
         mut state: MutexGuard<'_, EndState>,
@@ -514,7 +523,7 @@ impl SharedEnd {
         }
     }
 
-    /// The thread has crashed: whoever waits is told, and nobody waits again.
+    /// Called when the thread has crashed: reports an error to all callers that wait, now and later.
     pub fn crashed(&self) {
         let mut state = self.lock();
         let why = fault!(
@@ -533,7 +542,7 @@ impl SharedEnd {
         self.changed.notify_all();
     }
 
-    /// The thread.
+    /// The body of the path's thread.
     pub fn run(&self) {
         loop {
             let sleeps = {
@@ -551,7 +560,7 @@ impl SharedEnd {
             let left =
                 Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
             let mut fds = [PollFd::new(&self.sockets, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
-            // Interrupted, it looks again.
+            // If a signal interrupts the poll, the loop looks again.
             let _ = poll(&mut fds, Some(&left));
             if fds[1].revents().contains(PollFlags::IN) {
                 let _ = rustix::io::read(&self.wake, &mut [0; 8]);

@@ -3,30 +3,31 @@
 use ligament_catalogue::{errors, Code, Coded, Fault};
 use std::fmt;
 
-/// An error of a call: in words, and what a program may want to do about it.
+/// An error of a call: a text, and a kind by which a program can decide what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathError {
     kind: PathErrorKind,
     fault: Fault,
-    /// The room that a message needs.
+    /// Length of a message that did not fit into the caller's memory, bytes.
     needed: Option<u64>,
 }
 
-/// The kind of an error, by which a program can act.
+/// The kind of an error. A program can decide by it what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathErrorKind {
-    /// The call cannot work as it is.
+    /// The arguments of the call make no sense.
     Usage,
-    /// The message is not what was asked for: it is too long. It stays, to be received otherwise.
+    /// The next message is too long for the caller's memory. It can still be received into more memory.
     Unexpected,
     /// The other end has closed the path, and everything that it sent has been received.
     Closed,
-    /// It did not happen within the time allowed. It may still happen: the call can be repeated.
+    /// The call did not finish within the time allowed. It can be repeated, and may then succeed.
     TimedOut,
     /// There is no memory for a message.
     OutOfMemory,
-    /// The path is lost: no connection within its patience, or what the other end says makes no sense.
+    /// The path is lost: it was without a connection for longer than its patience, or the other end sent
+    /// invalid data.
     System,
 }
 
@@ -69,17 +70,17 @@ errors! {
 }
 
 impl PathError {
-    /// The kind, by which a program can act.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> PathErrorKind {
         self.kind
     }
 
-    /// By which it is explained.
+    /// Returns the code of the error, under which the documentation explains it.
     pub fn code(&self) -> Code {
         self.fault.code()
     }
 
-    /// The length of a message for which there was not enough room (bytes).
+    /// Returns the length of a message that did not fit into the caller's memory, bytes.
     pub fn needed(&self) -> Option<u64> {
         self.needed
     }
@@ -92,7 +93,8 @@ impl PathError {
         PathError { kind, fault, needed: None }
     }
 
-    /// The same error in a longer text, if it is not one of use.
+    /// Returns the same error with a text changed by `tell`, if its kind is `System`; otherwise returns it
+    /// unchanged.
     pub(crate) fn told(self, tell: impl FnOnce(&str) -> String) -> PathError {
         match self.kind {
             PathErrorKind::System => PathError { fault: self.fault.told(tell), ..self },
@@ -100,7 +102,7 @@ impl PathError {
         }
     }
 
-    /// The words and the code.
+    /// Returns the text and the code of the error.
     pub fn fault(&self) -> &Fault {
         &self.fault
     }

@@ -1,7 +1,8 @@
-//! A path between two programs, without a model: one end listens, the other one opens; both send and receive
-//! messages of any size. What travels is encrypted, and a connection that breaks is made anew without a loss.
-//! `end` has what the two ends share with the thread that moves bytes, `path` the calls, `options` and `error`
-//! what they are given and give back. The guide is `docs/guides/paths.md`.
+//! A path between two programs, without a model. One end listens, and the other end opens the path. Both
+//! ends send and receive messages of any size. The messages are encrypted, and a broken connection is
+//! replaced without a loss. `path` has the calls, and `end` the data that the calls share with the thread
+//! that moves bytes. `options` and `error` have the types for arguments and errors of the calls. The guide
+//! is `docs/guides/paths.md`.
 #![forbid(unsafe_code)]
 
 mod end;

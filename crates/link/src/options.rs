@@ -1,4 +1,4 @@
-//! How a path is to be, and what an address of one is.
+//! The options of a path, and the parsing of its addresses.
 
 use crate::error::{Misuse, PathError};
 use ligament_catalogue::Fault;
@@ -8,32 +8,35 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a path is to be. Both ends must agree on `encrypt`; all else is each end's own.
+/// The options of a path. Both ends must use the same `encrypt`; each end chooses all other options for
+/// itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Connections, 1 to 256: the opening end says how many; 0: as many as the link needs. Small messages have
-    /// one for themselves.
+    /// Number of connections, 1 to 256; 0 stands for as many as the link needs. The opening end decides.
+    /// Small messages have a connection for themselves.
     pub streams: u16,
-    /// True if messages are encrypted. Both ends prove that they hold the key in either case.
+    /// True if messages are encrypted. In either case, both ends prove that they hold the key.
     pub encrypt: bool,
-    /// The number of bytes that may be sent and not yet be received there; one message always may.
+    /// Maximum number of bytes that are sent but not yet received at the other end. One message may always
+    /// be sent.
     pub window: u64,
-    /// For how long the path may be without a connection before it is lost.
+    /// Maximum time that the path may be without a connection. After it, the path is lost.
     pub patience: Duration,
-    /// True if large messages are compressed where that makes them arrive sooner.
+    /// True if large messages are compressed where they then arrive sooner.
     pub compress: bool,
-    /// The longest message that is accepted (bytes).
+    /// Maximum length of a message that this end accepts, bytes.
     pub longest: u64,
-    /// True if the kernel's usual congestion control stays even over a way that is long or loses segments,
-    /// where another one carries more.
+    /// True if the kernel's usual congestion control is kept even on a link that is long or loses segments,
+    /// where another congestion control would be faster.
     pub usual_congestion: bool,
-    /// Bytes in a second that this end sends over a long way, at most; none: as fast as it goes.
+    /// Maximum number of bytes per second that this end sends over a long link; None for no limit.
     pub pace: Option<u64>,
-    /// Files of relays, the nearest first; both ends name the same one last.
+    /// Files of relays, the nearest first. Both ends must name the same relay last.
     pub relays: Vec<PathBuf>,
-    /// Relays whose files were read already; they come after those of `relays`.
+    /// Relays whose files were read already. They follow those of `relays`.
     pub stations: Vec<Station>,
-    /// A machine that ssh leads to, from which the other end is reached where it is not from here.
+    /// A machine that ssh leads to. The other end is reached from this machine if it cannot be reached from
+    /// here.
     pub gate: Option<Arc<Gate>>,
 }
 
@@ -91,7 +94,8 @@ impl Options {
     }
 }
 
-/// Reads an address to listen at: `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any that is free.
+/// Parses an address to listen at: `HOST:PORT`, or `:PORT` for all interfaces. Port 0 stands for any free
+/// port.
 pub(crate) fn listening(text: &str) -> Result<Listen, PathError> {
     let wrong = |why: &str| PathError::from(Misuse::Address { text: text.to_owned(), why: why.to_owned() });
     let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("it has no port"))?;
@@ -104,7 +108,7 @@ pub(crate) fn listening(text: &str) -> Result<Listen, PathError> {
     Ok(Listen { address, ports, ..Listen::default() })
 }
 
-/// The addresses behind a name.
+/// Returns the addresses of the host and port in `text`.
 pub(crate) fn found(text: &str) -> Result<Vec<SocketAddr>, PathError> {
     let found = text.to_socket_addrs();
     found

@@ -1,4 +1,4 @@
-//! The calls of a path. All of them may be made by several threads at once.
+//! The calls of a path. Several threads may call them at once.
 
 use crate::end::{EndState, RequestNumber, RequestStage, SharedEnd};
 use crate::error::{Misuse, PathError, PathErrorKind};
@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long an end that closes waits for the other one to know it: while there is no connection to that, which
-/// may have ended without a word; if that closes too, and so needs not know; and how often it looks.
+/// Times for closing. An end that closes waits until the other end knows. It waits at most `CLOSE_TIMEOUT`
+/// without a connection, because the other end may have ended without a word. It waits at most `AFTERWARDS`
+/// if the other end closes too and so need not know. It checks every `POLL_INTERVAL`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const AFTERWARDS: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -22,36 +23,36 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const LISTENS: u32 = 0;
 const OPENS: u32 = 1;
 
-/// No port is had.
+/// Makes the error for a port that cannot be had.
 fn unbound(error: std::io::Error) -> PathError {
     PathError::system(fault!(CANNOT_LISTEN, "{error}"))
 }
 
-/// The error of an address at which a path cannot listen.
+/// Adds to an error the address at which a path cannot listen.
 fn listens_not(at: &str, error: PathError) -> PathError {
     error.told(|text| format!("a path cannot listen at {at}: {text}"))
 }
 
-/// One end of a path. Dropped without `close`, what is under way is lost.
+/// One end of a path. If it is dropped without `close`, messages under way are lost.
 pub struct Path {
     shared: Arc<SharedEnd>,
     thread: Mutex<Option<JoinHandle<()>>>,
     addresses: Vec<SocketAddr>,
-    /// The process that made it.
+    /// Id of the process that made the path.
     maker: u32,
 }
 
-/// Something that was begun and is not over: a message that is sent or received.
+/// A send or receive that was begun and has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request(RequestNumber);
 
 impl Request {
-    /// For callers in other languages.
+    /// Returns the number of the request, for callers in other languages.
     pub fn number(self) -> u64 {
         self.0
     }
 
-    /// The request of this number.
+    /// Returns the request with this number.
     pub fn from_number(number: u64) -> Request {
         Request(number)
     }
@@ -60,30 +61,30 @@ impl Request {
 /// The traffic of a path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Messages and their bytes, sent and received, ever.
+    /// Number of messages and bytes sent and received since the start of the path.
     pub sent: u64,
     pub sent_bytes: u64,
     pub received: u64,
     pub received_bytes: u64,
-    /// Bytes sent that were not received there yet.
+    /// Number of bytes sent that the other end has not received yet.
     pub under_way: u64,
-    /// How often all connections were lost.
+    /// Number of times that all connections were lost.
     pub cuts: u64,
     /// True if there is a connection now.
     pub connected: bool,
 }
 
 impl Path {
-    /// Listens for the end that opens the path: at `HOST:PORT`, or `:PORT` for all interfaces; port 0 is any
-    /// that is free. Returns at once; what is sent meanwhile waits.
+    /// Listens for the end that opens the path, at `HOST:PORT`, or at `:PORT` for all interfaces. Port 0
+    /// stands for any free port. Returns at once; messages sent before there is a connection wait for it.
     ///
     /// # Errors
-    /// The address or an option makes no sense, or the port is taken.
+    /// The address or an option makes no sense, or the port is in use.
     pub fn listen(key: &Key, at: &str, options: &Options) -> Result<Path, PathError> {
         Path::listen_at(key, &listening(at)?, options).map_err(|error| listens_not(at, error))
     }
 
-    /// The same, at an interface or one of several ports.
+    /// Like `listen`, at an interface or at one of several ports.
     ///
     /// # Errors
     /// An option makes no sense, or no port is free.
@@ -106,8 +107,8 @@ impl Path {
         Path::begin(net, OPENS, addresses, options)
     }
 
-    /// Opens a path to an end that listens, or will: at one of these addresses, or at the last relay of the
-    /// options. Returns at once; what is sent meanwhile waits.
+    /// Opens a path to an end that listens now or later, at one of these addresses or at the last relay of
+    /// the options. Returns at once; messages sent before there is a connection wait for it.
     ///
     /// # Errors
     /// An address or an option makes no sense.
@@ -129,8 +130,9 @@ impl Path {
         Path::begin(net, LISTENS, Vec::new(), options)
     }
 
-    /// Begins a path whose two ends make the same call, with the address of one of them: that one listens,
-    /// unless another program there does so already. Returns at once, as the others do.
+    /// Begins a path whose two ends make the same call, with the address of one of them. This end listens at
+    /// the address if the address is its own, unless another program listens there already. Otherwise this
+    /// end opens a path to it. Returns at once, as `listen` and `open` do.
     ///
     /// # Errors
     /// The address or an option makes no sense, or has port 0; or this end may not listen there.
@@ -142,7 +144,7 @@ impl Path {
         }
         match Listener::bind(&listen) {
             Ok(listener) => Path::listen_with(key, listener, options).map_err(|error| listens_not(at, error)),
-            // The address is another machine's, or somebody listens there: presumably the other end.
+            // The address belongs to another machine, or a program listens there, presumably the other end.
             Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {
                 let here =
                     at.strip_prefix(':').or(at.strip_prefix("*:")).map(|port| format!("localhost:{port}"));
@@ -166,15 +168,15 @@ impl Path {
         Ok(Path { shared, thread: Mutex::new(Some(thread)), addresses, maker: std::process::id() })
     }
 
-    /// The addresses of the listening end; empty at the other end.
+    /// Returns the addresses at which this end listens. They are empty at the end that opens the path.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Waits until there is a connection. Not needed before sending or receiving.
+    /// Waits until there is a connection. A call before sending or receiving is not needed.
     ///
     /// # Errors
-    /// There is none within this time, or the path is lost.
+    /// There is no connection within this time, or the path is lost.
     pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), PathError> {
         let connected = self.wait_for("no connection", within, |state| {
             if state.up {
@@ -195,20 +197,20 @@ impl Path {
         })
     }
 
-    /// Sends a message. Returns when `bytes` may be used again, before it has arrived, but waits while more
-    /// than the window is under way.
+    /// Sends a message. Waits while more bytes than the window are under way. Returns when `bytes` may be
+    /// used again, which is before the message has arrived.
     ///
     /// # Errors
-    /// There is no room within this time, then nothing is sent; or the path is lost or closed.
+    /// There is no room within this time, and the message is not sent; or the path is lost or closed.
     pub fn send(&self, bytes: &[u8], within: Option<Duration>) -> Result<(), PathError> {
         self.wait_for_room(within)?;
         self.send_copy(bytes)
     }
 
-    /// Waits until what is sent now finds room in the window.
+    /// Waits until a message would find room in the window.
     ///
     /// # Errors
-    /// There is none within this time; or the path is lost or closed.
+    /// There is no room within this time; or the path is lost or closed.
     pub fn wait_for_room(&self, within: Option<Duration>) -> Result<(), PathError> {
         self.wait_for("no room to send", within, |state| match state.cannot_send() {
             Some(error) => Some(Err(error)),
@@ -216,10 +218,10 @@ impl Path {
         })
     }
 
-    /// The same without a copy: the bytes are kept until they have arrived.
+    /// Like `send`, without a copy: the bytes are kept until they have arrived.
     ///
     /// # Errors
-    /// As `send`.
+    /// As for `send`.
     pub fn send_kept(
         &self,
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
@@ -229,7 +231,7 @@ impl Path {
         self.send_kept_at_once(bytes)
     }
 
-    /// The same, whether there is room in the window or not.
+    /// Like `send_kept`, but does not wait for room in the window.
     ///
     /// # Errors
     /// The path is lost or closed.
@@ -241,10 +243,10 @@ impl Path {
         Ok(())
     }
 
-    /// Begins to send a copy, for which nobody will ask.
+    /// Begins to send a copy of a message, without a request that can be tested.
     ///
     /// # Errors
-    /// There is no memory for it, or the path is lost or closed.
+    /// There is no memory for the copy, or the path is lost or closed.
     pub fn send_copy(&self, bytes: &[u8]) -> Result<(), PathError> {
         let mut copy = Vec::new();
         if copy.try_reserve_exact(bytes.len()).is_err() {
@@ -259,8 +261,8 @@ impl Path {
         Ok(())
     }
 
-    /// Begins to send a message, without a copy: the bytes are kept until it has arrived, or the path is
-    /// dropped.
+    /// Begins to send a message without a copy. The bytes are kept until the message has arrived, or until
+    /// the path is dropped.
     ///
     /// # Errors
     /// The path is lost or closed.
@@ -271,19 +273,19 @@ impl Path {
         Ok(Request(number))
     }
 
-    /// Begins to receive the next message that nobody has asked for yet.
+    /// Begins to receive the next message that no request has asked for yet.
     pub fn ireceive(&self) -> Request {
-        // Whoever asks about this one is told why.
+        // `test` and `wait` report the error of this request.
         let Ok(mut state) = self.state() else { return Request(0) };
         let number = state.receive();
         self.shared.wake_if_due(&mut state);
         Request(number)
     }
 
-    /// Returns true if a request is done: a message has arrived there, or has come here.
+    /// Returns true if a request is done: its message has arrived at the other end, or here.
     ///
     /// # Errors
-    /// It cannot be done any more, and why; or there is no such request.
+    /// The request cannot be done any more (the error has the reason); or there is no such request.
     pub fn test(&self, request: Request) -> Result<bool, PathError> {
         match is_done(&mut *self.state()?, request.0) {
             None => Ok(false),
@@ -291,21 +293,22 @@ impl Path {
         }
     }
 
-    /// Waits until a request is done, and ends it: what came, or nothing of one that has sent.
+    /// Waits until a request is done, and ends it. Returns the message that was received, or no bytes for a
+    /// send.
     ///
     /// # Errors
-    /// It is not done within this time, then it goes on; or it cannot be done any more; or there is no such
-    /// request.
+    /// The request is not done within this time, and continues; or it cannot be done any more; or there is
+    /// no such request.
     pub fn wait(&self, request: Request, within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.wait_for("it was not done", within, |state| {
             is_done(state, request.0).map(|outcome| ended(state, request.0, outcome))
         })
     }
 
-    /// The same, into memory of the caller's; the length of what came (bytes), 0 of a request that has sent.
+    /// Like `wait`, but copies the message to `place`. Returns its length in bytes, or 0 for a send.
     ///
     /// # Errors
-    /// As `wait`; or what came is longer than the place: then the request stays.
+    /// As for `wait`; or the message is longer than `place`, and the request continues.
     pub fn wait_into(
         &self,
         request: Request,
@@ -323,10 +326,10 @@ impl Path {
         Ok(bytes.len())
     }
 
-    /// Gives up a request for a message. A message that came for it will be received by the next one.
+    /// Cancels a request for a message. If its message has arrived, the next request receives it.
     ///
     /// # Errors
-    /// A message that is being sent cannot be cancelled; or there is no such request.
+    /// The request is a send, which cannot be cancelled; or there is no such request.
     pub fn cancel(&self, request: Request) -> Result<(), PathError> {
         let mut state = self.state()?;
         match state.stage(request.0) {
@@ -343,7 +346,7 @@ impl Path {
     /// Waits for the next message and returns its length, bytes. The message is not received.
     ///
     /// # Errors
-    /// No message came within this time, or no more can come.
+    /// No message arrived within this time, or no more can arrive.
     pub fn probe(&self, within: Option<Duration>) -> Result<u64, PathError> {
         self.wait_for("no message", within, |state| match state.next_length() {
             Some(length) => Some(Ok(length)),
@@ -354,15 +357,15 @@ impl Path {
     /// Receives the next message.
     ///
     /// # Errors
-    /// None comes within this time, or none will come any more.
+    /// No message arrives within this time, or no more can arrive.
     pub fn receive(&self, within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.receive_if(within, |_| Ok(()))
     }
 
-    /// Receives the next message into memory of the caller's; its length (bytes).
+    /// Receives the next message, copies it to `place` and returns its length in bytes.
     ///
     /// # Errors
-    /// As `receive`; or it is longer than the place: then it stays.
+    /// As for `receive`; or the message is longer than `place`, and can still be received.
     pub fn receive_into(&self, place: &mut [u8], within: Option<Duration>) -> Result<usize, PathError> {
         let room = place.len() as u64;
         let bytes = self.receive_if(within, |length| {
@@ -390,20 +393,20 @@ impl Path {
         })
     }
 
-    /// Sends a message and receives one, both at once. If none came within this time it was sent all the same:
-    /// then call `receive`.
+    /// Sends a message and receives one at the same time. If no message arrives within this time, the first
+    /// message is sent all the same; then call `receive`.
     ///
     /// # Errors
-    /// As `isend` and `receive`.
+    /// As for `isend` and `receive`.
     pub fn send_receive(&self, bytes: &[u8], within: Option<Duration>) -> Result<Vec<u8>, PathError> {
         self.send_copy(bytes)?;
         self.receive(within)
     }
 
-    /// The same, into memory of the caller's; the length of what came (bytes).
+    /// Like `send_receive`, but copies the received message to `place` and returns its length in bytes.
     ///
     /// # Errors
-    /// As `isend` and `receive_into`.
+    /// As for `isend` and `receive_into`.
     pub fn send_receive_into(
         &self,
         bytes: &[u8],
@@ -414,11 +417,11 @@ impl Path {
         self.receive_into(place, within)
     }
 
-    /// Waits until the other end calls it as well. If that took too long, the next call waits for the same
-    /// barrier.
+    /// Waits until the other end calls `barrier` as well. If the time is over before, the next call waits
+    /// for the same barrier.
     ///
     /// # Errors
-    /// It does not within this time, or the path is lost or closed.
+    /// The other end does not call it within this time, or the path is lost or closed.
     pub fn barrier(&self, within: Option<Duration>) -> Result<(), PathError> {
         let mine = {
             let mut state = self.state()?;
@@ -436,10 +439,10 @@ impl Path {
         })
     }
 
-    /// Changes how many bytes in a second this end sends over a long way, at most; none: as fast as it goes.
+    /// Sets the maximum number of bytes per second that this end sends over a long link; None for no limit.
     ///
     /// # Errors
-    /// In a child of the process that made the path.
+    /// This process is a child of the process that made the path.
     pub fn set_pace(&self, pace: Option<u64>) -> Result<(), PathError> {
         let mut state = self.state()?;
         state.set_pace(pace);
@@ -447,7 +450,7 @@ impl Path {
         Ok(())
     }
 
-    /// The traffic.
+    /// Returns the traffic of the path.
     pub fn statistics(&self) -> Statistics {
         let Ok(state) = self.state() else { return Statistics::default() };
         let counts = state.counts;
@@ -462,10 +465,10 @@ impl Path {
         }
     }
 
-    /// Waits until everything that was sent has arrived there.
+    /// Waits until all messages from this end have arrived at the other end.
     ///
     /// # Errors
-    /// It has not arrived within this time, or the path is lost or closed.
+    /// They have not arrived within this time, or the path is lost or closed.
     pub fn wait_sent(&self, within: Option<Duration>) -> Result<(), PathError> {
         self.wait_for("not everything arrived", within, |state| {
             if state.all_has_arrived() {
@@ -476,39 +479,40 @@ impl Path {
         })
     }
 
-    /// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and
+    /// Waits until all messages from this end have arrived, tells the other end that no more follow, and
     /// destroys this end.
     ///
     /// # Errors
-    /// It has not arrived within this time, or the path was lost before. This end is destroyed all the same.
+    /// The messages have not arrived within this time, or the path was lost before. This end is destroyed
+    /// all the same.
     pub fn close(self, within: Option<Duration>) -> Result<(), PathError> {
         self.end(within)
     }
 
-    /// As `close`, of a path that others may still hold: what they call is refused from then on.
+    /// Like `close`, for a path that other threads may still hold. Their calls fail from then on.
     ///
     /// # Errors
-    /// As `close`.
+    /// As for `close`.
     pub fn end(&self, within: Option<Duration>) -> Result<(), PathError> {
         let said = self.say_last(within);
         self.stop();
         said
     }
 
-    /// Ends the path at once; what is under way is lost. What others call is refused from then on, and nothing
-    /// of theirs is read any more.
+    /// Ends the path at once; messages under way are lost. Calls of other threads fail from then on, and
+    /// none of the bytes that they send are read any more.
     pub fn stop(&self) {
         if self.is_forked() {
             return;
         }
         self.shared.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // One that crashed has said so.
+            // A thread that crashed has reported it.
             let _ = thread.join();
         }
     }
 
-    /// Waits until everything has arrived, and tells the other end that nothing more comes.
+    /// Waits until all messages have arrived, and tells the other end that no more follow.
     fn say_last(&self, within: Option<Duration>) -> Result<(), PathError> {
         let until = within.and_then(|within| Instant::now().checked_add(within));
         self.wait_sent(within)?;
@@ -517,7 +521,7 @@ impl Path {
         Ok(())
     }
 
-    /// Waits until the other end knows that this one closes, for as long as it may be there.
+    /// Waits until the other end knows that this end closes, unless the other end seems to be gone.
     fn part(&self, until: Option<Instant>) {
         let begun = Instant::now();
         let mut connected = begun;
@@ -539,8 +543,9 @@ impl Path {
         }
     }
 
-    /// The state of the path, for its maker. A child has the same keys, the same numbers and the same sockets:
-    /// what it says would be said twice. Nor has it the path's thread, and another one may have had the lock.
+    /// Locks the state of the path, for the process that made it. A forked child has the same keys, numbers
+    /// and sockets, so its messages would be sent twice. It does not have the path's thread, and another
+    /// thread may have held the lock during the fork.
     fn state(&self) -> Result<MutexGuard<'_, EndState>, PathError> {
         if self.is_forked() {
             Err(Misuse::Forked.into())
@@ -566,7 +571,7 @@ impl Path {
     }
 }
 
-/// Returns true if a request is done, or why it will not be.
+/// Returns Ok if a request is done, an error if it cannot be done any more, and None if it is in progress.
 fn is_done(state: &mut EndState, number: RequestNumber) -> Option<Result<(), PathError>> {
     match state.stage(number) {
         None => Some(Err(Misuse::NoRequest.into())),
@@ -579,7 +584,7 @@ fn is_done(state: &mut EndState, number: RequestNumber) -> Option<Result<(), Pat
     }
 }
 
-/// The end of a request: what came, or nothing, or why not.
+/// Ends a request. Returns the received message, no bytes for a send, or the error.
 fn ended(
     state: &mut EndState,
     number: RequestNumber,
@@ -592,7 +597,8 @@ fn ended(
 impl Drop for Path {
     fn drop(&mut self) {
         if self.is_forked() {
-            // It is the maker's: nothing of it is touched, and the thread is not here.
+            // The path belongs to the process that made it. Its data is not touched, and its thread does not
+            // exist here.
             let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
             std::mem::forget((Arc::clone(&self.shared), thread));
             return;

@@ -1,5 +1,5 @@
-//! The addresses of the page, and what is answered there. Everything about the run needs a session; the page's
-//! own files do not, since they say nothing of any run.
+//! The addresses of the page's server, and the answer of each. An address with data of the run needs a
+//! session. The page's own files need none, because they hold no data of any run.
 
 use crate::demand::Demand;
 use crate::door::{self, same, Door, Visitor};
@@ -31,24 +31,26 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long somebody who asks for news waits if there is none.
+/// Maximum time for which a request for news waits if there are none.
 pub(crate) const NEWS_TIMEOUT: Duration = Duration::from_secs(20);
-/// For how long one who looks at a port waits: a browser has six connections for all, and steering needs one.
+/// Maximum time for which a request for the values of a port waits. It is short, because a browser has six
+/// connections for all requests, and steering needs one of them.
 const GLIMPSE: Duration = Duration::from_secs(2);
-/// The most of a file that is answered at once, bytes.
+/// Maximum length of the piece of a file in one answer, in bytes.
 const MAX_FILE_PIECE_BYTES: u64 = 256 << 10;
-/// A line that has not gone on for so long is shown without its end.
+/// Time after which a line that does not grow is shown although it has no end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// A picture that is older is not shown before the run had time to be heard: nobody has looked for a while.
+/// Age of the picture above which a request waits for news of the run first, for at most `HEARING_TIMEOUT`.
+/// The picture becomes old while no browser asks.
 const PICTURE_AGE_MAX: Duration = Duration::from_secs(1);
 const HEARING_TIMEOUT: Duration = Duration::from_secs(2);
-/// A request has no more bytes than a secret.
+/// Maximum length of a request's body, in bytes. The longest one is a secret.
 const MAX_QUESTION_BYTES: usize = 4096;
-/// The most columns and rows of the timeline.
+/// Maximum number of columns of the timeline, and of rows.
 const MAX_COLUMNS: usize = 1000;
 const MAX_ROWS: usize = 200;
-/// How often the timeline is read anew; a long one more rarely: of a core no more than a part, this many-th,
-/// goes into that.
+/// Minimum time between two readings of the timeline. A long timeline is read more rarely: reading takes at
+/// most one part in `TIME_SHARE` of the time of a core.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 const TIME_SHARE: u32 = 20;
 
@@ -59,10 +61,11 @@ const FILES: [(&str, &str, &[u8]); 3] = [
     ("/page.css", "text/css; charset=utf-8", include_bytes!("../../../dashboard/built/page.css")),
 ];
 
-/// A file's mark, when it was read, how long that took, and what was read.
+/// The content of a file: when it was read, the time that reading took, the file's length and time of
+/// change, and the value that was read.
 type ReadOnce<T> = Mutex<Option<(Instant, Duration, (u64, i64, i64), T)>>;
 
-/// A timeline as it was read, and what was made of it.
+/// A timeline, and a value that was made from it.
 type MadeOnce<T> = Mutex<Option<(Arc<Result<RunTimeline, Fault>>, T)>>;
 
 /// The data that all requests share.
@@ -76,7 +79,8 @@ pub struct Server {
     history: Mutex<History>,
     plan: Mutex<Option<Arc<Value>>>,
     timeline: ReadOnce<Arc<Result<RunTimeline, Fault>>>,
-    /// Of which timeline somebody wanted a trace last, and the trace: all who want it share it.
+    /// The trace of the last timeline of which a trace was requested. All requests for this timeline share
+    /// it.
     trace: MadeOnce<Bytes>,
 }
 
@@ -103,15 +107,16 @@ impl Server {
         }
     }
 
-    /// Waits until the run has been heard of since a moment. Of one that is over, nothing more is heard.
+    /// Waits until the run has sent news after `moment`, but not longer than `patience`. Does not wait if
+    /// the run is over, because it sends no more news.
     async fn hears_since(&self, moment: Instant, patience: Duration) {
         if !self.picture.is_over() {
             self.picture.is_heard_since(moment, patience).await;
         }
     }
 
-    /// The run's timeline, read anew if it has changed, but not too often; and whether it has changed since it
-    /// was read.
+    /// Returns the run's timeline, and true if the file has changed since it was read. A changed file is
+    /// read again, but not too often.
     fn timeline(&self) -> (Arc<Result<RunTimeline, Fault>>, bool) {
         let mut kept = self.timeline.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mark = std::fs::metadata(self.run.timeline()).map(|one| (one.len(), one.mtime(), one.mtime_nsec()));
@@ -128,7 +133,7 @@ impl Server {
     }
 }
 
-/// All addresses.
+/// Makes the router with all addresses.
 pub fn router(server: Arc<Server>) -> Router {
     let inside = Router::new()
         .route("/api/news", get(news))
@@ -144,7 +149,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(from_fn_with_state(server.clone(), needs_session));
     let mut router =
         Router::new().route("/api/session", post(session)).route("/metrics", get(metrics_of)).merge(inside);
-    // Browsers ask for it, and say that an error came if there is none.
+    // Browsers request this file, and report an error if there is none.
     router = router.route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }));
     for (address, kind, bytes) in FILES {
         router = router.route(address, get(move || async move { ([(header::CONTENT_TYPE, kind)], bytes) }));
@@ -154,16 +159,17 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_QUESTION_BYTES))
         .layer(from_fn_with_state(server.clone(), at_the_door))
         .with_state(server.clone());
-    // Before the addresses are looked at.
+    // This step comes before the router compares addresses.
     Router::new().fallback_service(router).layer(from_fn_with_state(server, behind_the_proxy))
 }
 
-/// A proxy passes requests on with the path that browsers show, and the page has the same address there.
+/// Removes the public path from requests that a proxy passes on unchanged, so that the page has the same
+/// addresses behind a proxy.
 async fn behind_the_proxy(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     let Some(public) = server.door.public() else { return next.run(request).await };
     let path = request.uri().path();
     if public.lacks_slash(path) {
-        // The page's own addresses are those below it.
+        // The page's own addresses lie below this one.
         return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, public.path().to_owned())])
             .into_response();
     }
@@ -180,7 +186,8 @@ pub(crate) fn refusal(status: StatusCode, why: &str) -> Response {
     (status, Json(json!({ "ok": false, "why": why }))).into_response()
 }
 
-/// Checks where a request comes from, and says on every answer what a browser may do with it.
+/// Checks the origin of a request, and adds to every answer the headers that restrict what a browser may do
+/// with it.
 async fn at_the_door(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let mut answer = match door::check(request.headers(), changes, server.door.public()) {
@@ -196,7 +203,7 @@ async fn at_the_door(State(server): State<Arc<Server>>, request: Request, next: 
 async fn needs_session(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     match server.door.guest(request.headers()) {
         Some(guest) => {
-            // Of a connection that ssh carries there is none.
+            // A connection that comes over ssh's pipes has no such flag.
             if let Some(ConnectInfo(connection)) = request.extensions().get::<ConnectInfo<TrustFlag>>() {
                 connection.trust();
             }
@@ -215,7 +222,7 @@ struct Secret {
     secret: String,
 }
 
-/// A secret becomes a session.
+/// Exchanges the secret of a link for a session.
 async fn session(
     State(server): State<Arc<Server>>,
     headers: HeaderMap,
@@ -244,7 +251,7 @@ struct Since {
     since: u64,
 }
 
-/// The news since a picture, as soon as there is some.
+/// Returns the news since the picture that the browser has, as soon as there are some.
 async fn news(
     State(server): State<Arc<Server>>,
     Extension(guest): Extension<Visitor>,
@@ -275,18 +282,18 @@ struct TapQuery {
     thin: u64,
     #[serde(default)]
     bars: u32,
-    /// Under which keys of maps: with dots between them.
+    /// Keys of nested maps that lead to the value, with dots between them.
     #[serde(default)]
     key: String,
-    /// The frame that the browser has.
+    /// Number of the last frame that the browser has.
     #[serde(default)]
     has: u64,
-    /// ms between frames.
+    /// Time between two frames, in ms.
     #[serde(default)]
     every: u64,
 }
 
-/// The values of a port: the next frame, as soon as there is one.
+/// Returns the next frame with the values of a port, as soon as there is one.
 async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -> Response {
     let TapQuery { port, slice, thin, bars, key, has, every } = asked;
     let feed = TapSelection::cuts_of(&slice).and_then(|cuts| {
@@ -298,7 +305,7 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
         Err(why) => return refusal(StatusCode::BAD_REQUEST, &why.to_string()),
     };
     let mut frames = feed.frames();
-    // A browser may have a frame of a tap that has ended.
+    // A browser may still have a frame of an earlier tap, with a higher number.
     let has = has.min(frames.borrow().number);
     feed.ask(has, every);
     let until = tokio::time::Instant::now() + GLIMPSE;
@@ -314,18 +321,19 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
     }
 }
 
-/// Does what takes a while beside the others.
+/// Runs work that takes some time on another thread.
 async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Response> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "the server met a fault of its own"))
 }
 
-/// The model, with the places of everything.
+/// Returns the drawing of the model, with the positions of boxes and arrows.
 async fn drawn(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || {
         let mut kept = server.plan.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // A page may be asked before its run has begun: there is no model yet then.
+        // A browser may ask before the run has begun, when there is no model yet. Such an answer is not
+        // stored.
         let has_begun = server.run.record().exists();
         let plan = kept.clone().unwrap_or_else(|| Arc::new(plan::plan(&server.run)));
         if has_begun {
@@ -336,7 +344,7 @@ async fn drawn(State(server): State<Arc<Server>>) -> Result<Response, Response> 
     .await
 }
 
-/// The changes of the run.
+/// Returns the changes of the run.
 async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || {
         let mut history = server.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -345,7 +353,7 @@ async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Respons
     .await
 }
 
-/// The studies of the run.
+/// Returns the studies of the run.
 async fn studies(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || Json(json!({ "studies": studies_of(&server.run) })).into_response()).await
 }
@@ -356,7 +364,7 @@ struct TimelineQuery {
     rows: Option<usize>,
 }
 
-/// The activities of each instance.
+/// Returns the activities of each instance over time.
 async fn timeline(
     State(server): State<Arc<Server>>,
     Query(asked): Query<TimelineQuery>,
@@ -384,7 +392,7 @@ async fn timeline(
     .await
 }
 
-/// The same, in the format of Perfetto.
+/// Returns the timeline in the format of Perfetto.
 async fn trace(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || {
         let (timeline, _) = server.timeline();
@@ -415,15 +423,17 @@ async fn trace(State(server): State<Arc<Server>>) -> Result<Response, Response> 
 
 #[derive(Deserialize)]
 struct From {
-    /// The offset to read on; without it, the last piece.
+    /// Offset from which to read. Without it, the last piece of the file is returned.
     from: Option<u64>,
-    /// Of which file: its number, as it was told; as a text, since browsers keep 53 bits of a number.
+    /// Number of the file from an earlier answer. Answers have it as a text, because a browser's numbers
+    /// have only 53 bits.
     file: Option<u64>,
     instance: Option<String>,
 }
 
-/// A piece of a file that grows: whole lines only, unless one is longer than a piece, or the file has not grown
-/// for a while: then these are somebody's last words, or a question.
+/// Returns a piece of a growing file, which ends with a whole line. The piece may end within a line if the
+/// line is longer than a piece, or if the file has not grown for a while: the text may then be the last
+/// words of a program, or a question.
 fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
     let mut file = plain_file(path)?;
     let found = file.metadata()?;
@@ -455,17 +465,18 @@ fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
         "next": next,
         "file": inode.to_string(),
         "more": size > next + MAX_FILE_PIECE_BYTES / 2,
-        // There is the beginning of a line, which may be the last.
+        // True if the piece is followed by the beginning of a line, which may be the last one.
         "open": end < bytes.len(),
         "cut": from + begin as u64 > 0,
     }))
 }
 
-/// The run's log.
+/// Returns a piece of the run's log.
 async fn log(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
     beside(move || {
         let path = server.run.log();
-        // Lines may have been put aside since the last piece.
+        // The log may have been renamed since the last piece. The rest of the renamed file is returned
+        // first.
         let aside = RunLog::earlier(&path);
         let is_aside =
             asked.file.is_some_and(|known| std::fs::metadata(&aside).is_ok_and(|one| one.ino() == known));
@@ -491,11 +502,11 @@ fn unreadable(error: &std::io::Error) -> Response {
     }
 }
 
-/// The output of an instance.
+/// Returns a piece of an instance's output.
 async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
     beside(move || {
         let name = asked.instance.clone().unwrap_or_default();
-        // Says which names there are; no other path is opened.
+        // This check accepts only names of instances, so that no other path is opened.
         if let Err(why) = InstanceFiles::of(&server.run, &name) {
             return refusal(StatusCode::NOT_FOUND, &why.to_string());
         }
@@ -507,7 +518,7 @@ async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) ->
     .await
 }
 
-/// The numbers for Prometheus.
+/// Returns the metrics for Prometheus.
 async fn metrics_of(
     State(server): State<Arc<Server>>,
     connection: Option<Extension<ConnectInfo<TrustFlag>>>,
@@ -523,12 +534,12 @@ async fn metrics_of(
         answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return answer;
     }
-    // A connection with the token keeps its place, as one with a session does.
+    // A connection that has sent the token is kept open, like one with a session.
     if let Some(Extension(ConnectInfo(connection))) = connection {
         connection.trust();
     }
     let _look = server.demand.look();
-    // As it stands now, if the run answers within a moment.
+    // The answer shows the present state, if the run answers in time.
     server.hears_since(Instant::now(), HEARING_TIMEOUT).await;
     let text = metrics::text(&server.picture.since(0).unwrap_or_default());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], Body::from(text)).into_response()

@@ -1,27 +1,28 @@
-//! The demand of viewers: the run is asked nothing while nobody does.
+//! The demand of viewers: as long as no viewer requests data, the server requests none from the run.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// For how long after a look somebody is taken to look on: a browser asks anew after each answer.
+/// Time after a request for which the viewer counts as present. A browser sends its next request after each
+/// answer.
 const ATTENTION: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct DemandState {
     waiting: usize,
     until: Option<Instant>,
-    /// When somebody looked last.
+    /// Time at which the last request ended.
     last: Option<Instant>,
 }
 
-/// True if somebody looks.
+/// Counts the viewers who request data.
 #[derive(Default)]
 pub struct Demand {
     state: Mutex<DemandState>,
     changed: Condvar,
 }
 
-/// Somebody who looks, as long as this lives.
+/// A viewer's request in progress. It ends when this value is dropped.
 pub struct Look<'a>(&'a Demand);
 
 impl Demand {
@@ -29,14 +30,14 @@ impl Demand {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Somebody begins to look.
+    /// Begins a request.
     pub fn look(&self) -> Look<'_> {
         self.state().waiting += 1;
         self.changed.notify_all();
         Look(self)
     }
 
-    /// Waits until somebody looks.
+    /// Waits until a viewer is present.
     pub fn wait(&self) {
         let mut state = self.state();
         while state.waiting == 0 && state.until.is_none_or(|until| Instant::now() >= until) {
@@ -44,7 +45,8 @@ impl Demand {
         }
     }
 
-    /// Returns true if nobody looks, and has looked for so long, or since a moment.
+    /// Returns true if no request is in progress, and none has been in progress for the time `long` or
+    /// since the moment `since`.
     pub fn is_idle(&self, long: Duration, since: Instant) -> bool {
         let state = self.state();
         state.waiting == 0 && state.last.unwrap_or(since).max(since).elapsed() > long

@@ -1,8 +1,8 @@
-//! Admission to the page. A link has a secret in its fragment, which no server log and no referrer sees. The
-//! page gives it back once, and gets a cookie for it that scripts cannot read and that other sites cannot send.
-//! Every request names this server as its host, so that no foreign name leads here (DNS rebinding), and comes
-//! from no other page. Behind a proxy, the address that browsers show is let in too, if whoever serves the page
-//! has said it.
+//! Admission to the page. A link has a secret in its fragment, which does not appear in server logs or
+//! referrers. The page sends the secret once, and gets a cookie for it that scripts cannot read and that
+//! other sites cannot send. Every request must name this server as its host, so that no foreign name can
+//! lead to it (DNS rebinding), and must come from the server's own page. Behind a proxy, the address that
+//! browsers show is accepted as well, if the user has given it to the server.
 
 use crate::public::PublicUrl;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -15,12 +15,14 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long a link may wait to be opened.
+/// Time for which a link is valid if it is not opened.
 const SECRET_LASTS: Duration = Duration::from_secs(3600);
-/// More sessions, or links that nobody has opened, are not kept: the oldest goes.
+/// Maximum number of sessions, and of links that have not been opened. If there are more, the oldest one is
+/// removed.
 const MAX_SESSIONS: usize = 256;
-/// On every request that changes something: no form and no foreign page can send it. On every request of a
-/// session it has the session's second word, which no other port of this machine gets to see, as cookies are.
+/// Header of every request that changes something; no form and no foreign page can send it. In requests of
+/// a session, the header has the session's second word. Other ports of this machine get the session's
+/// cookie, but not this word.
 pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
 
 /// The role of a session.
@@ -34,7 +36,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The word for it, in links and answers.
+    /// Returns the word for the role in links and answers.
     pub fn word(self) -> &'static str {
         match self {
             Role::Look => "look",
@@ -42,37 +44,37 @@ impl Role {
         }
     }
 
-    /// The role that a word names.
+    /// Returns the role that a word names.
     pub fn of(word: &str) -> Option<Role> {
         [Role::Look, Role::Steer].into_iter().find(|role| role.word() == word)
     }
 }
 
-/// The role of a link, and its person, if that was said.
+/// The role that a link gives, and the name of the person for whom it was made, if that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purpose {
     pub role: Role,
     pub name: Option<Arc<str>>,
 }
 
-/// The longest name of somebody for whom a link is, letters.
+/// Maximum length of that person's name, in characters.
 const MAX_NAME_CHARS: usize = 40;
 
 impl Purpose {
-    /// Of a name no more is kept than is fit to be shown.
+    /// Makes a purpose. The name is cut to the maximum length, and control characters are removed.
     pub fn new(role: Role, name: Option<&str>) -> Purpose {
         let name = name.unwrap_or_default().trim().chars().filter(|c| !c.is_control());
         let name: String = name.take(MAX_NAME_CHARS).collect();
         Purpose { role, name: (!name.is_empty()).then(|| name.into()) }
     }
 
-    /// The purpose that `words` name.
+    /// Reads a purpose from the text that `words` makes.
     pub fn of(text: &str) -> Option<Purpose> {
         let (word, name) = text.split_once(' ').unwrap_or((text, ""));
         Some(Purpose::new(Role::of(word)?, Some(name)))
     }
 
-    /// The word for the role, and the name behind it.
+    /// Returns the word for the role, followed by the name.
     pub fn words(&self) -> String {
         match &self.name {
             Some(name) => format!("{} {name}", self.role.word()),
@@ -81,7 +83,8 @@ impl Purpose {
     }
 }
 
-/// Somebody who was let in: what they may do, and by which of the links they came.
+/// A person who was let in (`guest` in the code): the person's role and name, and the number of the link
+/// that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor {
     pub purpose: Purpose,
@@ -89,7 +92,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// By which link they came, for the journal.
+    /// Returns the text by which the journal names the person's link.
     pub fn by(&self) -> String {
         match &self.purpose.name {
             Some(name) => format!("link {} for {name}", self.link),
@@ -98,14 +101,15 @@ impl Visitor {
     }
 }
 
-/// So many random bytes, in hexadecimal digits.
+/// Returns random bytes as hexadecimal digits. `bytes` is their number.
 pub fn random_hex(bytes: usize) -> std::io::Result<String> {
     let mut random = vec![0; bytes];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Returns true if two texts are the same, in a time that does not tell where they differ.
+/// Returns true if two texts are equal. The time of the comparison does not depend on the position of a
+/// difference.
 pub fn same(one: &str, other: &str) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     one.len() == other.len() && differences == 0
@@ -115,15 +119,15 @@ type SecretTable = HashMap<String, (Visitor, Instant)>;
 
 #[derive(Default)]
 struct KnownSecrets {
-    /// Links that were made.
+    /// Number of links that were made.
     links: u32,
     secrets: SecretTable,
     sessions: SecretTable,
 }
 
-/// The door.
+/// The door: all secrets and sessions of a server, and the name of its cookie.
 pub struct Door {
-    /// Of this server alone: cookies of a host do not know its ports.
+    /// Name of this server's cookie. It is unique, because browsers send cookies to all ports of a host.
     cookie: String,
     /// The address of the page behind a proxy.
     public: Option<PublicUrl>,
@@ -138,7 +142,7 @@ fn keep(kept: &mut SecretTable, word: String, guest: Visitor) {
     kept.insert(word, (guest, Instant::now()));
 }
 
-/// The one that is the same, found in a time that does not tell which.
+/// Finds the entry of a word. The time of the search does not depend on which entry it is.
 fn find(kept: &SecretTable, word: &str) -> Option<(String, Visitor, Instant)> {
     let mut found = None;
     for (known, (guest, since)) in kept {
@@ -149,17 +153,17 @@ fn find(kept: &SecretTable, word: &str) -> Option<(String, Visitor, Instant)> {
     found
 }
 
-/// The key of a session: the cookie's value and the page's word, with a dot between them. Neither has a dot, so
-/// two pairs have two keys.
+/// Returns the key of a session: the cookie's value and the page's word, with a dot between them. Neither
+/// of them has a dot, so that different pairs have different keys.
 fn both(session: &str, word: &str) -> String {
     format!("{session}.{word}")
 }
 
 impl Door {
-    /// With nobody known yet.
+    /// Makes a door without secrets and sessions.
     ///
     /// # Errors
-    /// The system gives no random bytes.
+    /// Fails if the system gives no random bytes.
     pub fn new(public: Option<PublicUrl>) -> std::io::Result<Door> {
         Ok(Door { cookie: format!("ligament-{}", random_hex(8)?), public, known: Mutex::default() })
     }
@@ -168,7 +172,7 @@ impl Door {
         self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A new secret, for one use, and the number of its link.
+    /// Makes a secret that can be used once. Returns it with the number of its link.
     ///
     /// # Errors
     /// As `new`.
@@ -181,19 +185,20 @@ impl Door {
         Ok((secret, link))
     }
 
-    /// Returns true if nobody has used this secret yet.
+    /// Returns true if this secret has not been used yet.
     pub fn awaits(&self, secret: &str) -> bool {
         find(&self.known().secrets, secret).is_some()
     }
 
-    /// The address of the page behind a proxy.
+    /// Returns the address of the page behind a proxy.
     pub fn public(&self) -> Option<&PublicUrl> {
         self.public.as_ref()
     }
 
-    /// A secret becomes a session, for a page of the origin that these headers name: the value of `Set-Cookie`,
-    /// the word for `OWN_HEADER`, and whose it is. None if there is no such secret any more. Browsers send the
-    /// cookie to whoever listens at another port of this machine; without the word it is of no use there.
+    /// Exchanges a secret for a session of a page whose origin is in `headers`. Returns the value of
+    /// `Set-Cookie`, the word for `OWN_HEADER`, and the visitor. Returns `None` if the secret is not valid
+    /// (any more). Browsers also send the cookie to servers at other ports of this machine, but without the
+    /// word the cookie is of no use to them.
     ///
     /// # Errors
     /// As `new`.
@@ -225,7 +230,7 @@ impl Door {
         Ok(Some((format!("{}={session}; HttpOnly; SameSite=Strict; {where_to}", self.cookie), word, guest)))
     }
 
-    /// The visitor that sends these headers.
+    /// Returns the visitor whose session these headers name.
     pub fn guest(&self, headers: &HeaderMap) -> Option<Visitor> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
         let mut pairs =
@@ -236,7 +241,7 @@ impl Door {
     }
 }
 
-/// The host without its port, if it is a name of this machine alone.
+/// Returns true if a host, without its port, is a name of this machine that is valid only on this machine.
 fn is_local(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -245,7 +250,7 @@ fn is_local(host: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Says by which names this server is reached.
+/// Returns a text that says by which names this server is reached.
 fn hosts(public: Option<&PublicUrl>) -> Cow<'static, str> {
     match public {
         None => "this server is reached as localhost or 127.0.0.1 only; forward a port to it from elsewhere, \
@@ -260,11 +265,12 @@ fn hosts(public: Option<&PublicUrl>) -> Cow<'static, str> {
     }
 }
 
-/// Returns true if a request is for this server and from its own page, or from no page; else why not. `public`
-/// is where the page is reached through a proxy, which may leave the name of the host as it is, or not.
+/// Checks that a request is meant for this server, and that it comes from the server's own page or from no
+/// page. `public` is the address of the page behind a proxy. The proxy may pass the host's name on or
+/// replace it, so both are accepted.
 ///
 /// # Errors
-/// The status, and a sentence.
+/// The status and the reason of the refusal.
 pub fn check(
     headers: &HeaderMap,
     changes: bool,
@@ -292,8 +298,8 @@ pub fn check(
     }
     match only(&HeaderName::from_static("sec-fetch-site")) {
         Ok(None | Some("same-origin" | "none")) => {}
-        // The page itself, by a link from elsewhere: it shows nothing without its cookie, which is not sent
-        // then.
+        // A link on another page has opened this page. The page shows nothing without its cookie, which the
+        // browser does not send in this case.
         Ok(Some(_)) if only(&HeaderName::from_static("sec-fetch-mode")) == Ok(Some("navigate")) && !changes => {
         }
         _ => return foreign,
@@ -307,7 +313,7 @@ pub fn check(
     Ok(())
 }
 
-/// The headers of every answer.
+/// Headers of every answer.
 pub const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,

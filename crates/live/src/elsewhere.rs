@@ -1,6 +1,7 @@
-//! The page of a run at a site that is reached by ssh. The page is served there, over the input and output of
-//! the process that ssh has started; here is listened for browsers, and their connections are carried there. So
-//! no port is open where the run is, and whoever has no secret is refused where the page is.
+//! The page of a run at a site that is reached by ssh. The server of the page runs at the site, and talks
+//! over the input and output of the process that ssh has started. The process on this machine listens for
+//! browsers, and forwards their connections. So no port is open at the site, and a browser without a secret
+//! is refused by the server there.
 
 use crate::listen::{Doorstep, ListenAddress};
 use crate::pipes::{arriving, PipedConnections};
@@ -18,22 +19,22 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
-/// With this begins the line in which the page says that it is there: what a shell prints before it is passed
-/// over.
+/// Beginning of the line with which the server at the site reports that it is ready. Output of the shell
+/// before this line is skipped.
 const MARK: &str = "ligament-view-1 ";
-/// The longest line, and how much may come before it, bytes.
+/// Maximum length of that line, and of the output before it, in bytes.
 const MAX_LINE_BYTES: u64 = 8192;
 const MAX_BANNER_BYTES: usize = 1 << 20;
-/// How long ssh may take to end, and how often is looked.
+/// Maximum time for which ssh may take to end, and the time between two checks.
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Serves the page of a run over standard input and output, until that ends; browsers reach it at `at`,
-/// elsewhere. With metrics, the first line that comes is the token for them: what stands in arguments everybody
-/// on the machine sees.
+/// Serves the page of a run over standard input and output until the input ends. Browsers reach the page at
+/// the address in `place`, on another machine. If `metrics` is true, the first line of the input is the
+/// token for the metrics, because all users of the machine could read an argument.
 ///
 /// # Errors
-/// It cannot be served.
+/// Fails if the page cannot be served.
 pub fn serve_over_pipes(
     run: RunDirectory,
     purpose: Purpose,
@@ -50,7 +51,7 @@ pub fn serve_over_pipes(
         let PageLink { at, fragment, role, number } = first;
         let hello = json!({ "at": at, "fragment": fragment, "role": role.word(), "number": number });
         let mut output = tokio::io::stdout();
-        // The line that a shell printed before may lack its end.
+        // The shell's output before this line may lack its line end, so this text begins with one.
         let line = format!("\n{MARK}{hello}\n");
         output.write_all(line.as_bytes()).await.map_err(no_system)?;
         output.flush().await.map_err(no_system)?;
@@ -67,19 +68,19 @@ pub fn serve_over_pipes(
     served
 }
 
-/// The first line that comes.
+/// Reads the token from the first line of the input.
 async fn token_from(input: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<String, Fault> {
     let mut line = String::new();
     input.take(MAX_LINE_BYTES).read_line(&mut line).await.map_err(no_system)?;
     checked(&line).ok_or_else(|| fault!(METRICS_TOKEN, "standard input: {NO_TOKEN}"))
 }
 
-/// ssh, which ends with this.
+/// The process of ssh. It is ended when this value is dropped.
 struct SshChild(Child);
 
 impl Drop for SshChild {
     fn drop(&mut self) {
-        // The end over there sees that nobody is here any more.
+        // The process at the site notices that its input has ended.
         let pid = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw);
         if let (Some(pid), Ok(None)) = (pid, self.0.try_wait()) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
@@ -95,12 +96,13 @@ impl Drop for SshChild {
     }
 }
 
-/// Serves the page of a run at a site: `command` makes what begins it there, of where browsers reach it here.
-/// With a file for the token of `/metrics`, which is made here if it is not there, the page over there hears of
-/// it over the pipe.
+/// Serves the page of a run at a site. `command` makes the command that starts the server at the site; its
+/// argument is the address at which browsers reach the page on this machine. If `metrics_token` is given,
+/// the token in this file is sent to the server over the pipe. The file is made if it does not exist.
 ///
 /// # Errors
-/// It cannot be served here, does not begin there, or the connection has ended.
+/// Fails if this machine cannot serve the page, if the server does not start at the site, or if the
+/// connection ends.
 pub fn serve_site(
     site: &str,
     place: (&ListenAddress, Option<&PublicUrl>),
@@ -130,7 +132,7 @@ async fn carry(
         .spawn()
         .map_err(|error| fault!(NOT_STARTABLE, "what reaches {site} cannot be started: {error}"))?;
     let pipes = child.stdin.take().zip(child.stdout.take());
-    // In this order: the pipes go before it is waited for.
+    // The order matters: the pipes are dropped before the process is waited for.
     let far = SshChild(child);
     let Some((input, output)) = pipes else { return Err(fault!(NOT_STARTABLE, "{site} has no pipes")) };
     let mut input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(no_system)?;
@@ -138,7 +140,7 @@ async fn carry(
     let mut output = BufReader::new(output);
     let mut end = signals().map_err(no_system)?;
     if let Some(token) = metrics {
-        // That it has ended already is seen when it says nothing.
+        // A failure is ignored: if the process has already ended, the next read finds it.
         let _ = input.write_all(format!("{token}\n").as_bytes()).await;
     }
     let first = tokio::select! {
@@ -146,7 +148,7 @@ async fn carry(
         _ = end.recv() => return Ok(()),
     };
     let carried = PipedConnections::begin(input);
-    // The address for browsers is known here.
+    // The address for browsers is known only on this machine.
     let at = public.map_or(at, PublicUrl::address);
     opened(&PageLink { at, ..first });
     let accepts = async {
@@ -170,7 +172,7 @@ async fn carry(
     done
 }
 
-/// Reads up to the line in which the page says that it is there.
+/// Reads the output up to the line with which the server at the site reports that it is ready.
 async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> Result<PageLink, Fault> {
     let unclear =
         |what: &dyn std::fmt::Display| fault!(SITE_UNREACHABLE, "the page cannot be begun at {site}: {what}");
@@ -189,7 +191,7 @@ async fn hello(site: &str, output: &mut (impl tokio::io::AsyncBufRead + Unpin)) 
             |key: &str| told[key].as_str().map(str::to_owned).ok_or_else(|| unclear(&"it said something else"));
         let role = Role::of(&word("role")?).ok_or_else(|| unclear(&"it said something else"))?;
         let number = told["number"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
-        // It is printed, and becomes part of a page: nothing but a secret may be in it.
+        // The fragment is printed and becomes part of a page, so it may hold nothing but a secret.
         let fragment = word("fragment")?;
         let secret = fragment.strip_prefix('#').and_then(|rest| rest.strip_prefix(role.word()));
         let secret = secret.and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Follows a run, as any client does: asks its head while somebody looks at the page, and reads its directory
-//! where nobody answers, because the run is over, stands still, is on another machine, or was lost.
+//! Follows a run as a client. While a viewer is present, it requests news from the run's head. If the head
+//! does not answer, because the run is over, halted, on another machine or lost, it reads the run's
+//! directory.
 
 use crate::demand::Demand;
 use crate::picture::{SharedPicture, ViewState};
@@ -13,14 +14,16 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the run is asked what is new.
+/// Time between two requests for news.
 const EVERY: Duration = Duration::from_millis(250);
-/// How soon a run that does not answer is tried again.
+/// Time after which a run that did not answer is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// A run that ends may be found gone before its record says how it went.
+/// Number of times that a run's process must be found gone before the run counts as lost. The record of a
+/// run that ends may be written a little later.
 const MAX_END_POLLS: u32 = 6;
 
-/// Follows the run until it is over. Blocks. If a process begins it, it may not have its record yet.
+/// Follows the run until it is over. Blocks. `begun_by` is the process that begins the run, whose record
+/// may not exist yet.
 pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPicture>, demand: &Demand) {
     let mut snapshots = None;
     let (mut gone, mut unheard) = (0, 0);
@@ -49,7 +52,8 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
                 gone = 0;
                 let (heard, why) = hear(watching, picture, demand);
                 unheard = if heard { 0 } else { unheard + 1 };
-                // It may refuse, as it does if too many watch. That it ends just now is not worth a word.
+                // The run may refuse, for example if too many clients watch. The first failure is not
+                // shown, because the run may just be ending.
                 if unheard > 1 {
                     picture.say(ViewState::Silent, Some(&why.to_string()));
                 }
@@ -78,13 +82,13 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
     }
 }
 
-/// When a run that is over stood like its record: at its end.
+/// Returns the time at which a run that is over ended.
 fn time_of(record: &RunRecord) -> UtcTime {
     record.ended.as_deref().and_then(UtcTime::of_rfc3339).unwrap_or_else(UtcTime::now)
 }
 
-/// Takes in what the head tells, for as long as it does. Whether it has told something, and why it tells
-/// nothing more.
+/// Takes the news that the head sends, until it sends no more. Returns true if any news came, and the
+/// reason for the end.
 fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Demand) -> (bool, Fault) {
     let mut heard = false;
     let mut usage = Usage::default();
@@ -92,7 +96,7 @@ fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Deman
         demand.wait();
         match watching.news() {
             Ok(news) => {
-                // Which clock it is: that of the run's machine.
+                // The time is by the clock of the run's machine.
                 let at = news["at"].as_u64().map_or_else(UtcTime::now, UtcTime);
                 picture.take(&news, at);
                 picture.say(ViewState::Live, None);
@@ -106,7 +110,7 @@ fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Deman
     }
 }
 
-/// A run on another machine, of which the directory tells.
+/// Takes the state of a run on another machine from the run's directory.
 fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<SharedPicture>) {
     snapshots.ask();
     if let Some(status) = snapshots.news() {
@@ -126,7 +130,7 @@ fn from_elsewhere(snapshots: &mut Snapshots, record: &RunRecord, picture: &Arc<S
     }
 }
 
-/// A record in the form of news; `at` is when it was made, of a run that goes on.
+/// Returns a record in the form of news. `at` is the time at which the record was made, if the run goes on.
 pub fn of_record(record: &RunRecord, at: Option<UtcTime>) -> Value {
     let numbered = |values: Vec<Value>| -> Value {
         let all: Map<String, Value> =

@@ -1,4 +1,4 @@
-//! The changes of a run, from its journal: read on from where it was read last.
+//! The changes of a run, from its journal. Each reading continues at the end of the previous one.
 
 use ligament_manager::{Journal, JournalEntry, JournalEvent, RunDirectory, SteeringRecord};
 use serde::Serialize;
@@ -9,27 +9,27 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// So many entries are kept.
+/// Maximum number of entries that are stored.
 const MAX_ENTRIES: usize = 500;
-/// A journal is put aside before it has so many bytes.
+/// Maximum number of bytes that are read at once. A journal is renamed before it becomes larger.
 const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 
-/// The entries that tell of steering.
+/// The journal's entries about steering.
 #[derive(Default)]
 pub struct History {
-    /// Of which file was read how much.
+    /// The file that was read last, and the offset up to which it was read.
     file: u64,
     from: u64,
     entries: VecDeque<Value>,
 }
 
 impl History {
-    /// Reads on, and gives all, the oldest first.
+    /// Reads the new entries, and returns all entries, the oldest first.
     pub fn of(&mut self, run: &RunDirectory) -> Value {
         let path = run.journal();
         let earlier = Journal::earlier(&path);
         let inode = |path: &Path| std::fs::metadata(path).map(|found| found.ino());
-        // The file that was read may have been put aside since, with more at its end.
+        // The file that was read last may have been renamed since then, and have more entries at its end.
         if inode(&path).is_ok_and(|now| now != self.file) && inode(&earlier).is_ok() {
             self.read_on(&earlier);
         }
@@ -42,7 +42,7 @@ impl History {
             let mut file = plain_file(path)?;
             let found = file.metadata()?;
             if found.ino() == self.file && found.len() < self.from {
-                // It was cut short: what it still tells comes once more.
+                // The file was cut, so all its entries are read again.
                 self.entries.clear();
             }
             let from = if found.ino() == self.file && found.len() >= self.from { self.from } else { 0 };
@@ -52,11 +52,11 @@ impl History {
             Ok((found.ino(), from, bytes))
         };
         let Ok((file, from, bytes)) = read() else { return };
-        // The last line may be one that is being written.
+        // The last line is skipped if it has no end, because it is still being written.
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         (self.file, self.from) = (file, from + whole as u64);
         for line in String::from_utf8_lossy(&bytes[..whole]).lines() {
-            // Of a long journal few lines are of this kind.
+            // A long journal has few lines of this kind, so the others are skipped without being parsed.
             if !line.contains("\"steering\"") && !line.contains("\"order\"") {
                 continue;
             }
@@ -68,7 +68,7 @@ impl History {
     }
 }
 
-/// Opens a file of a run's. A pipe in its place would be waited for.
+/// Opens a regular file of a run. Without the flag, the open would block if the path were a pipe.
 pub(crate) fn plain_file(path: &Path) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path)?;

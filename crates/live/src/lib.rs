@@ -1,11 +1,12 @@
-//! The live page of a run: its server. A process of its own, which looks through the run's directory and socket
-//! like any client, so that the process that holds a run's memory never listens for browsers. `follow` learns
-//! how the run stands, and `picture` keeps it for all browsers; `door` says who is let in, `links` makes more
-//! links, `listen` says where, `public` where that is behind a proxy, `elsewhere` serves the page of a run at a
-//! site over ssh's pipes, with `pipes` for the connections; `answers` has the addresses, `plan` the drawing
-//! of the model, `taps` what ports send, `steer` what browsers want of the run, `history` what was wanted,
-//! `study` the studies, `metrics` the numbers for Prometheus, `usage` what instances take of the machine. The
-//! page itself is in `dashboard/`, and is built in here.
+//! The server of a run's live page. It is a process of its own, which uses the run's directory and socket
+//! like any client, so that the process that holds the run's memory never listens for browsers. `follow`
+//! collects the state of the run, and `picture` stores it for all browsers. `door` admits browsers, `links`
+//! makes further links, `listen` opens the port or socket, and `public` describes the address behind a
+//! proxy. `elsewhere` serves the page of a run at a site over ssh's pipes; `pipes` carries the connections.
+//! `answers` has the addresses, `plan` the drawing of the model, `taps` the values of ports, `steer` the
+//! requests for changes, `history` the changes made, `study` the studies, `metrics` the metrics for
+//! Prometheus, and `usage` the use of the machine by instances. The page itself is in `dashboard/`, and its
+//! built files are included here.
 
 mod answers;
 mod demand;
@@ -45,30 +46,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How the page of a run is to be served.
+/// Options of the server of a page.
 pub struct Options {
     pub run: RunDirectory,
     pub place: ListenAddress,
-    /// The role of the first link, and its person.
+    /// The role of the first link, and the name of the person for whom it is.
     pub purpose: Purpose,
-    /// The address for browsers behind a proxy.
+    /// The address that browsers show, if the page is behind a proxy.
     pub public: Option<PublicUrl>,
-    /// The file with the token for `/metrics`; made if it is not there. Without it there are no metrics.
+    /// The file with the token for `/metrics`, which is made if it does not exist. Without a token there
+    /// are no metrics.
     pub metrics_token: Option<PathBuf>,
-    /// The process that begins the run, which may not have its record yet. The page ends by itself when the run
-    /// is over, or has not begun, and nobody has looked for a while.
+    /// The process that begins the run, whose record may not exist yet. If this is given, the server ends
+    /// by itself when the run is over or has not begun, and no viewer has been present for a while.
     pub begun_by: Option<u32>,
 }
 
 /// A link to the page.
 #[derive(Debug, Clone)]
 pub struct PageLink {
-    /// The address of the page: an address, or the path of a socket.
+    /// The address of the page, or the path of its socket.
     pub at: String,
-    /// The part of the link after the address: opens the page once.
+    /// The part of the link after the address. It opens the page once.
     pub fragment: String,
     pub role: Role,
-    /// By which the journal calls whoever steers with it.
+    /// The number by which the journal names the user of this link.
     pub number: u32,
 }
 
@@ -80,19 +82,19 @@ impl PageLink {
     }
 }
 
-/// How long nobody must have looked before a page ends by itself, and how often is looked whether it can.
+/// Time without a viewer after which a server ends by itself, and time between two checks for that.
 const UNSEEN: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Serves the page until SIGINT or SIGTERM; `opened` is told when it can be reached.
+/// Serves the page until SIGINT or SIGTERM. Calls `opened` when the page can be reached.
 ///
 /// # Errors
-/// It cannot be served there.
+/// Fails if the page cannot be served at this place.
 pub fn serve(options: Options, opened: impl FnOnce(&PageLink)) -> Result<(), Fault> {
     let metrics = options.metrics_token.as_deref().map(token_in).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
     let served = runtime.block_on(served(options, metrics, opened));
-    // Somebody may wait for what becomes of a change: that ends with the process.
+    // A thread may still wait for the result of a change. It ends with the process.
     runtime.shutdown_background();
     served
 }
@@ -117,13 +119,13 @@ async fn served(
         served = axum::serve(doorstep, router.into_make_service_with_connect_info::<TrustFlag>()) => {
             served.map_err(no_system)
         }
-        // Browsers keep connections open: they are not waited for.
+        // Browsers keep connections open, so the server does not wait for their end.
         _ = end.recv() => Ok(()),
         () = unseen(run, begun_by, demand) => Ok(()),
     }
 }
 
-/// The address at which a page can be reached.
+/// Returns the address at which a page can be reached.
 fn at(place: &ListenAddress, doorstep: &Doorstep) -> String {
     match place {
         ListenAddress::Port(wanted) => format!("http://127.0.0.1:{}/", doorstep.port().unwrap_or(*wanted)),
@@ -131,7 +133,7 @@ fn at(place: &ListenAddress, doorstep: &Doorstep) -> String {
     }
 }
 
-/// The address of a page, and its readers beside browsers.
+/// The address of a page, and its options.
 struct ServedPage {
     /// The address on this machine.
     at: String,
@@ -140,7 +142,7 @@ struct ServedPage {
     begun_by: Option<u32>,
 }
 
-/// The page of a run: what answers, and the first link.
+/// Makes the page of a run: its router and its first link.
 fn page(
     run: RunDirectory,
     purpose: Purpose,
@@ -163,10 +165,10 @@ fn page(
     Ok((router, first, demand))
 }
 
-/// Returns when a page that is to end by itself can end.
+/// Returns when a server that ends by itself can end.
 async fn unseen(run: RunDirectory, begun_by: Option<u32>, demand: Arc<Demand>) {
     let Some(begun_by) = begun_by else { return std::future::pending().await };
-    // From when on it could have ended.
+    // Time from which on the server could have ended.
     let mut over: Option<Instant> = None;
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -182,7 +184,7 @@ async fn unseen(run: RunDirectory, begun_by: Option<u32>, demand: Arc<Demand>) {
     }
 }
 
-/// Something comes when the process is to end.
+/// Returns a receiver that gets an item when the process is to end.
 fn signals() -> std::io::Result<tokio::sync::mpsc::Receiver<()>> {
     use tokio::signal::unix::{signal, SignalKind};
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
@@ -196,7 +198,7 @@ fn signals() -> std::io::Result<tokio::sync::mpsc::Receiver<()>> {
     Ok(receiver)
 }
 
-/// The token in a file, which is made if it is not there.
+/// Reads the token from a file, which is made if it does not exist.
 fn token_in(path: &Path) -> Result<String, Fault> {
     let wrong = |what: &dyn std::fmt::Display| fault!(METRICS_TOKEN, "{}: {what}", path.display());
     let made = std::fs::File::options().write(true).create_new(true).mode(0o600).open(path);
@@ -219,7 +221,7 @@ fn token_in(path: &Path) -> Result<String, Fault> {
 
 const NO_TOKEN: &str = "a token has at least 16 letters or digits, and nothing else is in its file";
 
-/// The token in a text, if it is one.
+/// Returns the token in a text, if the text is a valid token.
 fn checked(text: &str) -> Option<String> {
     let token = text.trim();
     (token.len() >= 16 && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())

@@ -1,7 +1,7 @@
-//! More links for a page that is served already: its server gives them to whoever asks at a socket of this
-//! machine and is the same user. The socket's name follows from the run's directory, so nothing has to be
-//! written down, and nothing stays behind. Anybody may take such a name: so both sides look who is at the other
-//! end before they say anything.
+//! Makes further links for a page that is already served. Its server sends a link to any process of the
+//! same user that asks at a socket of this machine. The socket's name follows from the run's directory, so
+//! that no file with the name is needed, and none remains. Any process may take such a name, so both sides
+//! check the user at the other end before they send anything.
 
 use crate::door::{Door, Purpose};
 use crate::PageLink;
@@ -17,12 +17,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
-/// For how long either side waits for a word of the other.
+/// Maximum time for which each side waits for data from the other side.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// For how long somebody may wait until a link is used, and how often is looked.
+/// Maximum time for which a caller may wait until its link is used, and time between two checks.
 const USED: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// The longest answer, bytes.
+/// Maximum length of an answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 8192;
 
 fn me() -> u32 {
@@ -31,21 +31,22 @@ fn me() -> u32 {
 
 fn address(run: &RunDirectory) -> std::io::Result<SocketAddr> {
     let found = std::fs::metadata(run.path())?;
-    // A directory that is gone leaves its number to another.
+    // The inode of a removed directory may be used again, so the time of creation is part of the name.
     let born = found.created().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let born = born.map_or(0, |born| born.as_nanos());
     let name = format!("ligament-view-{}-{:x}-{:x}-{born:x}", me(), found.dev(), found.ino());
     SocketAddr::from_abstract_name(name)
 }
 
-/// Listens at the socket of a run. None if another page of the run does, or somebody has its name.
+/// Listens at the socket of a run. Returns `None` if another server of the run listens there, or another
+/// process has the name.
 pub fn listen(run: &RunDirectory) -> Option<UnixListener> {
     let listener = address(run).and_then(|address| Blocking::bind_addr(&address)).ok()?;
     listener.set_nonblocking(true).ok()?;
     UnixListener::from_std(listener).ok()
 }
 
-/// Makes links for whoever asks, as long as the server lives.
+/// Makes a link for each caller, as long as the server runs.
 pub async fn give(listener: UnixListener, door: Arc<Door>, at: String) {
     loop {
         match listener.accept().await {
@@ -68,7 +69,7 @@ async fn answer(mut line: UnixStream, door: Arc<Door>, at: String) {
     if line.write_all(format!("{told}\n").as_bytes()).await.is_err() {
         return;
     }
-    // The line stays until the link is used, for those who wait for that.
+    // The connection stays open until the link is used, for callers that wait for that.
     let secret = opened.fragment.rsplit('=').next().unwrap_or_default();
     let until = tokio::time::Instant::now() + USED;
     while door.awaits(secret) && tokio::time::Instant::now() < until {
@@ -79,21 +80,22 @@ async fn answer(mut line: UnixStream, door: Arc<Door>, at: String) {
     }
 }
 
-/// A link that was made for a page that is served already.
+/// A further link to a page that is already served.
 pub struct Another {
     pub opened: PageLink,
     line: Line,
 }
 
 impl Another {
-    /// Waits until somebody has opened the link, but not for long.
+    /// Waits until the link is opened, but not longer than `USED`.
     pub fn wait_until_used(mut self) {
         let _ = self.line.set_read_timeout(Some(USED + ANSWER_TIMEOUT));
         let _ = self.line.read(&mut [0]);
     }
 }
 
-/// Somebody else may have the name, and let callers wait: who is not let in at once goes on alone.
+/// Connects without waiting. Another process may have the name and let callers wait, so a caller whose
+/// connection is not accepted at once goes on without it.
 fn connected(address: &SocketAddr) -> std::io::Result<Line> {
     use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
     let name = address.as_abstract_name().unwrap_or_default();
@@ -105,10 +107,10 @@ fn connected(address: &SocketAddr) -> std::io::Result<Line> {
     Ok(line)
 }
 
-/// Another link to the page of a run, if one is served on this machine.
+/// Returns a further link to the page of a run, if the page is served on this machine.
 ///
 /// # Errors
-/// It does not answer, or not with a link.
+/// Fails if the server does not answer, or answers with something else.
 pub fn another_link(run: &RunDirectory, purpose: &Purpose) -> Result<Option<Another>, Fault> {
     let Ok(line) = address(run).and_then(|address| connected(&address)) else { return Ok(None) };
     let is_mine = rustix::net::sockopt::socket_peercred(&line).is_ok_and(|peer| peer.uid.as_raw() == me());

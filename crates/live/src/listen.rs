@@ -1,7 +1,7 @@
-//! The listener of the server: a port of the loopback interface, or a Unix socket that only its user may open.
-//! A limited number of connections is served at a time. One more takes the place of the oldest on which nothing
-//! was asked with a session, so that a crowd of strangers keeps nobody out; if there is none, it is told so,
-//! and closed.
+//! The listener of the server: a port of the loopback interface, or a Unix socket that only its user may
+//! open. The number of connections is limited. If there is one more, the oldest connection without a
+//! session is closed in its favour, so that strangers cannot keep users out. If all connections have a
+//! session, the new one gets a refusal and is closed.
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
@@ -20,32 +20,34 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep};
 
-/// Connections that are served at a time.
+/// Maximum number of connections at a time.
 const MAX_CONNECTIONS: usize = 128;
-/// So many that are too many are told so at a time; more are closed without a word.
+/// Maximum number of refusals that are being sent at a time. Further connections are closed without an
+/// answer.
 const MAX_REFUSALS: usize = 64;
-/// How long they may take to hear it.
+/// Maximum time for which a refused connection may take to read the answer.
 const HEARING: Duration = Duration::from_secs(1);
-/// One that has not asked anything yet has so long for it: connections that nobody uses keep nobody out for
+/// Maximum time until a connection's first request, so that unused connections do not keep users out for
 /// long.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// So long after its first question one is closed on which nothing was asked with a session, whatever goes on:
-/// a browser that has just loaded the page opens another.
+/// Time after its first request at which a connection without a session is closed, even if it is in use. A
+/// browser that has just loaded the page opens another connection.
 const STRANGE: Duration = Duration::from_secs(20);
-/// One with a session on which nothing is read or written for so long is closed: a browser opens another.
-/// Longer than the page waits for an answer, since a browser may send what was not answered again.
+/// Time without data after which a connection with a session is closed; a browser opens another one. The
+/// time is longer than the page waits for an answer, because a browser may send a request again if it was
+/// not answered.
 const IDLE: Duration = Duration::from_secs(330);
 
 /// An address to listen at.
 #[derive(Debug, Clone)]
 pub enum ListenAddress {
-    /// A port of 127.0.0.1; 0 for any that is free.
+    /// A port of 127.0.0.1. 0 stands for any free port.
     Port(u16),
     /// A Unix socket of mode 0600.
     Socket(PathBuf),
 }
 
-/// One of the two.
+/// The stream of a connection to a browser, of either kind.
 pub enum BrowserStream {
     Tcp(TcpStream),
     Unix(UnixStream),
@@ -56,23 +58,23 @@ enum ListenerState {
     Unix(UnixListener),
 }
 
-/// The listening socket. That of a path is removed when this is dropped.
+/// The listening socket. If it has a path, the path is removed when this value is dropped.
 pub struct Doorstep {
     inner: ListenerState,
     seats: Seats,
     refusals: Arc<Semaphore>,
     path: Option<PathBuf>,
-    /// True if sessions are looked at elsewhere: then whoever asks anything is trusted.
+    /// True if another server checks the sessions. Every connection with a request is then trusted.
     carried: bool,
 }
 
-/// A connection's place among those that are served.
+/// A connection's place (`Seat`) among the connections that are served.
 #[derive(Debug, Default)]
 struct Seat {
     trusted: AtomicBool,
-    /// Another connection has its place.
+    /// True if another connection has taken the place.
     closed: AtomicBool,
-    /// The task that serves it.
+    /// Wakes the task that serves the connection.
     waker: Mutex<Option<Waker>>,
 }
 
@@ -84,7 +86,7 @@ impl Seat {
         }
     }
 
-    /// True if it is closed; if not, `context` hears of it when it is.
+    /// Returns true if the connection is closed. If it is not, `context` is woken when it is.
     fn is_closed(&self, context: &Context<'_>) -> bool {
         let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
@@ -94,7 +96,7 @@ impl Seat {
     }
 }
 
-/// All places that are taken, the oldest first.
+/// All places in use, the oldest first.
 #[derive(Clone, Default)]
 struct Seats(Arc<Mutex<VecDeque<Arc<Seat>>>>);
 
@@ -103,7 +105,8 @@ impl Seats {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place: a free one, or else that of the oldest connection that is not trusted; `or_oldest`: of any.
+    /// Takes a place: a free one, or the place of the oldest connection that is not trusted. If all are
+    /// trusted and `or_oldest` is true, takes the place of the oldest connection.
     fn take(&self, or_oldest: bool) -> Option<Arc<Seat>> {
         let mut all = self.all();
         if all.len() >= MAX_CONNECTIONS {
@@ -121,12 +124,12 @@ impl Seats {
     }
 }
 
-/// True if somebody with a session has asked something on a connection.
+/// True if a request with a session has come on a connection.
 #[derive(Debug, Clone, Default)]
 pub struct TrustFlag(Arc<Seat>);
 
 impl TrustFlag {
-    /// Somebody has.
+    /// Marks the connection as trusted.
     pub fn trust(&self) {
         self.0.trusted.store(true, Ordering::Relaxed);
     }
@@ -142,25 +145,25 @@ impl Connected<IncomingStream<'_, Doorstep>> for TrustFlag {
     }
 }
 
-/// How far a connection has come.
+/// The stage of a connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Come {
-    /// No question was whole yet.
+    /// No request is complete yet.
     Silent,
-    /// One was.
+    /// A request is complete.
     Asked,
-    /// One was with a session.
+    /// A request with a session is complete.
     Trusted,
 }
 
-/// A connection, with its place among those that are served.
+/// A connection, with its place among the connections that are served.
 pub struct BrowserConnection {
     stream: BrowserStream,
     idle: Pin<Box<Sleep>>,
     come: Come,
     trusted: TrustFlag,
     carried: bool,
-    /// Ends of lines that came one after the other: after two of them a first question is whole.
+    /// Number of consecutive line ends that were read. After two of them, the first request is complete.
     ends: u8,
     seats: Seats,
 }
@@ -172,10 +175,10 @@ impl Drop for BrowserConnection {
 }
 
 impl Doorstep {
-    /// Begins to listen. To be called in a runtime, before there is a second thread that makes files.
+    /// Begins to listen. Must be called in a runtime, before there is another thread that makes files.
     ///
     /// # Errors
-    /// The port or the path is taken, or cannot be had.
+    /// Fails if the port or the path is in use or not available.
     pub fn open(place: &ListenAddress) -> Result<Doorstep, Fault> {
         let inner = match place {
             ListenAddress::Port(port) => {
@@ -201,13 +204,14 @@ impl Doorstep {
         })
     }
 
-    /// Connections are carried to another server, which looks at sessions.
+    /// Marks the listener as one whose connections are forwarded to another server, which checks the
+    /// sessions.
     pub fn carries(mut self) -> Doorstep {
         self.carried = true;
         self
     }
 
-    /// The port, if it is one.
+    /// Returns the port, if the listener has one.
     pub fn port(&self) -> Option<u16> {
         match &self.inner {
             ListenerState::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
@@ -223,7 +227,8 @@ fn cannot_listen(place: &dyn std::fmt::Display, error: &io::Error) -> Fault {
     )
 }
 
-/// A socket that nobody else could open at any moment. One that a server left there that is gone is replaced.
+/// Makes a socket that no other user can open at any moment. A socket that a dead server has left at the
+/// path is replaced.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         match std::os::unix::net::UnixStream::connect(path) {
@@ -261,7 +266,8 @@ impl Listener for Doorstep {
                 }
             };
             match stream {
-                // If sessions are looked at elsewhere, strangers are trusted too: then any place is taken.
+                // If another server checks the sessions, all connections are trusted, and the oldest may
+                // lose its place.
                 Ok(stream) => match self.seats.take(self.carried) {
                     Some(seat) => {
                         let (idle, trusted) =
@@ -275,7 +281,7 @@ impl Listener for Doorstep {
                     }
                     None => self.refuse(stream),
                 },
-                // Out of descriptors, or the caller has gone already.
+                // Either there are no descriptors left, or the caller has already gone.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
@@ -287,7 +293,7 @@ impl Listener for Doorstep {
 }
 
 impl Doorstep {
-    /// Tells one that is one too many.
+    /// Answers a connection that is one too many, and closes it.
     fn refuse(&self, mut stream: BrowserStream) {
         let why = format!(
             "the page serves {MAX_CONNECTIONS} connections at a time; close some, or try again in a \
@@ -303,7 +309,8 @@ impl Doorstep {
                  Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
                 body.len()
             );
-            // Its words are read, since it would not hear the answer if they were thrown away.
+            // The request is read to its end. If unread data were discarded, the connection would be reset,
+            // and the answer lost.
             let hears = async {
                 stream.write_all(told.as_bytes()).await?;
                 stream.shutdown().await?;
@@ -316,7 +323,7 @@ impl Doorstep {
     }
 }
 
-/// Says on standard error that somebody was refused, but not more often than somebody reads that.
+/// Writes to standard error that a connection was refused, at most once in ten seconds.
 fn log_refusal(why: &str) {
     static SAID: Mutex<Option<std::time::Instant>> = Mutex::new(None);
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -327,7 +334,8 @@ fn log_refusal(why: &str) {
 }
 
 impl BrowserConnection {
-    /// Takes in bytes; half a question, letter by letter, is none.
+    /// Counts line ends in the bytes that were read. A request that is not complete, sent byte by byte,
+    /// does not count.
     fn hears(&mut self, said: &[u8]) {
         for byte in said {
             self.ends = match (self.ends, byte) {
@@ -353,9 +361,9 @@ impl BrowserConnection {
         self.idle.as_mut().reset(Instant::now() + time);
     }
 
-    /// Returns true if it has had its time.
+    /// Returns true if the connection's time is over.
     fn is_idle(&mut self, context: &mut Context<'_>) -> bool {
-        // The answer to a first question with a session may take long.
+        // The answer to a first request with a session may take long, so the time is extended first.
         if self.trusted.is() && self.come != Come::Trusted {
             self.moved();
         }

@@ -1,10 +1,10 @@
-//! The run in Prometheus' text format (version 0.0.4), with its rules for names: base units, `_total` for what
-//! only grows.
+//! The state of the run in Prometheus' text format (version 0.0.4). The names follow its rules: base units,
+//! and `_total` for counters.
 
 use serde_json::Value;
 use std::fmt::Write;
 
-/// States, each a series that is 1 or 0.
+/// States of an instance. Each one is a series that is 1 or 0.
 const STATES: [&str; 10] = [
     "not started",
     "starting",
@@ -18,7 +18,7 @@ const STATES: [&str; 10] = [
     "stopped",
 ];
 
-/// A label's value as the format has it.
+/// Escapes a label's value as the format requires.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -34,12 +34,12 @@ fn all<'a>(picture: &'a Value, name: &str) -> Vec<&'a Value> {
     picture[name].as_object().into_iter().flat_map(|all| all.values()).collect()
 }
 
-/// All of it, from a whole picture.
+/// Makes the whole text from a whole picture.
 pub fn text(picture: &Value) -> String {
     let mut out = String::new();
     let run = &picture["run"];
     let of_run = format!("run=\"{}\",model=\"{}\"", text_of(&run["run"]), text_of(&run["model"]));
-    // Of a run whose processes are gone nobody has written down how it ended.
+    // If the run's processes are gone, the record does not say how the run ended.
     let state =
         if picture["view"]["state"] == "lost" { "lost" } else { run["state"].as_str().unwrap_or_default() };
     let is = |other: &str| f64::from(u8::from(state == other));

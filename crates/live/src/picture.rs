@@ -1,7 +1,8 @@
-//! How a run stands, as the page shows it: the run, its instances, its conduits, and what is known of the view
-//! itself. Each part has the number of the picture in which it last changed; so each browser is told what it
-//! lacks, whenever it asks. The picture has a time, by the clock of the run's machine: until then it is known
-//! to hold. Rates and forecasts are reckoned with that, since a picture may be old when a browser gets it.
+//! The state of a run as the page shows it: the run, its instances, its conduits, and the state of the view
+//! itself. Each part has the number of the picture in which it last changed, so that each browser gets
+//! exactly the parts that it lacks. The picture has a time, by the clock of the run's machine, up to which
+//! it is known to be valid. Rates and forecasts are computed with this time, because a picture may be old
+//! when a browser gets it.
 
 use ligament_manager::UtcTime;
 use ligament_runtime::{changed_after, NumberedPart};
@@ -13,22 +14,23 @@ use std::sync::Mutex;
 use std::time::Instant;
 use tokio::sync::watch;
 
-/// The most parts of a kind: a picture from a damaged or strange run must not fill memory.
+/// Maximum number of parts of a kind, so that the picture of a damaged or strange run cannot fill the
+/// memory.
 const MAX_PARTS: usize = 1 << 20;
 
 #[derive(Default)]
 struct PictureParts {
     number: u64,
-    /// Until when the run is known to stand like this.
+    /// Time up to which the state is known to be valid.
     at: Option<UtcTime>,
     view: NumberedPart,
-    /// The view is over: nothing more will come.
+    /// True if the view is over, so that no more news will come.
     over: bool,
     run: NumberedPart,
-    /// By their numbers.
+    /// Instances, by their numbers.
     instances: BTreeMap<u32, NumberedPart>,
     conduits: BTreeMap<u32, NumberedPart>,
-    /// The use of the machine by each instance, if that is known here.
+    /// The use of the machine by each instance, if it is known on this machine.
     usage: BTreeMap<u32, NumberedPart>,
 }
 
@@ -64,7 +66,7 @@ pub struct ViewNews {
 pub struct SharedPicture {
     parts: Mutex<PictureParts>,
     number: watch::Sender<u64>,
-    /// When the run was heard of last, or why it cannot be.
+    /// Time at which the run last sent news, or at which the reason for their absence was noted.
     heard: watch::Sender<Option<Instant>>,
 }
 
@@ -85,11 +87,12 @@ fn put_all(parts: &mut BTreeMap<u32, NumberedPart>, news: &Value, number: u64) {
 
 impl SharedPicture {
     fn parts(&self) -> std::sync::MutexGuard<'_, PictureParts> {
-        // Nothing in here panics half-way.
+        // No code panics while it holds the lock, so a poisoned lock is accepted.
         self.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// News from the run, in the form in which its head tells them, and when it stood like this.
+    /// Takes news from the run in the form in which its head sends them. `at` is the time up to which they
+    /// are valid.
     pub fn take(&self, news: &Value, at: UtcTime) {
         let mut parts = self.parts();
         let number = parts.number + 1;
@@ -102,7 +105,7 @@ impl SharedPicture {
         self.finish(parts, number);
     }
 
-    /// The use of the machine by instances.
+    /// Takes the use of the machine by instances.
     pub fn take_usage(&self, usage: &Value) {
         let mut parts = self.parts();
         let number = parts.number + 1;
@@ -110,7 +113,7 @@ impl SharedPicture {
         self.finish(parts, number);
     }
 
-    /// The numbers and processes of instances in the head's own domain that are not over.
+    /// Returns the numbers and processes of the instances in the head's own domain that are not over.
     pub fn processes(&self) -> Vec<(u32, u32)> {
         let parts = self.parts();
         let process = |one: &Value| {
@@ -121,7 +124,7 @@ impl SharedPicture {
         parts.instances.iter().filter_map(|(&number, part)| Some((number, process(&part.value)?))).collect()
     }
 
-    /// The state of the view has changed.
+    /// Sets the state of the view.
     pub fn say(&self, state: ViewState, why: Option<&str>) {
         let mut parts = self.parts();
         let number = parts.number + 1;
@@ -142,7 +145,7 @@ impl SharedPicture {
         self.heard.send_replace(Some(Instant::now()));
     }
 
-    /// The news since a picture; none if nothing is.
+    /// Returns the news since the picture with the number `since`, or `None` if there are none.
     pub fn since(&self, since: u64) -> Option<Value> {
         let parts = self.parts();
         let since = if since > parts.number { 0 } else { since };
@@ -165,18 +168,18 @@ impl SharedPicture {
         (told.as_object().is_some_and(|told| told.len() > empty)).then_some(told)
     }
 
-    /// Nothing more will come.
+    /// Returns true if no more news will come.
     pub fn is_over(&self) -> bool {
         self.parts().over
     }
 
-    /// Tells of each new picture.
+    /// Returns a receiver that gets the number of each new picture.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.number.subscribe()
     }
 
-    /// Waits until the run has been heard of since a moment, also where it had nothing new to tell; for so long
-    /// at most.
+    /// Waits until the run has answered after `moment`, even if it had no news, but not longer than
+    /// `patience`.
     pub async fn is_heard_since(&self, moment: Instant, patience: std::time::Duration) {
         let mut heard = self.heard.subscribe();
         let is_fresh = |heard: &Option<Instant>| heard.is_some_and(|at| at >= moment);

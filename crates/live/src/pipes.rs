@@ -1,10 +1,11 @@
-//! Browsers' connections over one pair of pipes, such as ssh's input and output, so that no port is open where
-//! the run is. One end listens for browsers, the other has the page. Each connection may have so many bytes
-//! under way that were not taken at the other end: one who reads nothing keeps no other waiting. What comes is
-//! not trusted: lengths and numbers are checked.
+//! Connections of browsers over one pair of pipes, such as ssh's input and output, so that no port is open
+//! on the machine of the run. One end listens for browsers, and the other end serves the page. Each
+//! connection has a limit for the bytes that are under way and not taken at the other end, so that a
+//! connection that reads nothing does not block others. Received data are not trusted: lengths and numbers
+//! are checked.
 //!
-//! A frame is a kind (1 byte), the number of a connection, and a length (4 bytes each, little-endian), and so
-//! many bytes.
+//! A frame has a kind (1 byte), the number of a connection and a length (4 bytes each, little-endian), and
+//! as many bytes as the length says.
 
 use axum::serve::Listener;
 use std::collections::HashMap;
@@ -15,36 +16,36 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 use tokio::sync::{mpsc, Semaphore};
 use tokio::task::AbortHandle;
 
-/// Bytes of a connection that are under way, and of a frame.
+/// Maximum number of bytes of a connection that are under way, and of a frame.
 const WINDOW_BYTES: usize = 256 << 10;
 const MAX_FRAME_BYTES: usize = 16 << 10;
-/// Connections at a time.
+/// Maximum number of connections at a time.
 const MAX_CONNECTIONS: usize = 256;
-/// Frames that wait to be written.
+/// Maximum number of frames that wait to be written.
 const QUEUE: usize = 64;
 
-/// A connection begins.
+/// Kind of a frame that begins a connection.
 const OPEN: u8 = 0;
-/// Bytes of it.
+/// Kind of a frame with bytes of a connection.
 const DATA: u8 = 1;
-/// So many of them were taken: a number of 4 bytes.
+/// Kind of a frame that returns credit: the number of bytes that were taken, in 4 bytes.
 const TAG_CREDIT: u8 = 2;
-/// No more comes in this direction.
+/// Kind of a frame that ends one direction of a connection.
 const END: u8 = 3;
-/// It is gone, in both directions.
+/// Kind of a frame that ends both directions of a connection.
 const GONE: u8 = 4;
 
 type PipeFrame = (u8, u32, Vec<u8>);
 
-/// A connection, to whoever reads the pipe.
+/// A connection, as the task that reads the pipe sees it.
 struct PipeConnection {
     incoming: mpsc::UnboundedSender<Option<Vec<u8>>>,
-    /// Bytes that came and were not taken yet.
+    /// Number of bytes that have arrived and not been taken yet.
     held: Arc<AtomicUsize>,
-    /// Bytes that may still be sent.
+    /// Number of bytes that may still be sent.
     credit: Arc<Semaphore>,
     task: Option<AbortHandle>,
-    /// True if the other end has said that it sends no more.
+    /// True if the other end has sent the end of its direction.
     has_ended: bool,
 }
 
@@ -55,7 +56,7 @@ pub struct PipedConnections {
     out: mpsc::Sender<PipeFrame>,
 }
 
-/// The connections that begin at the other end.
+/// Listens for connections that begin at the other end.
 pub struct PipeListener(mpsc::UnboundedReceiver<DuplexStream>);
 
 impl Listener for PipeListener {
@@ -65,7 +66,7 @@ impl Listener for PipeListener {
     async fn accept(&mut self) -> (DuplexStream, ()) {
         match self.0.recv().await {
             Some(stream) => (stream, ()),
-            // Whoever serves ends with the pipe.
+            // The server itself ends when the pipe ends.
             None => std::future::pending().await,
         }
     }
@@ -91,7 +92,7 @@ impl PipedConnections {
         self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Carries a connection that begins at this end.
+    /// Forwards a connection that begins at this end.
     pub async fn open(&self, number: u32, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
         if self.out.send((OPEN, number, Vec::new())).await.is_ok() {
             self.carry(number, stream);
@@ -124,10 +125,11 @@ impl PipedConnections {
         }
     }
 
-    /// Reads frames from a pipe until it ends; connections that begin at the other end go to `arriving`.
+    /// Reads frames from a pipe until it ends. Connections that begin at the other end are sent to
+    /// `arriving`.
     ///
     /// # Errors
-    /// The data make no sense, or the pipe cannot be read.
+    /// Fails if the data are invalid, or the pipe cannot be read.
     pub async fn read(
         &self,
         mut pipe: impl AsyncRead + Unpin,
@@ -169,10 +171,10 @@ impl PipedConnections {
             return Ok(());
         }
         let mut lines = self.lines();
-        // Frames of one that is gone here may be under way.
+        // Frames of a connection that has already ended at this end may still be under way.
         let Some(line) = lines.get_mut(&number) else { return Ok(()) };
         match kind {
-            // Nothing may come that counts as nothing: it would be kept without a bound.
+            // Empty data are refused: they use no credit, so any number of them could be stored.
             DATA if bytes.is_empty() || line.has_ended => {
                 return Err(broken("data is empty, or comes after the end"));
             }
@@ -212,14 +214,14 @@ async fn write(mut pipe: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Pip
         frame.extend(number.to_le_bytes());
         frame.extend((bytes.len() as u32).to_le_bytes());
         frame.extend(bytes);
-        // Whoever reads the other pipe sees that the end is gone.
+        // The task that reads the other pipe finds that the other end is gone.
         if pipe.write_all(&frame).await.is_err() || pipe.flush().await.is_err() {
             return;
         }
     }
 }
 
-/// The connection that one end of it has left.
+/// One end of a connection has closed it.
 struct ClosedHalf;
 
 async fn outward(
@@ -256,7 +258,8 @@ async fn inward(
     to.shutdown().await.map_err(|_| ClosedHalf)
 }
 
-/// Connections that begin at the other end of a pair of pipes.
+/// Makes a listener for connections that begin at the other end of a pair of pipes, and the sender that
+/// feeds it.
 pub fn arriving() -> (mpsc::UnboundedSender<DuplexStream>, PipeListener) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (sender, PipeListener(receiver))

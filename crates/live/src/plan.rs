@@ -1,22 +1,22 @@
-//! The positions of the model's boxes on the page, and of the arrows between them: from the model in the run
-//! directory, laid out as `ligament graph` does it.
+//! The positions of the model's boxes on the page, and of the arrows between them. They are made from the
+//! model in the run directory, with the layout of `ligament graph`.
 
 use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, Topology, TopologyLink};
 use ligament_manager::RunDirectory;
 use serde_json::{json, Value};
 
-/// The page's units are its pixels at zoom 1.
+/// Lengths on the page, in pixels at zoom 1.
 const MARGIN: f64 = 24.0;
 const HEADER: f64 = 46.0;
 const WIDTH: f64 = 196.0;
 const BETWEEN_COLUMNS: f64 = 190.0;
-/// The side of a tile with its gap, of few and of many instances.
+/// Side of a tile with its gap, for components with few and with many instances.
 const TILE: f64 = 16.0;
 const SMALL_TILE: f64 = 8.0;
 const MAX_LARGE_BOXES: usize = 96;
-/// The space that a conduit's arrow needs at a box's side, with two lines of words.
+/// Length of a box's side that the arrow of a conduit needs, with two lines of text.
 const PIN: f64 = 42.0;
-/// More boxes than these are not drawn: the list of instances has all.
+/// Maximum number of boxes that are drawn. The list of instances still has all of them.
 const MAX_BOXES: usize = 1000;
 
 struct Size {
@@ -32,7 +32,7 @@ fn size(instances: usize, pins: usize) -> Size {
     Size { height: HEADER + tiles.max(pins as f64 * PIN), tile, per_row }
 }
 
-/// Boxes and arrows; why not, if the model cannot be drawn.
+/// Returns boxes and arrows, or the reason why the model cannot be drawn.
 pub fn plan(run: &RunDirectory) -> Value {
     let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
     let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
@@ -51,14 +51,14 @@ pub fn plan(run: &RunDirectory) -> Value {
     placed(&topology)
 }
 
-/// A hundredth of a pixel is invisible, and a browser reads fewer digits sooner.
+/// Rounds to a hundredth of a pixel. The difference is invisible, and a browser reads fewer digits faster.
 fn shorter(y: f64) -> f64 {
     (y * 100.0).round() / 100.0
 }
 
 fn placed(topology: &Topology) -> Value {
-    // Heights follow from how many arrows are at a side, which follows from the columns: so the columns come
-    // first.
+    // The height of a box follows from the number of arrows at its sides, and this follows from the
+    // columns. So the columns are computed first.
     let rough: Vec<f64> = topology.nodes.iter().map(|node| size(node.instances, 1).height).collect();
     let first = lay_out(topology, &rough);
     let mut pins = vec![[0, 0]; topology.nodes.len()];
@@ -105,17 +105,18 @@ fn placed(topology: &Topology) -> Value {
     json!({ "nodes": nodes, "links": links, "width": width, "height": bottom + MARGIN })
 }
 
-/// Returns true if an end of a link is at the right side of its box: at the side where the other end is.
+/// Returns true if an end of a link is at the right side of its box, which is the side towards the other
+/// end.
 fn is_right(layout: &Layout, own: usize, other: usize, sends: bool) -> bool {
     let (own, other) = (layout.nodes[own].column, layout.nodes[other].column);
     own < other || (own == other && sends)
 }
 
-/// The heights of both ends of each link: those at a side of a box are spread over it in the order of their
-/// other ends.
+/// Returns the heights of both ends of each link. The ends at a side of a box are spread over it, in the
+/// order of the heights of their other ends.
 fn ends(topology: &Topology, layout: &Layout, heights: &[f64]) -> Vec<[f64; 2]> {
     let mut ends = vec![[0.0; 2]; topology.links.len()];
-    // By node and side: the height of the other end, the link, and which of its ends.
+    // For each node and side: the height of the other end, the index of the link, and the index of its end.
     let mut sides: Vec<[Vec<(f64, usize, usize)>; 2]> = vec![Default::default(); heights.len()];
     for (i, link) in topology.links.iter().enumerate() {
         for (at, own, other) in [(0, link.from.node, link.to.node), (1, link.to.node, link.from.node)] {
@@ -136,7 +137,7 @@ fn ends(topology: &Topology, layout: &Layout, heights: &[f64]) -> Vec<[f64; 2]> 
     ends
 }
 
-/// The points that the arrow of a link passes.
+/// Returns the points through which the arrow of a link passes.
 fn points(
     link: &TopologyLink,
     layout: &Layout,

@@ -1,27 +1,28 @@
-//! The address of the page for browsers behind a proxy, such as that of a JupyterHub: the address that they
-//! show. Without one, only names of this machine are let in.
+//! The address of the page for browsers behind a proxy, such as the proxy of a JupyterHub: the address that
+//! browsers show. Without such an address, only names of this machine are accepted as hosts.
 
 use ligament_catalogue::{fault, Fault};
 
-/// The schemes of pages, each with the port that it has if none is named.
+/// The schemes of pages, each with its usual port.
 const SCHEMES: [(&str, &str); 2] = [("https", ":443"), ("http", ":80")];
 
 /// The address of the page behind a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
-    /// `https://hub.example.org`, as browsers say it: without the port if it is the usual one.
+    /// The origin as browsers send it, such as `https://hub.example.org`, without the port if it is the
+    /// usual one.
     origin: String,
-    /// The host, with its port if it is not the usual one.
+    /// The host, with its port if that is not the usual one.
     host: String,
-    /// Begins and ends with a slash.
+    /// The path, which begins and ends with a slash.
     path: String,
 }
 
 impl PublicUrl {
-    /// The address in a text.
+    /// Reads the address from a text.
     ///
     /// # Errors
-    /// It is no address of a page, or has parts that such an address has not.
+    /// Fails if the text is no address of a page, or has parts that such an address must not have.
     pub fn of(text: &str) -> Result<PublicUrl, Fault> {
         let wrong = |what: &str| {
             fault!(
@@ -39,7 +40,7 @@ impl PublicUrl {
         let host = host.to_ascii_lowercase();
         let host = host.strip_suffix(usual).unwrap_or(&host);
         let (name, port) = match host.rsplit_once(':') {
-            // The last colon of an address in brackets.
+            // The last colon is part of an address in brackets.
             Some((_, rest)) if rest.ends_with(']') => (host, None),
             Some((name, port)) => (name, Some(port)),
             None => (host, None),
@@ -63,22 +64,22 @@ impl PublicUrl {
         Ok(PublicUrl { origin: format!("{scheme}://{host}"), host: host.to_owned(), path })
     }
 
-    /// The whole address, with a slash at its end.
+    /// Returns the whole address, with a slash at its end.
     pub fn address(&self) -> String {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// Returns true if a request's `Host` is that of this address. Some proxies name the usual port.
+    /// Returns true if a request's `Host` is the host of this address. Some proxies add the usual port.
     pub fn is_host(&self, host: &str) -> bool {
         self.or_usual_port(host, &self.host)
     }
 
-    /// Returns true if a page of this origin is the page itself.
+    /// Returns true if this origin is the origin of the page itself.
     pub fn is_origin(&self, origin: &str) -> bool {
         self.or_usual_port(origin, &self.origin)
     }
 
-    /// Returns true if a text is `own`, or that with the usual port of the scheme.
+    /// Returns true if a text is equal to `own`, with or without the usual port of the scheme.
     fn or_usual_port(&self, text: &str, own: &str) -> bool {
         let is_own = |text: &str| text.eq_ignore_ascii_case(own);
         let without = |port| text.strip_suffix(port).is_some_and(is_own);
@@ -87,25 +88,27 @@ impl PublicUrl {
         is_own(text) || !has_port && SCHEMES.iter().any(|(name, port)| *name == scheme && without(*port))
     }
 
-    /// The host, with its port if it is not the usual one.
+    /// Returns the host, with its port if that is not the usual one.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whose cookies: of this address alone, and over https alone if it is that.
+    /// Returns the attributes of the session's cookie: it is sent to this path only, and only over https if
+    /// the address has it.
     pub fn cookie_attributes(&self) -> String {
         let secure = if self.origin.starts_with("https:") { "; Secure" } else { "" };
         format!("Path={}{secure}", self.path)
     }
 
-    /// The part of a path behind that of this address, with a slash at its begin; none if it is elsewhere. Some
-    /// proxies leave that part out, others do not.
+    /// Returns the part of a path after the path of this address, with a slash at its beginning. Returns
+    /// `None` if the path lies elsewhere. Some proxies remove the path of this address from requests, and
+    /// others do not.
     pub fn behind<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(&self.path[..self.path.len() - 1]).filter(|rest| rest.starts_with('/'))
     }
 
-    /// Returns true if a path is this address without the slash at its end, so that the page's own addresses
-    /// would lead elsewhere.
+    /// Returns true if a path is the path of this address without its last slash. From such a path, the
+    /// page's own relative addresses would lead elsewhere.
     pub fn lacks_slash(&self, path: &str) -> bool {
         path.len() > 1 && self.path.strip_suffix('/') == Some(path)
     }

@@ -1,5 +1,6 @@
-//! Steering from the page: what a browser sends is made into what `ligament steer` would ask for, by those who
-//! came by a link for steering. Who only looks is refused, and that is logged.
+//! Steering from the page: turns the request of a browser into a request as `ligament steer` would send it.
+//! The session must have the role `Steer`. A request of another session is refused, and the refusal is
+//! logged.
 
 use crate::answers::{refusal, Server};
 use crate::door::{Role, Visitor};
@@ -17,9 +18,9 @@ use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most that somebody may ask for at once, bytes.
+/// Maximum length of a request, in bytes.
 pub const MAX_REQUEST_BYTES: usize = 64 << 10;
-/// For how long all may take to agree, if the page does not say it, and at most, s.
+/// Time for which instances may take to agree on a change, in s: the default, and the maximum.
 const DEFAULT_PATIENCE_S: f64 = 10.0;
 const MAX_PATIENCE_S: f64 = 60.0;
 
@@ -28,14 +29,14 @@ const MAX_PATIENCE_S: f64 = 60.0;
 pub struct SteerBody {
     /// The text form of a `SteeringVerb`.
     what: String,
-    /// Each as `name=value`.
+    /// Settings to change, each as `name=value`.
     #[serde(default)]
     settings: Vec<String>,
     /// The model time, s.
     at: Option<f64>,
-    /// The change that is to be withdrawn.
+    /// Number of the change that is to be withdrawn.
     change: Option<u64>,
-    /// s
+    /// Time for which instances may take to agree, in s.
     patience: Option<f64>,
     #[serde(default)]
     dry: bool,
@@ -68,7 +69,7 @@ impl SteerBody {
     }
 }
 
-/// Carries out what a browser wants, and answers when it is agreed on, or refused.
+/// Carries out a browser's request, and answers when the change is agreed on or refused.
 pub async fn steered(
     State(server): State<Arc<Server>>,
     Extension(guest): Extension<Visitor>,
@@ -76,7 +77,7 @@ pub async fn steered(
 ) -> Response {
     if guest.purpose.role != Role::Steer {
         let link = guest.by();
-        // Not more often than somebody reads: it may go into a file.
+        // The line is written at most once a second, because the output may go to a file.
         static SAID: Mutex<Option<Instant>> = Mutex::new(None);
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         if said.is_none_or(|at| at.elapsed() > Duration::from_secs(1)) {
@@ -114,7 +115,7 @@ pub async fn steered(
     }
 }
 
-/// The answer to a request that cannot be read.
+/// Returns the answer to a request that cannot be read.
 pub fn unread(why: &JsonRejection) -> Response {
     match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => refusal(

@@ -1,5 +1,5 @@
-//! The studies of a run: their progress, which each writes into its working directory, and their latest
-//! answers.
+//! The studies of a run: their progress and their latest answers, which each study writes into its working
+//! directory.
 
 use crate::history::plain_file;
 use ligament_ensemble::{AnswerEntry, ProgressRecord, ANSWERS, MAX_PROGRESS_BYTES, PROGRESS};
@@ -8,13 +8,13 @@ use serde::Serialize;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The end of the answers that is read.
+/// Length of the end of the file of answers that is read, in bytes.
 const ANSWERS_TAIL_BYTES: u64 = 256 << 10;
-/// Studies that are shown.
+/// Maximum number of studies that are shown.
 const MAX_STUDIES: usize = 8;
-/// Answers that are shown of a study.
+/// Maximum number of answers that are shown for a study.
 const MAX_ANSWERS: usize = 200;
-/// Elements of an answer that are shown.
+/// Maximum number of elements that are shown for an answer.
 const MAX_ELEMENTS: usize = 4;
 
 /// A study of the run.
@@ -27,8 +27,8 @@ pub struct StudyView {
     pub answers: Vec<AnswerEntry>,
 }
 
-/// The studies of a run, in the order of their names. A study is a process of its own; one at another site has
-/// its files there until the run is over.
+/// Returns the studies of a run, in the order of their names. A study is a process of its own. The files of
+/// a study at another site stay there until the run is over.
 pub fn studies_of(run: &RunDirectory) -> Vec<StudyView> {
     let entries = std::fs::read_dir(run.instances()).into_iter().flatten().flatten();
     let views = entries.filter_map(|entry| {
@@ -42,7 +42,7 @@ pub fn studies_of(run: &RunDirectory) -> Vec<StudyView> {
     views
 }
 
-/// The state in the file. The time that remains is counted on since the file was written.
+/// Reads the state from the file. The remaining time is reduced by the age of the file.
 fn state_in(workdir: &Path) -> Option<ProgressRecord> {
     let file = plain_file(&workdir.join(PROGRESS)).ok()?;
     let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default().as_secs_f64();
@@ -59,7 +59,8 @@ fn answers_in(workdir: &Path) -> std::io::Result<Vec<AnswerEntry>> {
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
     file.take(ANSWERS_TAIL_BYTES).read_to_end(&mut bytes)?;
-    // The first line may be cut, and the last one is perhaps being written: neither is an object then.
+    // The first line may be cut, and the last one may still be being written. Neither can be parsed then,
+    // and both are skipped.
     let text = String::from_utf8_lossy(&bytes);
     let mut answers: Vec<AnswerEntry> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -1,6 +1,7 @@
-//! Ports that viewers look at: for each there is one tap, however many look, with a thread that takes a value
-//! when the quickest of them wants the next. One who reads slowly or not at all asks for nothing, and keeps
-//! nobody waiting. What is pushed is a line of JSON, and after it the elements of an array as doubles.
+//! The ports whose values viewers watch. Each port has one tap, whatever the number of its viewers, and one
+//! thread. The thread takes a value when the fastest viewer requests the next one. A viewer that reads
+//! slowly or not at all sends no requests, and so delays no other. A frame is a line of JSON, followed by
+//! the elements of an array as doubles.
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_manager::RunDirectory;
@@ -12,20 +13,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The most ports that are looked at.
+/// Maximum number of ports that are watched at a time.
 const MAX_PORTS: usize = 16;
-/// Values a second, at the most: ms between them.
+/// Minimum and maximum time between two values, in ms.
 const MIN_INTERVAL_MS: u64 = 50;
 const MAX_INTERVAL_MS: u64 = 60_000;
-/// A tap that nobody asks for any more ends.
+/// Time without a request after which a tap ends.
 const IDLE: Duration = Duration::from_secs(10);
-/// How long is waited for a value before it is looked again whether somebody wants one.
+/// Time for which the thread waits for a value before it checks again if a viewer requests one.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// More elements are not pushed, and longer texts are cut.
+/// Maximum number of elements in a frame, and maximum length of a text, in characters. Longer texts are
+/// cut.
 const MAX_ELEMENTS: u64 = 1 << 18;
 const MAX_TEXT_CHARS: usize = 20_000;
 
-/// The shown value: a number that grows, and what browsers get.
+/// A value that is shown: a number that grows, and the bytes that browsers get.
 #[derive(Debug, Clone, Default)]
 pub struct ValueFrame {
     pub number: u64,
@@ -34,13 +36,13 @@ pub struct ValueFrame {
 
 #[derive(Debug)]
 struct Demand {
-    /// Somebody has this frame, and wants the next.
+    /// Highest number of a frame that a viewer has. The viewer requests the next one.
     has: u64,
     looked: Instant,
     every: Duration,
 }
 
-/// A port that is looked at.
+/// A port that is watched, and its latest frame.
 pub struct PortFeed {
     port: PortOf,
     wanted: TapSelection,
@@ -49,7 +51,7 @@ pub struct PortFeed {
     changed: Condvar,
 }
 
-/// All of them.
+/// All ports that are watched.
 pub struct TapTable {
     run: RunDirectory,
     feeds: Mutex<Vec<Arc<PortFeed>>>,
@@ -60,19 +62,20 @@ fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl PortFeed {
-    /// Somebody has frame `has`, and wants the next, but no more often than every so many ms.
+    /// Requests the frame after `has`, but not earlier than `every` ms after it.
     pub fn ask(&self, has: u64, every: u64) {
         let every = Duration::from_millis(every.clamp(MIN_INTERVAL_MS, MAX_INTERVAL_MS));
         let mut demand = lock(&self.demand);
         let others = demand.looked.elapsed() < demand.every * 4;
         demand.every = if others { demand.every.min(every) } else { every };
-        // Numbers come from browsers: one that there was not yet is that of the last.
+        // The number comes from a browser. A number of a frame that does not exist yet is replaced by the
+        // last one.
         demand.has = demand.has.max(has.min(self.frames.borrow().number));
         demand.looked = Instant::now();
         self.changed.notify_all();
     }
 
-    /// Told of every frame.
+    /// Returns a receiver that gets every frame.
     pub fn frames(&self) -> watch::Receiver<ValueFrame> {
         self.frames.subscribe()
     }
@@ -87,7 +90,8 @@ impl PortFeed {
         self.frames.send_replace(ValueFrame { number, bytes: Arc::new(bytes) });
     }
 
-    /// Waits until somebody wants a value. How long values are to be apart; none: nobody has asked for long.
+    /// Waits until a viewer requests a value. Returns the time between two values, or `None` if there was
+    /// no request for long.
     fn wait(&self) -> Option<Duration> {
         let mut demand = lock(&self.demand);
         while demand.has < self.frames.borrow().number {
@@ -99,18 +103,18 @@ impl PortFeed {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        // A browser waits in one request for longer than that, and then asks again.
+        // A browser's request waits longer than `IDLE` before the browser sends the next one.
         (demand.looked.elapsed() < super::answers::NEWS_TIMEOUT + IDLE).then_some(demand.every)
     }
 
-    /// Takes values for as long as somebody wants them.
+    /// Takes values until no viewer requests them any more.
     fn run(&self, run: &RunDirectory) {
         let begun = record_of(run)
             .and_then(|record| TapSession::begin(run, &record, &self.port, &self.wanted, DEFAULT_BOX_BYTES))
             .and_then(|begun| begun.ok_or_else(|| Fault::new(Code::TAP_REFUSED, not_under_way())));
         let mut tapping = match begun {
             Ok(tapping) => tapping,
-            // Soon it may take part.
+            // If the run is too early for a tap, the instance may join soon, so the viewers may try again.
             Err(why) => {
                 let over = why.code() != Code::TAP_TOO_EARLY;
                 return self.push(json!({ "kind": "none", "why": why.text(), "over": over }), &[]);
@@ -126,7 +130,7 @@ impl PortFeed {
                     last = Some(Instant::now());
                     let (mut head, elements) = told(&shown.value);
                     let PortValue { timestamp, next_timestamp, slot, number, .. } = *shown;
-                    // JSON has no word for what is no number.
+                    // JSON has no form for infinities and NaN.
                     head["timestamp"] = json!(timestamp);
                     head["next_timestamp"] = json!(next_timestamp);
                     head["slot"] = json!(slot);
@@ -156,10 +160,10 @@ impl TapTable {
         TapTable { run, feeds: Mutex::default() }
     }
 
-    /// The values of a port, of which the browser has frame `has`; begins to look, if nobody does yet.
+    /// Returns the feed of a port, and begins to watch the port if no viewer does yet.
     ///
     /// # Errors
-    /// It is no port, or others look at too many.
+    /// Fails if `port` is no port, or if too many other ports are watched.
     pub fn feed(self: &Arc<TapTable>, port: &str, wanted: TapSelection) -> Result<Arc<PortFeed>, Fault> {
         let port = PortOf::of(port)?;
         let mut feeds = lock(&self.feeds);
@@ -188,7 +192,7 @@ impl TapTable {
     }
 }
 
-/// A value in the head of a frame, and the elements of an array.
+/// Returns a value for the head of a frame, and the elements of an array.
 fn told(value: &Value) -> (Json, Vec<f64>) {
     match value {
         Value::None => (json!({ "kind": "text", "text": "nothing" }), Vec::new()),
@@ -215,7 +219,7 @@ fn of_array(array: &Array) -> (Json, Vec<f64>) {
     (head, numbers_of(array))
 }
 
-/// A map with the keys of a histogram, for the page to draw; else nothing.
+/// Returns a map that has the keys of a histogram, which the page draws, or null for other values.
 fn histogram_in(value: &Value) -> Json {
     match value {
         Value::Map(entries) if entries.iter().any(|(key, _)| key == "counts") => plain(value),
@@ -223,7 +227,7 @@ fn histogram_in(value: &Value) -> Json {
     }
 }
 
-/// A value as JSON, for people: arrays by their shapes.
+/// Returns a value as JSON for people. Arrays are given by their shapes.
 fn plain(value: &Value) -> Json {
     match value {
         Value::None => Json::Null,

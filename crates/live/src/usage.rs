@@ -1,17 +1,19 @@
-//! The use of the machine by each instance: processor time and memory of its process and all below it, from
-//! /proc. Only of instances on this machine, and only while somebody looks.
+//! The use of the machine by each instance: processor time and memory of its process and of all processes
+//! below it, from /proc. It is measured only for instances on this machine, and only while a viewer is
+//! present.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often it is looked.
+/// Time between two measurements.
 const EVERY: Duration = Duration::from_secs(1);
-/// Of more instances than these, all that would be news each second.
+/// Maximum number of instances that are measured, because each measurement makes news for all of them.
 const MAX_INSTANCES: usize = 1000;
 
-/// A process: its parent, ticks of processor time of it and of children that have ended, and pages of memory.
+/// A process: its parent, the ticks of processor time of it and of its children that have ended, and its
+/// pages of memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Process {
     parent: u32,
@@ -19,7 +21,8 @@ struct Process {
     pages: u64,
 }
 
-/// The fields of `/proc/PID/stat` (proc(5)). The name of the program may have spaces and brackets in it.
+/// Reads a process from `/proc/PID/stat` (proc(5)). The name of the program may contain spaces and
+/// brackets.
 fn process_of(stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
@@ -27,7 +30,7 @@ fn process_of(stat: &str) -> Option<Process> {
     Some(Process { parent: u32::try_from(number(1)?).ok()?, ticks, pages: number(21)? })
 }
 
-/// All processes that this user may see.
+/// Returns all processes that this user may see.
 fn processes() -> HashMap<u32, Process> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -35,11 +38,11 @@ fn processes() -> HashMap<u32, Process> {
         .collect()
 }
 
-/// Ticks and pages of a process and all below it.
+/// Returns the ticks and pages of a process and of all processes below it.
 fn sum(root: u32, all: &HashMap<u32, Process>, children: &HashMap<u32, Vec<u32>>) -> Option<(u64, u64)> {
     let mut found = all.get(&root).map(|one| (one.ticks, one.pages))?;
     let mut left = children.get(&root).cloned().unwrap_or_default();
-    // Each has one parent: none comes twice.
+    // Each process has one parent, so none is counted twice.
     while let Some(pid) = left.pop() {
         let Some(one) = all.get(&pid) else { continue };
         found = (found.0 + one.ticks, found.1 + one.pages);
@@ -57,7 +60,7 @@ pub struct InstanceUsage {
     pub memory: u64,
 }
 
-/// The last observation.
+/// The last measurement.
 #[derive(Default)]
 pub struct Usage {
     looked: Option<Instant>,
@@ -65,8 +68,9 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of instances with these numbers and processes: cores, once two looks show how many, and bytes of memory.
-    /// None if it is not time yet.
+    /// Measures instances, given by their numbers and processes. Returns the cores in use, once two
+    /// measurements exist, and the bytes of memory. Returns `None` if it is too early for the next
+    /// measurement.
     pub fn of(&mut self, instances: &[(u32, u32)]) -> Option<Value> {
         let since = self.looked.map(|looked| looked.elapsed());
         if since.is_some_and(|since| since < EVERY) || instances.len() > MAX_INSTANCES {

@@ -1,18 +1,18 @@
-//! Points in time as logs and directory names show them, in UTC.
+//! Points in time in the form that logs and directory names have, in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A point in time: milliseconds since 1970, UTC.
+/// A point in time, in milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UtcTime(pub u64);
 
 impl UtcTime {
-    /// The present time.
+    /// Returns the present time.
     pub fn now() -> UtcTime {
         UtcTime(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
     }
 
-    /// Year, month, day, hour, minute, second, millisecond.
+    /// Returns year, month, day, hour, minute, second and millisecond.
     fn fields(self) -> [u64; 7] {
         let (days, ms) = (self.0 / 86_400_000, self.0 % 86_400_000);
         // Howard Hinnant, "chrono-compatible low-level date algorithms": eras of 400 years from 1 March 0000.
@@ -27,13 +27,13 @@ impl UtcTime {
         [year, month, day, ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000]
     }
 
-    /// The time in the form of RFC 3339: `2026-11-21T03:04:05.123Z`.
+    /// Returns the time in the form of RFC 3339: `2026-11-21T03:04:05.123Z`.
     pub fn rfc3339(self) -> String {
         let [y, mo, d, h, mi, s, ms] = self.fields();
         format!("{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{ms:03}Z")
     }
 
-    /// Parses the output of `rfc3339`.
+    /// Parses a text that `rfc3339` has made.
     pub fn of_rfc3339(text: &str) -> Option<UtcTime> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -46,7 +46,7 @@ impl UtcTime {
         Some(UtcTime(seconds * 1000 + number(20, 23)?))
     }
 
-    /// The time in the name of a directory: `20261121-030405`.
+    /// Returns the time in the form that the name of a directory has: `20261121-030405`.
     pub fn compact(self) -> String {
         let [y, mo, d, h, mi, s, _] = self.fields();
         format!("{y:04}{mo:02}{d:02}-{h:02}{mi:02}{s:02}")

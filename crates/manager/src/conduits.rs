@@ -1,11 +1,11 @@
-//! Traffic of the conduits of a run: the counts of channels between instances, added up from port to port.
+//! The traffic of a run's conduits. The counts of all channels of a conduit are added up.
 
 use crate::names::Names;
 use crate::record::ConduitRecord;
 use ligament_agent::ChannelView;
 use std::collections::HashMap;
 
-/// `micro[3]:1.init[2]` → `micro.init`
+/// Returns the name of a port without indices: `micro[3]:1.init[2]` becomes `micro.init`.
 pub(crate) fn without_indices(port: &str) -> String {
     let (mut depth, mut in_rank) = (0, false);
     let outside = |c: &char| {
@@ -18,17 +18,18 @@ pub(crate) fn without_indices(port: &str) -> String {
     port.chars().filter(outside).collect()
 }
 
-/// The conduits of a run. A model may have millions of channels, so they are assigned to conduits once.
+/// The conduits of a run. A model may have millions of channels, so each channel is assigned to its conduit
+/// only once.
 #[derive(Debug, Clone, Default)]
 pub struct Conduits {
-    /// For each channel, the index of its conduit.
+    /// Index of the conduit of each channel.
     of: Vec<u32>,
-    /// One empty record for each conduit.
+    /// An empty record for each conduit.
     all: Vec<ConduitRecord>,
 }
 
 impl Conduits {
-    /// The conduits of a run with this number of channels.
+    /// Finds the conduits of a run that has this number of channels.
     pub fn new(channels: usize, names: &impl Names) -> Conduits {
         let mut found = Conduits::default();
         let mut numbers: HashMap<Option<[u32; 4]>, u32> = HashMap::new();
@@ -46,12 +47,13 @@ impl Conduits {
         found
     }
 
-    /// The records of all conduits, from the counts of all channels.
+    /// Returns the records of all conduits, made from the counts of all channels.
     pub fn records(&self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
         self.clone().into_records(seen)
     }
 
-    /// As `records`, for the end of a run. It reuses the empty records: a large run has many megabytes of them.
+    /// Returns the same as `records`, for use at the end of a run. This function reuses the empty records,
+    /// because a large run has many megabytes of records.
     pub fn into_records(self, seen: &[ChannelView]) -> Vec<ConduitRecord> {
         let mut all = self.all;
         for (&of, view) in self.of.iter().zip(seen) {
@@ -61,8 +63,8 @@ impl Conduits {
             one.bytes += sent.bytes;
             one.received_messages += received.messages;
             one.received_bytes += received.bytes;
-            // The pages of the two ends are read one after the other, so the receiver's count may be the newer
-            // one.
+            // The status pages of the two ends are read one after the other. So the receiver's count may be
+            // newer than the sender's count.
             one.under_way += sent.messages.saturating_sub(received.messages);
             one.model_time = later(one.model_time, sent.time);
             one.received_time = later(one.received_time, received.time);

@@ -1,5 +1,6 @@
-//! The manager's logic of one run: reports and observations go in; log lines and orders for the agent come out.
-//! It owns no file, no process and no clock, so that tests can drive it through any sequence of events.
+//! The manager's logic for one run. The input is reports and observations; the output is log lines and
+//! orders for the agent. This module owns no file, no process and no clock, so that tests can drive it
+//! through any sequence of events.
 
 use crate::deadlock::{self, CarrierState, Deadlock, DeadlockDetector};
 use crate::explain;
@@ -20,70 +21,75 @@ use ligament_wire::{DomainId, EndpointId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Interval between two checks for instances that wait for each other.
+/// Time between two checks for instances that wait for each other.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The same, while the answers of a round are awaited.
+/// Time between two checks while the answers of a detection round are awaited.
 const URGENT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// Time until the run ends, if only instances are left that may fail and no instance needs their results.
+/// Time that instances which may fail get to end, in ns, once only such instances are left and no instance
+/// needs their results. After this time the run ends without them.
 const OPTIONAL_END_GRACE_NS: u64 = 10_000_000_000;
-/// Runs with more instances log routine events of each instance at a lower level.
+/// Number of ranks above which a run counts as large. A large run logs the routine events of each instance
+/// at level `Debug` instead of `Info`.
 const MIN_INSTANCES_OF_LARGE_RUN: usize = 40;
 
-/// The data that a check needs in addition to the observations.
+/// Data that a check needs in addition to the observations.
 pub struct RunContext<'a> {
     pub memory: MessageMemory,
-    /// Reports on the carriers of all domains; empty if there is one domain.
+    /// State of the carrier of each domain. Empty if the run has one domain.
     pub carriers: &'a [CarrierState],
-    /// Reads the counts of all channels. Called only if there is a deadlock.
+    /// Function that reads the counts of all channels. The manager calls this function only if there is a
+    /// deadlock.
     pub channels: &'a dyn Fn() -> Vec<ChannelView>,
-    /// ns of CLOCK_MONOTONIC.
+    /// Time of the check, in ns of CLOCK_MONOTONIC.
     pub now: u64,
 }
 
-/// An action for the host.
+/// An action that the host of the manager carries out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ManagerAction {
-    /// Logs a line. Clients that watch the run see it at once if it is a warning or worse.
+    /// The host logs a line. Clients that watch the run see the line at once if its level is a warning or
+    /// worse.
     Announce { level: Level, who: String, text: String },
-    /// Logs a line. Clients that watch the run see it only at the end.
+    /// The host logs a line. Clients that watch the run see the line only at the end of the run.
     Write { level: Level, who: String, text: String },
-    /// Passes an order to the agent.
+    /// The host passes an order to the agent.
     Order(AgentOrder),
 }
 
 /// The manager of one run.
 ///
-/// The host passes every report of the agent to [`Manager::report`] and makes a check after each
-/// [`Manager::next_check`]: it calls [`Manager::observe`] and passes the result to [`Manager::check`]. It
-/// carries out the returned actions in their order. [`Manager::spread_over`] is called before, if the run has
-/// several domains. At the end, [`Manager::conclude`] completes the record and returns the last line of the
-/// log.
+/// The host passes every report of the agent to [`Manager::report`]. The host makes a check each time the
+/// duration [`Manager::next_check`] has passed: it calls [`Manager::observe`] and passes the result to
+/// [`Manager::check`]. The host carries out the returned actions in their order. If the run has several
+/// domains, the host calls [`Manager::spread_over`] before the first check. At the end,
+/// [`Manager::conclude`] completes the record and returns the last line of the log.
 #[derive(Debug)]
 pub struct Manager<N> {
     names: N,
-    /// For each rank, the endpoint that serves it.
+    /// Endpoint that serves each rank, indexed by rank.
     endpoints: Vec<EndpointId>,
     exits: Vec<Option<Exit>>,
     watch: DeadlockDetector,
-    /// For each rank, whether the run goes on without it.
+    /// True for each rank whose failure does not end the run. Indexed by rank.
     may_fail: Vec<bool>,
-    /// The sending and the receiving rank of each channel.
+    /// Sending and receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
-    /// Time at which it was noticed that only instances are left that may fail and whose results nobody needs:
-    /// ns of CLOCK_MONOTONIC.
+    /// Time at which a check first found that only instances are left that may fail and whose results no
+    /// instance needs, in ns of CLOCK_MONOTONIC.
     optional_only_since: Option<u64>,
-    /// Resources that finished endpoints have used.
+    /// Settings that each finished endpoint asked for, and the messages that it sent and received.
     used: BTreeMap<EndpointId, EndpointUsage>,
-    /// Ports that codes declare and the model does not, as in `RunRecord::declared_ports`.
+    /// Ports that the code of a component declares, by component, for components whose ports the model does
+    /// not declare. Same content as `RunRecord::declared_ports`.
     declared: BTreeMap<String, PortsByOperator>,
-    /// The deadlock for which the run ends.
+    /// The deadlock that makes the run fail.
     deadlock: Option<Deadlock>,
-    /// The outcome of the run, once it ends.
+    /// The outcome of the run, known from the moment at which the run begins to end.
     ending: Option<RunOutcome>,
 }
 
 impl<N: Names> Manager<N> {
-    /// The manager of a run that has not begun.
+    /// Makes the manager of a run that has not begun.
     pub fn new(plan: &RunPlan, names: N) -> Manager<N> {
         let channels = &plan.channels;
         let channels = channels.iter().map(|one| ((one.from.rank, one.to.rank), one.budget));
@@ -104,12 +110,12 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// The names of the run's parts.
+    /// Returns the names of the run's instances, ranks and ports.
     pub fn names(&self) -> &N {
         &self.names
     }
 
-    /// The log level of events that every instance has once.
+    /// Returns the log level of events that happen once for every instance.
     fn routine_level(&self) -> Level {
         if self.exits.len() > MIN_INSTANCES_OF_LARGE_RUN {
             Level::Debug
@@ -118,7 +124,7 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// Takes a report of the agent. Returns the log line for it, if there is one.
+    /// Takes a report of the agent. Returns the log line for the report, if the report needs one.
     pub fn report(&mut self, report: AgentReport) -> Option<ManagerAction> {
         Some(match report {
             AgentReport::Registered { rank, pid, language } => {
@@ -133,9 +139,9 @@ impl<N: Names> Manager<N> {
                     text: format!("registered ({language}, process {pid}{others})"),
                 }
             }
-            // This report is for the head's own agent.
+            // Only the head's own agent uses this report.
             AgentReport::Slots { .. } => return None,
-            // The host of the manager passes these to `steering`.
+            // The host of the manager passes these reports to `steering`.
             AgentReport::Steers { .. } | AgentReport::Steerable { .. } | AgentReport::Sends { .. } => {
                 return None
             }
@@ -154,7 +160,7 @@ impl<N: Names> Manager<N> {
                 for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == me) {
                     *own = Some(exit);
                 }
-                // When a run ends, every instance is ended, so only the first end is of interest.
+                // At the end of a run, every instance is ended. So only an end before that is an error.
                 let calm = exit.is_clean() || self.ending.is_some();
                 let level = if calm { self.routine_level() } else { Level::Error };
                 ManagerAction::Write { level, who: self.names.rank(rank), text: exit.to_string() }
@@ -181,7 +187,7 @@ impl<N: Names> Manager<N> {
         })
     }
 
-    /// Observations of all instances at `now` (ns of CLOCK_MONOTONIC), from the agent's views.
+    /// Makes an observation of each rank at `now` (ns of CLOCK_MONOTONIC) from the agent's views.
     pub fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
         let one = |(rank, view): (RankId, &InstanceView)| {
             let mut seen = Observation::of(self.names.rank(rank), self.names.component(rank), view, now);
@@ -193,7 +199,8 @@ impl<N: Names> Manager<N> {
         RankId::first(instances.len()).zip(instances).map(one).collect()
     }
 
-    /// True if an instance was ended because the run ends, and the run does not end because of this instance.
+    /// Returns true if the rank was ended because the run ended, and the rank itself is not the cause of
+    /// that end.
     fn was_stopped(&self, rank: RankId) -> bool {
         match &self.ending {
             None | Some(RunOutcome::Done) => false,
@@ -202,7 +209,7 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// Time from a check to the next one.
+    /// Returns the time from a check to the next check.
     pub fn next_check(&self) -> Duration {
         if self.watch.is_urgent() {
             URGENT_CHECK_INTERVAL
@@ -211,12 +218,12 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// Announces that the run has several domains. `placement` has the domain of each rank.
+    /// Declares that the run has several domains. `placement` has the domain of each rank.
     pub fn spread_over(&mut self, placement: &[DomainId]) {
         self.watch.spread_over(placement.to_vec());
     }
 
-    /// Checks all instances for a deadlock, and returns the actions that follow.
+    /// Checks all instances for a deadlock, and returns the actions that follow from the check.
     pub fn check(&mut self, seen: &[Observation], around: &RunContext<'_>) -> Vec<ManagerAction> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
@@ -228,16 +235,16 @@ impl<N: Names> Manager<N> {
         remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, around)).collect()
     }
 
-    /// Ends the run without instances that may fail, once only such instances are left and no instance needs
-    /// their results. They get as much time to end as those of a stopped run. Otherwise one that hangs would
-    /// block the run.
+    /// Ends the run without the remaining instances, if all of them may fail and no instance needs their
+    /// results. The remaining instances get as much time to end as the instances of a stopped run. Without
+    /// this time limit, an instance that hangs would block the run.
     fn end_optional_instances(&mut self, seen: &[Observation], now: u64) -> Option<Vec<ManagerAction>> {
         if !self.only_optional_instances_left(seen) {
             self.optional_only_since = None;
             return None;
         }
-        // Checks are more frequent while a deadlock is suspected, and less frequent on a busy machine, so time
-        // is measured instead of counting checks.
+        // The number of checks would be a poor measure of time: checks are more frequent while a deadlock
+        // is suspected, and less frequent on a busy machine. So the time itself is measured.
         let since = *self.optional_only_since.get_or_insert(now);
         if now.saturating_sub(since) < OPTIONAL_END_GRACE_NS {
             return None;
@@ -251,8 +258,10 @@ impl<N: Names> Manager<N> {
         ])
     }
 
-    /// True if all remaining instances may fail and send to others, among them to one that may not fail and has
-    /// ended. An instance that sends to nobody may do useful work by itself.
+    /// Returns true if the results of all remaining instances are useless. This is so if each remaining
+    /// instance may fail and sends messages, and at least one of their receivers has ended and may not
+    /// fail. An instance without a receiver may do useful work by itself, so this instance makes the result
+    /// false.
     fn only_optional_instances_left(&self, seen: &[Observation]) -> bool {
         let is_left = |rank: RankId| seen.get(rank.index()).is_some_and(|one| !one.gone);
         let mut left = seen
@@ -266,7 +275,7 @@ impl<N: Names> Manager<N> {
         }
         let from_those = || self.ends.iter().filter(|(from, _)| is_left(*from));
         let senders: BTreeSet<RankId> = from_those().map(|(from, _)| *from).collect();
-        // An instance that has reported an error has nothing left to do, even if its process still exists.
+        // An instance that has reported an error does no more work, even if its process still exists.
         let has_failed = |rank: RankId| seen[rank.index()].state == InstanceState::Failed;
         let those = || RankId::first(seen.len()).filter(|&rank| is_left(rank));
         let all_send = those().all(|rank| senders.contains(&rank) || has_failed(rank));
@@ -302,27 +311,27 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// The deadlock for which the run ends, if it does.
+    /// Returns the deadlock that makes the run fail, if there is one.
     pub fn deadlock(&self) -> Option<&Deadlock> {
         self.deadlock.as_ref()
     }
 
-    /// Records of all instances.
+    /// Returns the records of all instances.
     pub fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
         let exit = |i: usize| self.exits[i].map(|exit| exit.to_string());
         seen.iter().enumerate().map(|(i, seen)| InstanceRecord::of(seen, exit(i), &self.names)).collect()
     }
 
-    /// Writes the present state of the run into its record.
+    /// Writes the present state of the instances into the record of the run.
     pub fn fill(&self, record: &mut RunRecord, seen: &[Observation]) {
         record.instances = self.records(seen);
         record.declared_ports.clone_from(&self.declared);
         record.deadlock = self.deadlock.iter().flat_map(|found| explain::records(found, &self.names)).collect();
     }
 
-    /// Writes remarks into the record of a successful run: messages that were not received, and settings that
-    /// were not used. Does nothing unless every endpoint has reported its usage. `settings` are those of the
-    /// run, and `given` names those that the user set for this run.
+    /// Writes remarks into the record of a successful run: messages that were sent and not received, and
+    /// settings that were not used. Does nothing unless every endpoint has reported its usage. `settings`
+    /// has the settings of the run, and `given` names the settings that the user gave for this run.
     pub fn remark(&self, record: &mut RunRecord, settings: &Settings, given: &[String]) {
         if record.state != RunState::Done || self.endpoints.iter().any(|one| !self.used.contains_key(one)) {
             return;
@@ -340,8 +349,9 @@ impl<N: Names> Manager<N> {
         record.unasked_settings = unasked(settings, given, &asked);
     }
 
-    /// Writes the outcome of the run into its record, and returns the last line of the log. `outcome` may say
-    /// more than an earlier report, because the end of a process may be known only now.
+    /// Writes the outcome of the run into the record, and returns the last line of the log. `outcome` may
+    /// have more detail than the earlier report of the outcome, because the exit of the process that failed
+    /// may only be known now.
     pub fn conclude(
         &self,
         record: &mut RunRecord,

@@ -1,21 +1,25 @@
 //! Detection of deadlocks from observations of status pages; no I/O and no clock.
 //!
-//! One observation proves little: pages are read one after the other, and a message may lie unnoticed in a
-//! ring. So the instances that seem stuck are asked, in a numbered round, to check their input once more, and
-//! to note the round on their page if nothing has come. If then every page shows the same wait as before the
-//! round, with the round's number, all of them were in these waits during the whole round. A waiting instance
-//! sends nothing and reads nothing. So the result of each instance's check was still true when the last of them
-//! checked: nothing was under way, and no instance was left to send. A process that is slow, stopped or in a
-//! debugger does not answer, and nothing is concluded until it does. No time-out is involved.
+//! One observation proves little: status pages are read one after the other, and a message may lie
+//! unnoticed in a ring. So the manager asks the instances that seem stuck, in a numbered round, to check
+//! their input once more. An instance that finds nothing notes the number of the round on its status page.
+//! Suppose that every page then shows the same wait as before the round, with the round's number. Then all
+//! of these instances were in these waits during the whole round. A waiting instance sends nothing and
+//! reads nothing. So the result of each instance's check was still true when the last instance checked: no
+//! message was under way, and no instance was left to send. A process that is slow, stopped or in a
+//! debugger does not answer, and the manager concludes nothing until the process answers. No time-out is
+//! involved.
 //!
-//! A second thread of a waiting instance may drop views, which frees memory, and end. So if views are held, a
-//! deadlock is declared only after a round that began when no process with views had such a thread.
+//! A second thread of a waiting instance may drop views of messages, which frees memory. So if views are
+//! held, the manager declares a deadlock only after a round that began when no process with views had such
+//! a thread.
 //!
 //! Between domains, messages and credit are also under way in carriers and on paths. So a knot through a
-//! conduit between domains is certain only after a second round. In each round, a domain reports the state of
-//! its carrier after it has asked its own instances. Suppose that all carriers are quiet after both rounds,
-//! with the same counts, and that as much has arrived as was sent. Then nothing was under way anywhere when the
-//! second round began, and an instance that checked after that and found nothing will find nothing later.
+//! conduit between domains is certain only after a second round. In each round, the agent of a domain
+//! reports the state of its carrier after the agent has asked its own instances. Suppose that all carriers
+//! are quiet after both rounds, with the same counts, and that as much has arrived as was sent. Then
+//! nothing was under way anywhere when the second round began. So an instance that checked after that and
+//! found nothing will find nothing later.
 
 use crate::observation::{Observation, ObservedWait};
 use crate::waits::{knots, lasting_waits, stuck_waits, AwaitedResource, Knot, RankWait};
@@ -24,20 +28,20 @@ use ligament_wire::domains::CarrierLoad;
 use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
 
-/// Number of checks at the shorter interval after an action.
+/// Number of checks that are made at the shorter interval after an action.
 const URGENT_CHECK_COUNT: u32 = 10;
 
 /// An action that follows from a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DetectorAction {
-    /// Ask these ranks to check their input once more, in this round.
+    /// Ask these ranks to check their input once more, in the round with this number.
     Ask { round: u64, ranks: Vec<RankId> },
-    /// Enlarge the budget of a channel, bytes.
+    /// Enlarge the budget of a channel. Sizes in bytes.
     Grow { channel: u32, from: u64, to: u64 },
     /// The run is deadlocked.
     Deadlock(Deadlock),
     /// The run is deadlocked, unless another thread of a waiting instance drops views and so frees memory.
-    /// Reported once for each knot.
+    /// This action is returned once for each knot.
     Suspicion(Deadlock),
 }
 
@@ -45,11 +49,13 @@ pub enum DetectorAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deadlock {
     pub knot: Knot,
-    /// Instances outside of knots that wait, directly or not, only for instances in a knot.
+    /// Waits of instances outside of knots. Each of them waits, directly or indirectly, only for instances
+    /// in a knot.
     pub behind: Vec<RankWait>,
     /// Full channels in the knot.
     pub full: Vec<FullChannel>,
-    /// If an instance waits for memory: the ranks that hold views of messages, and their size in bytes.
+    /// If an instance waits for memory: the ranks that hold views of messages, each with the size of its
+    /// views in bytes.
     pub held: Vec<(RankId, u64)>,
 }
 
@@ -58,14 +64,14 @@ pub struct Deadlock {
 pub struct FullChannel {
     pub channel: u32,
     pub budget: u64,
-    /// The budget that the sender needs.
+    /// Budget that the sender needs to continue.
     pub needs: u64,
 }
 
 /// The state of a domain's carrier, as its agent reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CarrierState {
-    /// The last round in which the agent had asked its instances before it read the carrier's state.
+    /// Last round in which the agent had asked its instances before the agent read the carrier's state.
     pub round: u64,
     pub load: CarrierLoad,
 }
@@ -74,43 +80,45 @@ pub struct CarrierState {
 #[derive(Debug)]
 struct QuietRound {
     round: u64,
-    /// The state of each carrier.
+    /// State of each carrier after the round.
     loads: Vec<CarrierLoad>,
-    /// The wait (epoch) of each instance; 0 for those that were not asked.
+    /// Epoch of the wait of each instance when the instance was asked; 0 for an instance that was not
+    /// asked.
     asked: Vec<u64>,
 }
 
 /// Detects deadlocks of one run.
 ///
-/// The manager calls [`DeadlockDetector::check`] with fresh observations, soon again if
-/// [`DeadlockDetector::is_urgent`], and carries out the returned actions: it asks ranks, enlarges budgets, or
-/// ends the run. Their effects show in later observations.
+/// The manager calls [`DeadlockDetector::check`] with fresh observations. The manager calls again soon if
+/// [`DeadlockDetector::is_urgent`] returns true. The manager carries out the returned actions: it asks
+/// ranks, enlarges budgets, or ends the run. Later observations show the effects of the actions.
 #[derive(Debug)]
 pub struct DeadlockDetector {
-    /// The sending and the receiving rank of each channel.
+    /// Sending and receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
     budgets: Vec<u64>,
-    /// The domain of each rank; empty if there is one domain.
+    /// Domain of each rank. Empty if the run has one domain.
     placement: Vec<DomainId>,
     quiet_round: Option<QuietRound>,
-    /// The total growth of each enlarged budget, by channel.
+    /// Total growth of each enlarged budget in bytes, by channel.
     grown: HashMap<u32, u64>,
-    /// The epochs at the previous check.
+    /// Epochs of all instances at the previous check.
     before: Vec<u64>,
     round: u64,
-    /// The wait (epoch) of each instance when the present round began; 0 for those that were not asked.
+    /// Epoch of the wait of each instance when the present round began; 0 for an instance that was not
+    /// asked.
     asked: Vec<u64>,
     /// True if the present round began after an observation in which no other thread could drop views.
     alone: bool,
-    /// Number of further checks at the shorter interval.
+    /// Number of further checks that are made at the shorter interval.
     urgent_checks_left: u32,
-    /// The first rank of the last suspected knot.
+    /// First rank of the knot that was last suspected.
     suspected: Option<RankId>,
 }
 
 impl DeadlockDetector {
-    /// A detector for a run. `channels` has the sending rank, the receiving rank and the budget in bytes of
-    /// each channel.
+    /// Makes a detector for a run. `channels` has the sending rank, the receiving rank, and the budget in
+    /// bytes of each channel.
     pub fn new(channels: impl IntoIterator<Item = ((RankId, RankId), u64)>) -> DeadlockDetector {
         let (ends, budgets) = channels.into_iter().unzip();
         DeadlockDetector {
@@ -128,13 +136,14 @@ impl DeadlockDetector {
         }
     }
 
-    /// Announces that the run has several domains. `placement` has the domain of each rank.
+    /// Declares that the run has several domains. `placement` has the domain of each rank.
     pub fn spread_over(&mut self, placement: Vec<DomainId>) {
         self.placement = placement;
     }
 
-    /// Checks all instances, and the carriers of all domains if there are several. `memory` is the limit, in
-    /// bytes, of each budget and of the total growth of all budgets.
+    /// Checks all instances for a deadlock. If the run has several domains, `carriers` has the state of
+    /// each domain's carrier. `memory` is the limit, in bytes, of each budget and also of the total growth
+    /// of all budgets.
     pub fn check(
         &mut self,
         seen: &[Observation],
@@ -148,7 +157,8 @@ impl DeadlockDetector {
         remedies
     }
 
-    /// True if the next check should follow soon, because ranks were asked or a budget was enlarged.
+    /// Returns true if the next check should follow soon, because ranks were asked or a budget was
+    /// enlarged.
     pub fn is_urgent(&self) -> bool {
         self.urgent_checks_left > 0
     }
@@ -162,8 +172,8 @@ impl DeadlockDetector {
         ))
     }
 
-    /// Evaluates the present round: decides whether the instances that have checked again are stuck. `None` if
-    /// that is not certain.
+    /// Evaluates the present round: decides if the instances that have checked again are stuck. Returns
+    /// `None` if the decision is not certain.
     fn confirm_round(
         &mut self,
         seen: &[Observation],
@@ -201,12 +211,12 @@ impl DeadlockDetector {
                 }
             }
         }
-        // They will move, so their answers about these waits are obsolete.
+        // The instances in the knots will continue, so their answers about these waits are obsolete.
         self.asked.clear();
         Some(remedies)
     }
 
-    /// True if only instances of the same domain can end this wait.
+    /// Returns true if only instances of the same domain can end this wait.
     fn is_within_a_domain(&self, rank: usize, waits: &ObservedWait) -> bool {
         let domain = |rank: RankId| self.placement.get(rank.index());
         let own = domain(RankId::at(rank));
@@ -221,14 +231,15 @@ impl DeadlockDetector {
         }
     }
 
-    /// The earlier round after which all carriers were quiet, if they have been quiet ever since.
+    /// Returns the earlier round after which all carriers were quiet, if they have been quiet ever since.
     fn quiet_since(&self, carriers: &[CarrierState]) -> Option<&QuietRound> {
         let calm = self.quiet_round.as_ref().filter(|calm| calm.round < self.round)?;
         let same = calm.loads.iter().eq(carriers.iter().map(|carrier| &carrier.load));
         (same && self.are_quiet(carriers)).then_some(calm)
     }
 
-    /// True if every carrier was quiet after the present round, and as much had arrived as was sent.
+    /// Returns true if every carrier was quiet after the present round, and as much has arrived as was
+    /// sent.
     fn are_quiet(&self, carriers: &[CarrierState]) -> bool {
         let loads = || carriers.iter().map(|carrier| carrier.load);
         let total = |of: fn(CarrierLoad) -> u64| loads().map(of).fold(0, u64::wrapping_add);
@@ -237,7 +248,8 @@ impl DeadlockDetector {
             && total(|load| load.told) == total(|load| load.credited)
     }
 
-    /// All carriers are quiet. If they are still quiet after another round, nothing is under way.
+    /// Asks the same ranks once more if all carriers are quiet. If the carriers are still quiet after that
+    /// round, nothing is under way.
     fn ask_again(&mut self, carriers: &[CarrierState]) -> Option<Vec<DetectorAction>> {
         if !self.are_quiet(carriers) {
             return None;
@@ -283,7 +295,8 @@ impl DeadlockDetector {
         (!said).then(|| vec![DetectorAction::Suspicion(self.describe(knot, found, stuck, seen))])
     }
 
-    /// Grows the smallest budget of a full conduit in a knot (Parks, 1995), if memory allows.
+    /// Enlarges the smallest budget of a full conduit in a knot (Parks, 1995). Returns `None` if there is
+    /// no such conduit or not enough memory.
     fn grow(&mut self, knot: &Knot, memory: u64) -> Option<DetectorAction> {
         let grown: u64 = self.grown.values().fold(0, |sum, &by| sum.saturating_add(by));
         let room = memory.saturating_sub(grown);
@@ -302,9 +315,9 @@ impl DeadlockDetector {
         Some(DetectorAction::Grow { channel, from, to })
     }
 
-    /// Begins a round if instances seem stuck that were not asked in their present waits.
+    /// Begins a round if instances seem stuck that have not been asked during their present waits.
     fn begin_round(&mut self, seen: &[Observation]) -> Vec<DetectorAction> {
-        // An instance that has moved since the previous check need not be asked.
+        // An instance whose epoch has changed since the previous check is not stuck, so it is not asked.
         let rests = |i: usize| self.before.get(i) == Some(&seen[i].epoch);
         let ranks: Vec<RankId> = self.stuck(seen, rests, false).iter().map(|wait| wait.rank).collect();
         let was_asked = |one: &RankId| self.asked.get(one.index()) == Some(&seen[one.index()].epoch);
@@ -321,7 +334,7 @@ impl DeadlockDetector {
     }
 }
 
-/// True if an instance waits for memory while another holds views of messages.
+/// Returns true if an instance waits for memory while an instance holds views of messages.
 fn rests_on_views(stuck: &[RankWait], seen: &[Observation]) -> bool {
     stuck.iter().any(|wait| wait.resource == AwaitedResource::Memory)
         && seen.iter().any(|one| one.waits.as_ref().is_some_and(|waits| waits.holds))

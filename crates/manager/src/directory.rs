@@ -1,5 +1,5 @@
-//! The run directory, which holds all files of a run. Its layout is described in
-//! `docs/reference/run-directory.md`.
+//! The run directory, which holds all files of a run. `docs/reference/run-directory.md` describes the
+//! layout of the directory.
 
 use crate::clock::UtcTime;
 use ligament_agent::terminal_text;
@@ -10,36 +10,39 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The directory of runs, below the working directory of the command, unless the user chooses another.
+/// Name of the directory in which run directories are made, below the command's working directory, unless
+/// the user names a run directory.
 const RUNS_DIRECTORY: &str = "runs";
 const LATEST_LINK: &str = "latest";
-/// Marks a run directory that was made for a run which has not begun.
+/// File that marks a run directory as prepared: the directory was made for a run that has not begun.
 const PREPARED_FILE: &str = ".prepared";
-/// The directories of instances, below the run directory.
+/// Directory below the run directory that has one directory for each instance.
 const INSTANCES_DIRECTORY: &str = "instances";
-/// Number of names that are listed of files in the way.
+/// Maximum number of file names that the error for a non-empty run directory lists.
 const MAX_NAMED_FILES: usize = 3;
-/// The submitted job of the run, in the run directory.
+/// File in the run directory that describes the batch job in which the run was submitted.
 pub const JOB_FILE: &str = "job.json";
-/// Disk space that is reserved for a run's record: for the run, and for each instance.
+/// Disk space that is reserved for the run's record, in bytes: a fixed part, and a part for each instance.
 const RECORD_RESERVE_BYTES: u64 = 16 << 10;
 const INSTANCE_RESERVE_BYTES: u64 = 1 << 10;
-/// The directories of light programs' processes.
+/// Directory below the run directory that has one directory for the process of each light program.
 const LIGHT_DIRECTORY: &str = "light";
-/// In each of them: the names of its instances, one per line.
+/// File in the directory of a light program's process. The file has the names of the process's instances,
+/// one per line.
 const INSTANCE_NAMES_FILE: &str = "instances";
 
-/// The working directory of the process with this home.
+/// Returns the working directory of the process whose directory is `home`.
 pub fn workdir_in(home: &Path) -> PathBuf {
     home.join("workdir")
 }
 
-/// The file with the output of the process with this home.
+/// Returns the path of the output file of the process whose directory is `home`.
 pub fn output_in(home: &Path) -> PathBuf {
     home.join("output.log")
 }
 
-/// The file with the output of one rank, if the ranks of an instance are processes with this home.
+/// Returns the path of the output file of one rank. Used if each rank of an instance is a process and all
+/// of these processes share the directory `home`. `place` is the number of the rank within the instance.
 pub fn output_of_rank(home: &Path, place: u32) -> PathBuf {
     home.join(format!("output.{place}.log"))
 }
@@ -51,15 +54,16 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run. `wanted` must be empty, or missing, or prepared for this run. Without
-    /// it, a new directory below `runs` is named after the model and the time.
+    /// Makes the directory of a new run. The directory `wanted` must be empty, or missing, or prepared for
+    /// this run. If `wanted` is `None`, the function makes a new directory below `runs`, named after the
+    /// model and the time.
     ///
     /// # Errors
-    /// The directory is in use, or the system refuses; with the path.
+    /// The directory is in use, or the system refuses to make the directory. The error has the path.
     pub fn create(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<RunDirectory, Fault> {
         let (run, prepared) = RunDirectory::claim(wanted, model, now)?;
-        // Of two runs that find the same empty directory, only one can make this. A prepared directory may have
-        // it already.
+        // If two runs find the same empty directory, only one of the two runs can make the directory of
+        // instances. In a prepared run directory, the directory of instances may exist already.
         match fs::create_dir(run.path.join(INSTANCES_DIRECTORY)) {
             Ok(()) => Ok(run),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && prepared => Ok(run),
@@ -68,8 +72,8 @@ impl RunDirectory {
         }
     }
 
-    /// As `create`, for a run that another process begins. That process finds the directory prepared, with the
-    /// files that are put there meanwhile.
+    /// Makes a directory like `create`, for a run that another process begins later. Files may be put into
+    /// the prepared directory before the other process begins the run.
     ///
     /// # Errors
     /// As `create`.
@@ -79,20 +83,21 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// Gives the directory back: its run has not begun and has written no files of its own, so the next run may
-    /// use it. If `is_new`, nobody has chosen the directory, and it is removed if it is empty.
+    /// Gives the directory back, so that another run can use it. The caller's run has not begun and has
+    /// written no files of its own. `is_new` means that no user has chosen the directory; in this case the
+    /// directory is removed if it is empty.
     pub fn withdraw(&self, is_new: bool) {
         let _ = fs::remove_dir(self.path.join(INSTANCES_DIRECTORY));
         if fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some()) {
-            // The directory was prepared, and keeps the files that came with that.
+            // The directory was prepared before. The files that were put into it at that time stay.
             let _ = self.write(PREPARED_FILE, "");
         } else if is_new {
             let _ = fs::remove_dir(&self.path);
         }
     }
 
-    /// Makes sure that the directory exists and belongs to this run. Also returns whether it was prepared for
-    /// this run.
+    /// Makes sure that the directory exists and belongs to this run. The second result is true if the
+    /// directory was prepared for this run.
     fn claim(wanted: Option<&Path>, model: &str, now: UtcTime) -> Result<(RunDirectory, bool), Fault> {
         let path = match wanted {
             Some(path) => {
@@ -108,10 +113,10 @@ impl RunDirectory {
         if run.record().symlink_metadata().is_ok() {
             return Err(run.in_use());
         }
-        // A run writes these files first, so a directory that has them is not one that was merely prepared.
+        // A run writes these two files first. So a directory that has one of them is not merely prepared.
         let taken =
             ["model.ymmsl", "settings.yaml"].iter().any(|name| run.path.join(name).symlink_metadata().is_ok());
-        // Only one process can remove the file: the one that the directory was prepared for.
+        // Only one process can remove this file: the process for which the directory was prepared.
         if !taken && fs::remove_file(run.path.join(PREPARED_FILE)).is_ok() {
             return Ok((run, true));
         }
@@ -143,78 +148,79 @@ impl RunDirectory {
         )
     }
 
-    /// The directory of an existing run.
+    /// Returns the directory of an existing run.
     pub fn open(path: impl Into<PathBuf>) -> RunDirectory {
         RunDirectory { path: path.into() }
     }
 
-    /// The path of the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The last part of the path, which is the run's name.
+    /// Returns the last part of the path, which is the name of the run.
     pub fn name(&self) -> String {
         self.path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The record of the run.
+    /// Returns the path of the run's record.
     pub fn record(&self) -> PathBuf {
         self.path.join("run.json")
     }
 
-    /// The file with the token by which clients identify themselves.
+    /// Returns the path of the file with the token by which clients identify themselves.
     pub fn token(&self) -> PathBuf {
         self.path.join("token")
     }
 
-    /// The run's log.
+    /// Returns the path of the run's log.
     pub fn log(&self) -> PathBuf {
         self.path.join("manager.log")
     }
 
-    /// The run's journal.
+    /// Returns the path of the run's journal.
     pub fn journal(&self) -> PathBuf {
         self.path.join("journal.jsonl")
     }
 
-    /// The file with the state of the run, while a viewer watches.
+    /// Returns the path of the file with the state of the run. The file exists while a viewer watches the
+    /// run.
     pub fn status(&self) -> PathBuf {
         self.path.join("status.json")
     }
 
-    /// The file that a viewer touches while it watches the run.
+    /// Returns the path of the file that a viewer touches while the viewer watches the run.
     pub fn watched(&self) -> PathBuf {
         self.path.join(".watched")
     }
 
-    /// The file with the output of a run that has no terminal.
+    /// Returns the path of the file with the output of a run that has no terminal.
     pub fn printed(&self) -> PathBuf {
         self.path.join("terminal.log")
     }
 
-    /// The run's timeline.
+    /// Returns the path of the run's timeline.
     pub fn timeline(&self) -> PathBuf {
         self.path.join("timeline")
     }
 
-    /// The directory of the instances that are processes of their own.
+    /// Returns the directory of all instances that run in processes of their own.
     pub fn instances(&self) -> PathBuf {
         self.path.join(INSTANCES_DIRECTORY)
     }
 
-    /// The directory of an instance.
+    /// Returns the directory of an instance.
     pub fn instance(&self, name: &str) -> PathBuf {
         self.instances().join(name)
     }
 
-    /// The directory of the process of a light program.
+    /// Returns the directory of the process of a light program.
     pub fn light(&self, program: &str) -> PathBuf {
         self.path.join(LIGHT_DIRECTORY).join(program)
     }
 
-    /// The directory of the process that runs an instance, or a rank of one: its own, or that of its light
-    /// program.
+    /// Returns the directory of the process that runs an instance, or a rank of an instance. This is the
+    /// instance's own directory, or the directory of the instance's light program.
     pub fn home(&self, instance: &str) -> PathBuf {
         let own = self.instance(rank_parts(instance).0);
         if own.is_dir() {
@@ -228,13 +234,13 @@ impl RunDirectory {
         programs.map(|entry| entry.path()).find(runs_it).unwrap_or(own)
     }
 
-    /// The working directory of an instance.
+    /// Returns the working directory of an instance.
     pub fn workdir(&self, instance: &str) -> PathBuf {
         workdir_in(&self.home(instance))
     }
 
-    /// The file with the output of an instance, or of a rank of one. Ranks that one command starts share a
-    /// file.
+    /// Returns the path of the output file of an instance, or of a rank of an instance. Ranks that are
+    /// started by one command share a file.
     pub fn output(&self, instance: &str) -> PathBuf {
         let home = self.home(instance);
         match rank_parts(instance).1.filter(|_| !output_in(&home).exists()) {
@@ -243,7 +249,8 @@ impl RunDirectory {
         }
     }
 
-    /// Makes the directories of an instance with a process of its own. Returns its home.
+    /// Makes the directories of an instance that has a process of its own. Returns the instance's
+    /// directory.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -253,7 +260,8 @@ impl RunDirectory {
         Ok(home)
     }
 
-    /// Makes the directories of a light program's process, and notes its instances. Returns its home.
+    /// Makes the directories of a light program's process, and writes the names of the process's instances
+    /// into a file. Returns the process's directory.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -265,7 +273,7 @@ impl RunDirectory {
         Ok(home)
     }
 
-    /// Writes a file atomically.
+    /// Writes a file of the run directory atomically.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -286,7 +294,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Removes the files that a beginning run has written, and then the directory if it is empty.
+    /// Removes the files that a run writes when it begins. Then removes the directory if it is empty.
     pub fn remove_begun(&self) {
         for path in ["model.ymmsl", "settings.yaml"].map(|name| self.path.join(name)).iter().chain([
             &self.log(),
@@ -299,8 +307,9 @@ impl RunDirectory {
         let _ = fs::remove_dir(&self.path);
     }
 
-    /// Reserves disk space for the record of a run with this number of instances, so that it can be written
-    /// even if the disk is full at the end. The run goes on if there is no space now.
+    /// Reserves disk space for the record of a run with this number of instances, so that the record can be
+    /// written at the end even if the disk is full. If there is no free space now, the run goes on without
+    /// the reserve.
     pub fn reserve(&self, instances: usize) {
         let bytes = RECORD_RESERVE_BYTES + INSTANCE_RESERVE_BYTES * instances as u64;
         let set_aside = || -> io::Result<()> {
@@ -326,7 +335,8 @@ impl RunDirectory {
         self.path.join(".reserved")
     }
 
-    /// Writes the record of the run atomically, or into the reserved space if the disk is full.
+    /// Writes the record of the run atomically. If the disk is full, the record is written into the
+    /// reserved space.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -354,19 +364,20 @@ impl RunDirectory {
         })
     }
 
-    /// The file that ends a run which still waits for its domains, when no agent can be asked yet.
+    /// Returns the path of a file that ends a run while the run waits for its domains. A user makes this
+    /// file because no agent can be asked yet.
     pub fn stop(&self) -> PathBuf {
         self.path.join(".stop")
     }
 
-    /// Removes the token, and the files for viewers of the run: the run is over.
+    /// Removes the token and the files for viewers, because the run is over.
     pub fn dismiss_clients(&self) {
         for path in [self.token(), self.watched(), self.status(), self.stop()] {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Removes files that process `pid` had not finished writing when it ended.
+    /// Removes the files that process `pid` had begun and not finished when the process ended.
     pub fn remove_unfinished(&self, pid: u32) {
         let ending = unfinished(pid);
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
@@ -376,7 +387,7 @@ impl RunDirectory {
         }
     }
 
-    /// Writes the token, readable only by its owner.
+    /// Writes the token into a file that only the owner can read.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -384,7 +395,8 @@ impl RunDirectory {
         write_whole(&self.token(), token.as_bytes(), 0o600)
     }
 
-    /// The last lines of an instance's output, made fit to show.
+    /// Returns the last `count` lines of an instance's output, with control characters made harmless for a
+    /// terminal.
     pub fn last_lines(&self, instance: &str, count: usize) -> Vec<String> {
         const MAX_TAIL_BYTES: u64 = 64 << 10;
         let read = || -> io::Result<Vec<u8>> {
@@ -399,8 +411,8 @@ impl RunDirectory {
         terminal_text::last_lines(&read().unwrap_or_default(), count)
     }
 
-    /// Points the link `latest` at this run. A failure does not matter for the run. If `latest` is a file of
-    /// the user's own, it stays.
+    /// Points the link `latest` at this run. A failure does not matter for the run. If `latest` is a file
+    /// of the user, the file stays unchanged.
     pub fn link_latest(&self) {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return;
@@ -416,8 +428,8 @@ impl RunDirectory {
     }
 }
 
-/// True if this is a link that a run has made: it leads to a run beside it, or under `runs` to one that has
-/// been removed.
+/// Returns true if `latest` is a link that a run has made: the link leads to a run beside it. A link whose
+/// target was removed also counts if the link lies in a directory named `runs`.
 fn is_our_link(latest: &Path) -> bool {
     let (Ok(target), Some(parent)) = (fs::read_link(latest), latest.parent()) else { return false };
     let mut parts = target.components();
@@ -442,15 +454,15 @@ fn cannot_be_made(path: &Path, error: &io::Error) -> Fault {
     fault!(RUN_DIRECTORY_UNWRITABLE, "the directory {} cannot be made: {error}", path.display())
 }
 
-/// A builder of directories that only their owner can enter.
+/// Returns a builder of directories that only their owner can enter.
 fn own() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// Makes a directory that only its owner can enter, with the missing ones above it. An existing directory stays
-/// as it is.
+/// Makes a directory that only its owner can enter, and the missing directories above it. An existing
+/// directory stays unchanged.
 fn make_own(path: &Path) -> Result<(), Fault> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         make(parent)?;
@@ -463,7 +475,7 @@ fn make_own(path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Makes a new directory. Two runs within one second get different ones.
+/// Makes a new directory for a run. Two runs that begin within one second get different directories.
 fn new_under(runs: &Path, model: &str, now: UtcTime) -> Result<PathBuf, Fault> {
     make(runs)?;
     let stem = format!("{model}-{}", now.compact());
@@ -479,12 +491,12 @@ fn new_under(runs: &Path, model: &str, now: UtcTime) -> Result<PathBuf, Fault> {
     unreachable!("one of all numbers is free")
 }
 
-/// The suffix of a file that this process has not finished writing.
+/// Returns the suffix of a file that process `pid` has not finished writing.
 fn unfinished(pid: u32) -> String {
     format!(".new-{pid}")
 }
 
-/// Writes a file atomically: others see the old or the new one.
+/// Writes a file atomically: other processes see the old file or the new file, never a part.
 ///
 /// # Errors
 /// The system's message, with the path.
@@ -493,7 +505,7 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     name.push(unfinished(std::process::id()));
     let new = path.with_file_name(name);
     let write = || -> io::Result<()> {
-        // The file must be a new one, so that a link of this name is not followed.
+        // The file must be new, so that an existing link with this name is not followed.
         let _ = fs::remove_file(&new);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
         file.write_all(bytes)?;
@@ -505,7 +517,7 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     })
 }
 
-/// All runs in a directory of runs, by name.
+/// Returns all runs in a directory of runs, ordered by name.
 pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
@@ -518,7 +530,7 @@ pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
         .collect()
 }
 
-/// The names of a run's instances, including those of light programs.
+/// Returns the names of a run's instances, including the instances of light programs.
 pub fn instances_of(run: &RunDirectory) -> Vec<String> {
     let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
     let own = entries(run.path.join("instances")).map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -527,7 +539,7 @@ pub fn instances_of(run: &RunDirectory) -> Vec<String> {
         names.lines().map(str::to_owned).collect::<Vec<_>>()
     });
     let mut names: Vec<String> = own.chain(light).collect();
-    // In the order of their indices: micro[2] before micro[10].
+    // Names are ordered by their indices, for example `micro[2]` before `micro[10]`.
     names.sort_by_cached_key(|name| {
         let stem = name.split('[').next().unwrap_or_default().to_owned();
         let numbers = name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok());
@@ -536,7 +548,8 @@ pub fn instances_of(run: &RunDirectory) -> Vec<String> {
     names
 }
 
-/// The error for an instance that a run does not have, with the nearest name, or the names that exist.
+/// Returns the error for an instance that a run does not have. The error has the nearest name, or the names
+/// of existing instances.
 pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
     const MAX_NAMED_INSTANCES: usize = 8;
     let names = instances_of(run);
@@ -583,15 +596,15 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
     }
 }
 
-/// Finds a run by the user's name for it: a path, a name under `runs`, or `latest`.
+/// Finds a run by the name that the user gave: a path, a name under `runs`, or `latest`.
 ///
 /// # Errors
-/// There is none; with the places that were searched and the runs that exist.
+/// There is no such run. The error has the places that were searched and the runs that exist.
 pub fn find_run(wanted: &str) -> Result<RunDirectory, Fault> {
     let places = [PathBuf::from(wanted), Path::new(RUNS_DIRECTORY).join(wanted)];
     let places: &[PathBuf] = if wanted == LATEST_LINK { &places[1..] } else { &places };
     for place in places {
-        // A submitted run may wait in its queue, without a record.
+        // A submitted run that waits in the queue of its batch system has no record yet.
         if place.join("run.json").exists() || place.join(JOB_FILE).exists() {
             let path = place
                 .canonicalize()

@@ -1,5 +1,5 @@
-//! The description of a deadlock: which instance waits for which port of which other instance, since when, and
-//! advice.
+//! Describes a deadlock in words: the ports for which each instance waits, the duration of each wait, and
+//! advice for the user.
 
 use crate::deadlock::{Deadlock, FullChannel};
 use crate::names::Names;
@@ -12,12 +12,12 @@ use ligament_catalogue::{fault, said, Fault};
 use ligament_model::{Filter, FilterEnd};
 use ligament_wire::RankId;
 
-/// Limit of the waits that are named. All of them are in the record.
+/// Maximum number of waits that the text names. The record has all waits.
 const MAX_NAMED_WAITS: usize = 8;
-/// Limit of the ports of one wait that are named.
+/// Maximum number of ports of one wait that the text names.
 const MAX_NAMED_PORTS: usize = 4;
 
-/// For each edge of a wait, the instance's own port and the port at the other end.
+/// Returns, for each edge of a wait, the port of the waiting instance and the port at the other end.
 fn ports(wait: &RankWait, names: &impl Names) -> Vec<(String, String)> {
     let one = |channel: u32| {
         let ((_, from), (_, to)) = names.ends(channel)?;
@@ -48,7 +48,7 @@ fn sentence(wait: &RankWait, names: &impl Names) -> String {
     }
 }
 
-/// The warning for a deadlock that only another thread of an instance could still resolve.
+/// Returns the warning for a deadlock that only another thread of an instance could still resolve.
 pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     said!(
         WAITING_FOR_MEMORY,
@@ -59,7 +59,7 @@ pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl
     )
 }
 
-/// The reason for which the run ends. `channels` has the counts of each channel.
+/// Returns the reason for which the run ends. `channels` has the counts of each channel.
 pub(crate) fn reason(
     deadlock: &Deadlock,
     memory: MessageMemory,
@@ -85,15 +85,15 @@ pub(crate) fn reason(
     )
 }
 
-/// A filter that holds back messages for which an instance waits.
+/// A filter that withholds messages for which an instance waits.
 struct WithholdingFilter {
-    /// The filter in the form of the model, `chunk: 10`.
+    /// The filter as the model has it, for example `chunk: 10`.
     filter: String,
     conduit: String,
     text: String,
 }
 
-/// The filters that hold back messages for which an instance in the deadlock waits.
+/// Returns the filters that withhold messages for which an instance in the deadlock waits.
 fn held_back(deadlock: &Deadlock, channels: &[ChannelView], names: &impl Names) -> Vec<WithholdingFilter> {
     let lack = deadlock.knot.waits.iter().filter(|wait| wait.resource == AwaitedResource::Message);
     let waited = lack.flat_map(|wait| wait.edges.iter().filter_map(|way| way.channel));
@@ -112,8 +112,8 @@ fn held_on(channel: u32, channels: &[ChannelView], names: &impl Names) -> Option
     let ((_, from), (_, to)) = names.ends(channel)?;
     let conduit = format!("{from} -> {to}");
     let written = filter.written();
-    // Messages that a filter holds at the sender are not counted. At the receiver, those that have arrived
-    // there are.
+    // Messages that a filter withholds at the sender are not counted. Messages that a filter withholds at
+    // the receiver are counted when they arrive.
     if place < Filter::at_sender(filters) {
         let text = format!("\"{written}\" ({}) on {conduit}", FilterEnd::Sender.name());
         return Some(WithholdingFilter { filter: written, conduit, text });
@@ -182,7 +182,8 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     if let [only] = &members[..] {
         return format!("{} has to send before it receives from itself", names.rank(only.rank));
     }
-    // The instance that should send a message for which another waits, and its own port at which it waits.
+    // The instance that should send a message for which another instance waits, the port of that message,
+    // and the port at which the sending instance itself waits.
     let first = members.iter().find_map(|wait| {
         let [(_, port)] = &ports(wait, names)[..] else { return None };
         let sender = wait.edges.first()?.on;
@@ -201,7 +202,7 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     }
 }
 
-/// The waits for the record, those in the knot first.
+/// Returns the waits for the record. The waits in the knot are first.
 pub(crate) fn records(deadlock: &Deadlock, names: &impl Names) -> Vec<WaitRecord> {
     let record = |wait: &RankWait| {
         let (at, mut waits_for): (Vec<String>, Vec<String>) = ports(wait, names).into_iter().unzip();

@@ -1,5 +1,5 @@
-//! The run's journal: everything that its manager has learnt and decided, and every request from outside; one
-//! JSON object per line. The format is described in `docs/reference/journal.md`.
+//! The run's journal: everything that the manager has learnt and decided, and every request from outside.
+//! Each line is one JSON object. `docs/reference/journal.md` describes the format.
 
 use crate::clock::UtcTime;
 use crate::line_file::LineFile;
@@ -12,20 +12,22 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The version of the journal's format.
+/// Version of the journal's format.
 pub const JOURNAL_VERSION: u32 = 1;
-/// Maximum size of a journal. It is then renamed, and a new one begins, so at most twice this is kept.
+/// Maximum size of a journal file, in bytes. A full file is renamed, and a new file begins. So the journal
+/// takes at most twice this size.
 const MAX_JOURNAL_BYTES: u64 = 16 << 20;
-/// Size of the part at the journal's end in which its last entry is searched.
+/// Size of the last part of a journal that is read to find the last entries, in bytes.
 const MAX_TAIL_BYTES: u64 = 64 << 10;
-/// Limit of the names that an entry's description lists.
+/// Maximum number of names that the description of an entry lists.
 const MAX_NAMED_ITEMS: usize = 4;
 
 /// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum JournalEvent {
-    /// The run begins. This is the first entry of every journal, also of one that replaces a full one.
+    /// The run begins. This is the first entry of every journal file, also of a file that follows a full
+    /// file.
     Begun {
         version: u32,
         ligament: String,
@@ -44,43 +46,44 @@ pub enum JournalEvent {
     Joined { domain: u32, name: String, host: String, cores: u32, pid: u32 },
     /// These instances will run in this domain.
     Placed { domain: u32, name: String, instances: Vec<String> },
-    /// Instances can register, and clients can ask.
+    /// The run is ready: instances can register, and clients can send requests.
     Up,
-    /// The process of an instance runs.
+    /// The process of an instance was started.
     Started { instance: String, pid: u32 },
-    /// An instance takes part.
+    /// An instance has registered with its agent.
     Registered { instance: String, pid: u32, language: String },
-    /// The process of an instance has ended; `exit` describes how.
+    /// The process of an instance has ended. `exit` describes the end.
     Ended { instance: String, exit: String, clean: bool },
-    /// The budget of a conduit grows to this number of bytes; `port` is its sending end.
+    /// The budget of a conduit grows to this number of bytes. `port` is the conduit's sending end.
     BudgetGrown { port: String, bytes: u64 },
     /// The run is deadlocked.
     Deadlock { reason: String },
-    /// The log has a warning, or worse; `who` is an instance, `run` or `agent`.
+    /// The log has a new entry whose level is a warning or worse. `who` is the name of an instance, `run`
+    /// or `agent`.
     Warning { who: String, text: String },
-    /// A request from outside: `stop` or `join` of a client, or a signal, such as `SIGINT`.
+    /// A request from outside: a client's `stop` or `join`, or a signal such as `SIGINT`.
     Order {
         order: String,
         #[serde(skip_serializing_if = "Option::is_none", default)]
         instance: Option<String>,
     },
-    /// A change at a model time was asked for, agreed on, refused, or is in force.
+    /// A change at a model time was requested, was agreed on, was refused, or is in force.
     Steering(SteeringRecord),
-    /// The terminal has gone, and the run goes on.
+    /// The terminal of the run was closed. The run continues.
     TerminalGone,
-    /// The run begins to end, with this state, and the reason if it has failed.
+    /// The run begins to end with this state. `reason` is the reason of a failure.
     Ending { state: RunState, reason: Option<String> },
-    /// The run is over and its record is written. `duration` is in seconds.
+    /// The run has ended and its record is written. `duration` is in seconds.
     Over { state: RunState, reason: Option<String>, duration: f64 },
-    /// The manager is gone, as its guard reports.
+    /// The manager has vanished, as its guard reports.
     ManagerLost { reason: String },
-    /// An event of a later version.
+    /// An event that only a later version of Ligament knows.
     #[serde(other)]
     Unknown,
 }
 
 impl JournalEvent {
-    /// A description of the event, as a sentence without its full stop.
+    /// Returns a description of the event, as a sentence without its full stop.
     pub fn describe(&self) -> String {
         match self {
             JournalEvent::Begun { model, instances, host, .. } => {
@@ -128,25 +131,25 @@ impl JournalEvent {
     }
 }
 
-/// A line of the journal.
+/// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// Time, RFC 3339, UTC.
+    /// Time of the event, in RFC 3339, UTC.
     pub at: String,
-    /// Time since the run began, s. Changes of the clock do not affect it.
+    /// Time since the run began, in s. Changes of the machine's clock do not affect this time.
     pub after: f64,
     #[serde(flatten)]
     pub event: JournalEvent,
 }
 
 impl JournalEntry {
-    /// Parses a line. `None` if it is no complete entry.
+    /// Parses a line. Returns `None` if the line is not a complete entry.
     pub fn of_line(line: &str) -> Option<JournalEntry> {
         serde_json::from_str(line).ok()
     }
 }
 
-/// A journal that is being written.
+/// A journal that is open for writing.
 #[derive(Debug)]
 pub struct Journal {
     lines: LineFile,
@@ -154,7 +157,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run that began at this moment.
+    /// Opens the journal of a run that began at the time `began`.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -170,7 +173,7 @@ impl Journal {
         Ok(Journal { lines, began })
     }
 
-    /// Adds an entry.
+    /// Adds an entry to the journal.
     pub fn note(&mut self, event: JournalEvent) {
         let line = self.line(&event);
         match event {
@@ -185,13 +188,13 @@ impl Journal {
         serde_json::to_string(&entry).unwrap_or_default() + "\n"
     }
 
-    /// The path of the previous, renamed journal.
+    /// Returns the path of the previous journal file, which was renamed.
     pub fn earlier(path: &Path) -> PathBuf {
         LineFile::earlier(path)
     }
 
-    /// The last entries of a journal, the oldest first: those in its last pages. Incomplete entries are left
-    /// out.
+    /// Returns the last entries of a journal, the oldest first. Only the last part of the file is read.
+    /// Incomplete entries are left out.
     pub fn last(path: &Path) -> Vec<JournalEntry> {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(path)?;

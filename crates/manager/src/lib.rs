@@ -1,6 +1,7 @@
-//! The manager: one per run. It knows the state of each instance and finds deadlocks; it owns the run's
-//! directory, log, journal, record and summary. It starts no processes and opens no connections: its host
-//! reports all events. `core` is its logic.
+//! The manager, of which each run has one. The manager knows the state of each instance and finds
+//! deadlocks. The manager also writes the run's directory, log, journal, record and summary. The manager
+//! starts no process and opens no connection: the process that hosts the manager (the head) reports all
+//! events to it. The module `core` has the manager's logic.
 
 mod clock;
 mod conduits;

@@ -1,6 +1,6 @@
-//! A file to which whole lines are appended, each by one write. So a reader, also one after a kill of the
-//! writer, finds at most the last line incomplete. When the file is too large, it is renamed and a new one
-//! begins.
+//! A file to which whole lines are appended, each line by a single write. So a reader finds at most the
+//! last line incomplete, even if the writer was killed. When the file is too large, the file is renamed and
+//! a new file begins.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,17 +12,17 @@ pub(crate) struct LineFile {
     file: File,
     path: PathBuf,
     written: u64,
-    /// Size, in bytes, from which on a new file begins.
+    /// Size of the file above which a new file begins, in bytes.
     limit: u64,
-    /// The first line of every new file.
+    /// Line that is written first into every new file.
     head: Option<String>,
     /// True if the last line is incomplete.
     torn: bool,
 }
 
 impl LineFile {
-    /// Opens the file, or makes it. An incomplete last line of an earlier writer is ended, so that it spoils no
-    /// other.
+    /// Opens the file, or makes the file if it does not exist. If the last line of an earlier writer is
+    /// incomplete, a newline ends that line before the next line is written.
     pub fn open(path: &Path, limit: u64) -> io::Result<LineFile> {
         let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
         let written = file.metadata()?.len();
@@ -35,21 +35,21 @@ impl LineFile {
         Ok(LineFile { file, path: path.to_path_buf(), written, limit, head: None, torn })
     }
 
-    /// The path of the previous, renamed file: `manager.log.1` for `manager.log`.
+    /// Returns the path of the previous file, which was renamed: `manager.log.1` for `manager.log`.
     pub fn earlier(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(".1");
         name.into()
     }
 
-    /// Adds this line now, and at the beginning of every new file.
+    /// Adds this line now, and also at the beginning of every new file.
     pub fn begin_with(&mut self, line: String) {
         self.write(&line);
         self.head = Some(line);
     }
 
-    /// Adds a line, which ends with a newline. A full disk must not end a run, so a line that cannot be written
-    /// is lost.
+    /// Adds a line that ends with a newline. A full disk must not end a run, so a line that cannot be
+    /// written is lost without an error.
     pub fn add(&mut self, line: &str) {
         if self.written > self.limit && std::fs::rename(&self.path, LineFile::earlier(&self.path)).is_ok() {
             if let Ok(file) = OpenOptions::new().create(true).append(true).read(true).open(&self.path) {

@@ -1,4 +1,4 @@
-//! The run's log: one line per event, with time, level, instance and text.
+//! The run's log. Each event is a line with time, level, name of an instance, and text.
 
 use crate::clock::UtcTime;
 use crate::line_file::LineFile;
@@ -18,7 +18,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level for the number that an instance sends. Unknown numbers are errors.
+    /// Returns the level for the number that an instance sends. An unknown number means an error.
     pub fn from_number(number: u8) -> Level {
         match number {
             0 => Level::Debug,
@@ -29,7 +29,7 @@ impl Level {
         }
     }
 
-    /// The word for the level in the log.
+    /// Returns the word for the level in the log.
     pub fn name(self) -> &'static str {
         match self {
             Level::Debug => "DEBUG",
@@ -41,10 +41,10 @@ impl Level {
     }
 }
 
-/// Maximum size of a log, unless the model sets another.
+/// Maximum size of a log file in bytes, unless the model sets another size.
 pub const DEFAULT_LOG_BYTES: u64 = 64 << 20;
 
-/// The log, which may be shown on the terminal too.
+/// The log. Its lines may also be shown on the terminal.
 #[derive(Debug)]
 pub struct RunLog {
     lines: LineFile,
@@ -52,8 +52,8 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Begins a log of up to `limit` bytes. Then it is renamed to the path of `earlier`, and a new one begins.
-    /// Lines from level `shown_from` on also go to standard error.
+    /// Creates a log of up to `limit` bytes. A full log is renamed to the path of `earlier`, and a new log
+    /// begins. Lines of level `shown_from` and higher are also written to standard error.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -64,17 +64,18 @@ impl RunLog {
         Ok(RunLog { lines, shown_from })
     }
 
-    /// The path of the previous, renamed log: `manager.log.1` for `manager.log`.
+    /// Returns the path of the previous log, which was renamed: `manager.log.1` for `manager.log`.
     pub fn earlier(path: &Path) -> PathBuf {
         LineFile::earlier(path)
     }
 
-    /// Shows lines from this level on; `None`: none.
+    /// Shows lines of this level and higher on standard error. `None` shows no lines.
     pub fn show_from(&mut self, level: Option<Level>) {
         self.shown_from = level;
     }
 
-    /// Adds a line. `who` is an instance, or `run`. Further lines of a text are indented.
+    /// Adds a line to the log. `who` is the name of an instance, or `run`. The further lines of a text of
+    /// several lines are indented.
     pub fn add(&mut self, level: Level, who: &str, text: &str) {
         let line = self.keep(level, who, text);
         if self.shown_from.is_some_and(|from| level >= from) {
@@ -82,7 +83,7 @@ impl RunLog {
         }
     }
 
-    /// Adds a line to the file only, and returns it.
+    /// Adds a line to the file without showing the line, and returns the line.
     pub fn keep(&mut self, level: Level, who: &str, text: &str) -> String {
         let text = text.trim_end().replace('\n', "\n    ");
         let line = format!("{} {:<8} {who}: {text}\n", UtcTime::now().rfc3339(), level.name());

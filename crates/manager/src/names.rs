@@ -1,23 +1,25 @@
-//! The names of a run's parts, for all texts of the manager.
+//! The names of a run's instances, ranks and ports, for all texts of the manager.
 
 use ligament_model::{Endpoint, Filter, ResolvedInstance, ResolvedModel};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 
-/// Names of instances, ranks, and ends of channels.
+/// The source of the names of instances, ranks, and ends of channels.
 pub trait Names {
-    /// The instance that a rank belongs to.
+    /// Returns the name of the instance to which a rank belongs.
     fn instance(&self, rank: RankId) -> String;
-    /// A rank; its instance if the instance has no other ranks.
+    /// Returns the name of a rank. If the instance has only one rank, this is the name of the instance.
     fn rank(&self, rank: RankId) -> String;
-    /// The number of the rank's component.
+    /// Returns the number of the component to which a rank belongs.
     fn component(&self, rank: RankId) -> u32;
-    /// The sending and the receiving end of a channel: the rank, and the port as people write it.
+    /// Returns the sending end and the receiving end of a channel. An end is a rank, and the name of the
+    /// port for people.
     fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))>;
-    /// The filters under `ligament:` that the messages of a channel pass through.
+    /// Returns the filters under `ligament:` through which the messages of a channel pass.
     fn filters(&self, _channel: u32) -> &[Filter] {
         &[]
     }
-    /// The conduit of a channel: component and port number of its sending end, then of its receiving end.
+    /// Returns the key of a channel's conduit: the component and port number of the sending end, then of
+    /// the receiving end.
     fn conduit(&self, channel: u32) -> Option<[u32; 4]>;
 }
 
@@ -47,7 +49,7 @@ impl<N: Names + ?Sized> Names for &N {
     }
 }
 
-/// The names of the parts of a resolved model.
+/// The names in a resolved model.
 #[derive(Debug)]
 pub struct ModelNames<'a> {
     model: &'a ResolvedModel,
@@ -55,7 +57,7 @@ pub struct ModelNames<'a> {
 }
 
 impl<'a> ModelNames<'a> {
-    /// The names in this model.
+    /// Returns the names in this model.
     pub fn new(model: &'a ResolvedModel) -> ModelNames<'a> {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         ModelNames { model, ranks }

@@ -5,30 +5,30 @@ use ligament_agent::{AwaitedEvent, EndpointActivity, InstancePhase, InstanceView
 /// The state of an instance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InstanceState {
-    /// Its process has not been started.
+    /// The process of the instance has not been started.
     NotStarted,
-    /// Its process runs, and it has not registered.
+    /// The process of the instance runs, and the instance has not registered.
     Starting,
-    /// It computes.
+    /// The instance computes.
     Computing,
-    /// It waits for a message.
+    /// The instance waits for a message.
     WaitingToReceive,
-    /// It waits until its receiver has read some of the messages under way.
+    /// The instance waits until its receiver has read some of the messages that are under way.
     WaitingToSend,
-    /// It waits until a change is agreed on, or at a halt.
+    /// The instance waits until a change is agreed on, or waits at a halt.
     Held,
-    /// It copies a message.
+    /// The instance copies a message.
     Transferring,
-    /// It is done.
+    /// The instance is done.
     Done,
-    /// It has failed.
+    /// The instance has failed.
     Failed,
-    /// It was ended because the run ended.
+    /// The instance was ended because the run ended.
     Stopped,
 }
 
 impl InstanceState {
-    /// The name of the state, of one or two words.
+    /// Returns the name of the state, in one or two words.
     pub fn name(&self) -> &'static str {
         match self {
             InstanceState::NotStarted => "not started",
@@ -49,70 +49,72 @@ impl InstanceState {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedWait {
     pub what: AwaitedEvent,
-    /// Duration so far, s.
+    /// Duration of the wait so far, in s.
     pub seconds: f64,
     /// True if the wait has a time-out.
     pub timed: bool,
-    /// True if the code holds views of others' memory.
+    /// True if the instance's code holds views of other instances' memory.
     pub holds: bool,
-    /// True if it does, and another thread of its process may drop them meanwhile.
+    /// True if the code holds views, and another thread of the process may drop the views during the wait.
     pub may_release: bool,
 }
 
-/// Counters of an instance. Times in s.
+/// Counters of an instance. All times are in s.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct InstanceCounters {
     pub sent_messages: u64,
     pub sent_bytes: u64,
     pub received_messages: u64,
     pub received_bytes: u64,
-    /// Passes of the reuse loop.
+    /// Number of passes of the reuse loop.
     pub iterations: u64,
-    /// Bytes of others' memory that the instance's views hold.
+    /// Number of bytes of other instances' memory that the instance's views hold.
     pub pinned_bytes: u64,
-    /// Time from its registration to its end, or until now.
+    /// Time from the instance's registration to its end, or until now.
     pub total: f64,
     pub waiting: f64,
     pub transferring: f64,
 }
 
 impl InstanceCounters {
-    /// The remaining time, in which it computed, s.
+    /// Returns the rest of the total time, in which the instance computed, in s.
     pub fn computing(&self) -> f64 {
         (self.total - self.waiting - self.transferring).max(0.0)
     }
 }
 
-/// The rank of an MPI program that has not reached the call in which the other ranks wait.
+/// A rank of an MPI program that has not reached the call in which the program's other ranks wait.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedRankLag {
     /// A description.
     pub what: String,
-    /// Duration so far, s.
+    /// Duration of the lag so far, in s.
     pub seconds: f64,
 }
 
-/// An instance at one moment.
+/// The state of an instance at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     pub name: String,
-    /// The number of its component.
+    /// Number of the instance's component.
     pub component: u32,
     pub pid: Option<u32>,
-    /// True if its process has ended.
+    /// True if the process of the instance has ended.
     pub gone: bool,
     pub state: InstanceState,
-    /// Its present wait.
+    /// Present wait of the instance.
     pub waits: Option<ObservedWait>,
-    /// A counter that changes whenever a wait begins or ends.
+    /// Counter that changes whenever a wait begins or ends.
     pub epoch: u64,
-    /// The last round in which it has checked its input again and found nothing.
+    /// Number of the last detection round in which the instance has checked its input again and found
+    /// nothing.
     pub looked: u64,
-    /// True if its process is stopped, by a signal or a debugger. False without an inspection.
+    /// True if the process is stopped by a signal or a debugger. Always false if the process was not
+    /// inspected.
     pub stopped: bool,
-    /// Of an MPI program, the rank that lags behind. `None` without an inspection.
+    /// For an MPI program, the rank that lags behind. `None` if the processes were not inspected.
     pub ranks: Option<ObservedRankLag>,
-    /// The model time that it has reached, s.
+    /// Model time that the instance has reached, in s.
     pub model_time: Option<f64>,
     pub counters: InstanceCounters,
 }
@@ -142,7 +144,7 @@ impl InstanceState {
 }
 
 impl Observation {
-    /// Adds the result of an inspection of its processes, at `now` as in `of`.
+    /// Adds the result of an inspection of the instance's processes at `now` (ns of CLOCK_MONOTONIC).
     pub fn add(&mut self, looked: ProcessInspection, now: u64) {
         self.stopped = !self.gone && looked.stopped;
         self.ranks = looked.ranks.filter(|_| !self.gone).map(|ranks| ObservedRankLag {
@@ -151,9 +153,9 @@ impl Observation {
         });
     }
 
-    /// The observation of instance `name`, of component `component`, at `now` (ns of CLOCK_MONOTONIC). Only an
-    /// inspection shows whether a process is stopped or has several threads; without one, it is taken for a
-    /// running process with several threads.
+    /// Makes the observation of instance `name` of component `component` at `now` (ns of CLOCK_MONOTONIC).
+    /// Only an inspection shows if a process is stopped or has several threads. Without an inspection, the
+    /// process counts as running, with several threads.
     pub fn of(name: String, component: u32, view: &InstanceView, now: u64) -> Observation {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let standing = InstanceState::of(view.phase, view.status.as_ref().map(|status| status.state));
@@ -175,7 +177,7 @@ impl Observation {
             return seen;
         };
         let end = if status.ended > 0 { status.ended } else { now };
-        // A wait in which its process ended lasted until that end, and is over.
+        // If the process ended during a wait, the wait lasted until the end of the process.
         let waiting_now = status.waits.as_ref().map_or(0, |waits| end.saturating_sub(waits.since));
         let waits = matches!(
             seen.state,

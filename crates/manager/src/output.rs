@@ -1,7 +1,7 @@
-//! The output of instances, kept within a limit. Instances append to their own files, and no process stands
-//! between. So the surplus is removed from the middle of a file: its disk space is freed while the instance
-//! goes on writing. The first quarter of the limit and at least the last half of it stay.
-//! `tests/kernel/append_survives_hole.c` proves that nothing else is lost.
+//! Limits the size of the instances' output. Instances append directly to their own files, and no process
+//! filters the output. So the surplus is removed from the middle of a file: its disk space is freed while
+//! the instance continues to write. The first quarter of the limit stays, and at least the last half of the
+//! limit. `tests/kernel/append_survives_hole.c` proves that nothing else is lost.
 
 use crate::directory::{output_in, output_of_rank};
 use ligament_agent::{PlannedInstance, RunPlan};
@@ -13,13 +13,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Size that is kept of an instance's output, unless the model sets another.
+/// Size up to which the output of an instance is kept, in bytes, unless the model sets another size.
 pub const DEFAULT_OUTPUT_BYTES: u64 = 256 << 20;
-/// Alignment of the freed part: whole blocks of every file system.
+/// Alignment of the freed part, in bytes. This is a multiple of the block size of every file system.
 const HOLE_ALIGNMENT_BYTES: u64 = 64 << 10;
-/// Minimum of the size that can be kept.
+/// Minimum of the size up to which output can be kept, in bytes.
 const MIN_OUTPUT_BYTES: u64 = 4 * HOLE_ALIGNMENT_BYTES;
-/// Limit of the files that one check looks at.
+/// Maximum number of files that one check looks at.
 const MAX_FILES_PER_CHECK: usize = 64;
 
 /// The output files of a run's instances.
@@ -27,12 +27,13 @@ const MAX_FILES_PER_CHECK: usize = 64;
 pub struct OutputFiles {
     limit: u64,
     files: Vec<OutputFile>,
-    /// The index of the file at which the next check begins.
+    /// Index of the file at which the next check begins.
     next: usize,
 }
 
-/// The output file of each rank of a plan; `home` has the directories of instances. Ranks that one command
-/// starts share the file of the first. Instances without a directory here have no file.
+/// Returns the path of the output file of each rank of a plan. `home` returns the directory of an instance.
+/// If one command starts several ranks, these ranks share the file of the first rank. An instance without a
+/// directory on this machine has no file.
 pub fn outputs_of(plan: &RunPlan, home: impl Fn(InstanceId) -> Option<PathBuf>) -> Vec<PathBuf> {
     let ranks = plan.ranks();
     let output = |rank| {
@@ -51,14 +52,14 @@ pub fn outputs_of(plan: &RunPlan, home: impl Fn(InstanceId) -> Option<PathBuf>) 
 #[derive(Debug)]
 struct OutputFile {
     path: PathBuf,
-    /// End of the freed part; 0 if nothing has been freed.
+    /// Offset of the end of the freed part, in bytes. 0 if nothing has been freed.
     until: u64,
     /// True if the file system cannot free parts of files.
     refused: bool,
 }
 
 impl OutputFiles {
-    /// Files of which `limit` bytes are kept each, but at least 256 KiB.
+    /// Makes the set of these files. Of each file, `limit` bytes are kept, but at least 256 KiB.
     pub fn new(limit: u64, files: impl IntoIterator<Item = PathBuf>) -> OutputFiles {
         let output = |path| OutputFile { path, until: 0, refused: false };
         OutputFiles {
@@ -68,8 +69,8 @@ impl OutputFiles {
         }
     }
 
-    /// Checks some of the files, and others the next time, and frees the surplus. Returns messages for the log:
-    /// the index of a file, and the result.
+    /// Checks some of the files, and frees the surplus. The next call checks the following files. Returns
+    /// messages for the log: the index of a file, and the result of the check.
     pub fn look(&mut self) -> Vec<(usize, Result<String, Fault>)> {
         let count = self.files.len().min(MAX_FILES_PER_CHECK);
         let mut said = Vec::new();
@@ -81,11 +82,13 @@ impl OutputFiles {
         said
     }
 
-    /// Joins the remaining parts of each file, after the last writer has ended.
+    /// Joins the remaining parts of each file. The host calls this function after the last writer has
+    /// ended.
     pub fn close(&mut self) {
         for file in &mut self.files {
             let _ = file.look(self.limit);
-            // If there is no disk space for that, the gap stays, and takes no space.
+            // If the disk has no space for a joined copy, the gap stays in the file. The gap takes no disk
+            // space.
             if file.until > 0 && file.close(first_part(self.limit)).is_err() {
                 let _ = std::fs::remove_file(beside(&file.path));
             }
@@ -93,12 +96,13 @@ impl OutputFiles {
     }
 }
 
-/// Size of the part at the beginning that stays, including the note at its end.
+/// Returns the size of the part at the beginning of a file that stays, in bytes. The part includes the note
+/// at its end.
 fn first_part(limit: u64) -> u64 {
     limit / 4 / HOLE_ALIGNMENT_BYTES * HOLE_ALIGNMENT_BYTES
 }
 
-/// The note, within a file, on the number of missing bytes.
+/// Returns the note that is written into a file about the number of missing bytes.
 fn note(bytes: u64) -> String {
     format!(
         "\n[ligament: {bytes:>15} bytes are left out here; \"output\" under \"ligament:\" says how many \
@@ -106,7 +110,7 @@ fn note(bytes: u64) -> String {
     )
 }
 
-/// The path at which a file is joined.
+/// Returns the path of the new file into which the parts of a file are joined.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
@@ -118,7 +122,8 @@ impl OutputFile {
         let first = first_part(limit);
         let size = std::fs::metadata(&self.path).ok()?.len();
         if size < self.until {
-            // The file was emptied (for example by "> /dev/stdout" in a script), and begins anew without a gap.
+            // A program has emptied the file, for example a script with "> /dev/stdout". The file begins
+            // again, without a gap.
             self.until = 0;
         }
         if self.refused || size - self.until.max(first).min(size) + first <= limit {
@@ -150,7 +155,8 @@ impl OutputFile {
         }
     }
 
-    /// Frees the disk space between two offsets. The length of the file, and what is appended meanwhile, stay.
+    /// Frees the disk space between two offsets. The length of the file stays the same. Output that is
+    /// appended meanwhile stays too.
     fn take_out(&self, first: u64, until: u64) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
         fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, first, until - first)?;
@@ -158,7 +164,8 @@ impl OutputFile {
         file.write_all_at(note(until - first + length).as_bytes(), first - length)
     }
 
-    /// Closes the gap. Processes that have the file open keep the old one, with all its content.
+    /// Replaces the file by a copy without the gap. A process that has the old file open still sees the old
+    /// file.
     fn close(&mut self, first: u64) -> io::Result<()> {
         let mut from = File::open(&self.path)?;
         let mut to = File::create(beside(&self.path))?;
@@ -171,7 +178,7 @@ impl OutputFile {
     }
 }
 
-/// Reads a file from its present position on, without the freed part.
+/// Reads a file from its present position on, without the freed part, and writes the content to `to`.
 ///
 /// # Errors
 /// The system's message.
@@ -181,9 +188,9 @@ pub fn read_output(file: &mut File, to: &mut impl io::Write) -> io::Result<()> {
         let here = file.stream_position()?;
         let from = match seek(&*file, Whence::Data(here)) {
             Ok(from) => from,
-            // Only a hole follows, or nothing.
+            // The rest of the file is a hole or empty.
             Err(rustix::io::Errno::NXIO) => return Ok(()),
-            // The file system has no holes.
+            // The file system does not know holes.
             Err(_) => here,
         };
         let until = seek(&*file, Whence::Hole(from)).unwrap_or(u64::MAX);

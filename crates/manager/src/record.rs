@@ -1,4 +1,4 @@
-//! `run.json`: the record of a run and its outcome, for programs.
+//! `run.json`: the record of a run and of its outcome, made for programs.
 
 use crate::names::Names;
 use crate::observation::Observation;
@@ -24,7 +24,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// The word for the state.
+    /// Returns the word for the state.
     pub fn name(self) -> &'static str {
         match self {
             RunState::Running => "running",
@@ -50,113 +50,118 @@ impl From<&RunOutcome> for RunState {
 /// The record of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Version of this format: 1.
+    /// Version of this format, at present 1.
     pub version: u32,
-    /// The version of Ligament.
+    /// Version of Ligament that made the record.
     pub ligament: String,
-    /// The run's name.
+    /// Name of the run.
     pub run: String,
-    /// The name of the model.
+    /// Name of the model.
     pub model: String,
-    /// The files from which the model was read.
+    /// Files from which the model was read.
     pub model_files: Vec<String>,
     pub state: RunState,
-    /// The reason of a failure.
+    /// Reason of the failure, if the run has failed.
     pub reason: Option<String>,
-    /// The error code that explains the reason.
+    /// Error code that belongs to the reason.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
-    /// The instance that failed first.
+    /// Name of the instance that failed first.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed: Option<String>,
-    /// The program of that instance, with its arguments, in the syntax of a shell.
+    /// Program of the instance that failed first, with its arguments, in the syntax of a shell.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed_command: Option<String>,
-    /// The process of manager and agent.
+    /// Process number of the head, which is both manager and agent.
     pub pid: u32,
-    /// The agent's socket, in the form of `LIGAMENT_AGENT`.
+    /// Address of the agent's socket, in the form of `LIGAMENT_AGENT`.
     pub agent: Option<String>,
-    /// The machine's name.
+    /// Name of the head's machine.
     pub host: String,
-    /// Number of its cores that the run may use; 0 in the record of an older version.
+    /// Number of cores of that machine that the run may use. 0 in the record of an older version.
     #[serde(default)]
     pub cores: u32,
-    /// The unit of model times, if the model declares it.
+    /// Unit of model times, if the model declares the unit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time_unit: Option<String>,
-    /// RFC 3339, UTC.
+    /// Time at which the run began, in RFC 3339, UTC.
     pub started: String,
     pub ended: Option<String>,
-    /// s
+    /// Duration of the run, in s.
     pub duration: Option<f64>,
-    /// The waits of a deadlock; empty if there was none.
+    /// Waits that form the deadlock. Empty if there was no deadlock.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub deadlock: Vec<WaitRecord>,
-    /// The domains of the run by number, the head's first; empty if there is one only.
+    /// Domains of the run by number, beginning with the head's domain. Empty if the run has only one
+    /// domain.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub domains: Vec<DomainRecord>,
-    /// The settings that can be steered.
+    /// Settings that can be steered.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steerable: Vec<SteerableRecord>,
-    /// The changes that were asked for, in the order of the requests.
+    /// Changes that clients have requested, in the order of the requests.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steering: Vec<SteeringRecord>,
-    /// The halt at which the run stands still, or will.
+    /// Halt at which the instances have stopped, or will stop.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub halt: Option<HaltRecord>,
     pub instances: Vec<InstanceRecord>,
-    /// The traffic of each conduit.
+    /// Traffic of each conduit.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub conduits: Vec<ConduitRecord>,
-    /// Of a successful run, messages that were sent and not received.
+    /// Conduits of a successful run with messages that were sent and not received.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unreceived: Vec<UnreceivedRecord>,
-    /// Of a successful run, settings that no instance asked for.
+    /// Settings of a successful run that no instance asked for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unasked_settings: Vec<UnusedSettingRecord>,
-    /// For components whose ports the model does not declare, the ports that their code declares, in the form
-    /// of a model file.
+    /// Ports that the code of a component declares, by component, for components whose ports the model does
+    /// not declare. The ports have the form of a model file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub declared_ports: BTreeMap<String, PortsByOperator>,
-    /// The warnings of the log, each text once; the first ones only.
+    /// Warnings of the log. Each text is stored once, up to a maximum number of different texts.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<WarningRecord>,
-    /// Number of further warnings.
+    /// Number of further warnings, whose texts are not stored.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub more_warnings: u64,
 }
 
-/// A record with more instances and conduits is written without line breaks and indentation. Nobody reads it by
-/// eye, and they would be more than half of it.
+/// Maximum number of instances and conduits in a record that is written with line breaks and indentation.
+/// These would be more than half of the text of a larger record, which no person reads without a tool.
 const MAX_INDENTED_ENTRIES: usize = 10_000;
 
-/// Reserved size of the text of an instance or a conduit. Memory that is not needed is never touched.
+/// Size that is reserved in memory for the text of an instance or of a conduit, in bytes. The unused part
+/// of the reserved memory is never touched.
 const ENTRY_CAPACITY_BYTES: usize = 512;
 
 impl RunRecord {
-    /// The record as `run.json` has it.
+    /// Returns the record as the text of `run.json`.
     pub fn text(&self) -> String {
         let (instances, conduits) = (self.instances.len(), self.conduits.len());
-        // A text that grows while it is written is copied, and is in memory twice, at each reallocation.
+        // The capacity is reserved in advance, because each reallocation of a growing text copies the text,
+        // and needs memory for both copies.
         let mut text = Vec::with_capacity(ENTRY_CAPACITY_BYTES * (instances + conduits));
         let written = if instances + conduits > MAX_INDENTED_ENTRIES {
             serde_json::to_writer(&mut text, self)
         } else {
             serde_json::to_writer_pretty(&mut text, self)
         };
-        // Serialisation fails only for maps with keys other than texts, and every text is UTF-8.
+        // Serialisation fails only for maps whose keys are not texts, and the serialised text is always
+        // UTF-8.
         let mut text = written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Notes the reason of a failure.
+    /// Stores the reason of a failure in the record.
     pub fn blame(&mut self, why: Option<&Fault>) {
         self.reason = why.map(Fault::to_string);
         self.code = why.map(|why| why.code().to_string());
     }
 
-    /// The reason of a failure. A record of an earlier version may have the code only within the text.
+    /// Returns the reason of a failure. A record of an earlier version may have the error code only within
+    /// the text of the reason.
     pub fn why(&self) -> Option<Fault> {
         let reason = self.reason.as_deref()?;
         let code = self.code.as_deref().and_then(Code::named).or_else(|| hinted(reason));
@@ -168,7 +173,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The word for a request to steer.
+/// The kind of a request to steer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SteeringVerb {
@@ -193,12 +198,12 @@ impl SteeringVerb {
         SteeringVerb::Withdraw,
     ];
 
-    /// The verb of a text form.
+    /// Returns the verb for a text form.
     pub fn named(name: &str) -> Option<SteeringVerb> {
         SteeringVerb::ALL.into_iter().find(|verb| verb.name() == name)
     }
 
-    /// The word for a request; `None` if it only asks for a list.
+    /// Returns the verb for a request, or `None` if the request only asks for a list of settings.
     pub fn of(request: &ChangeRequest) -> Option<SteeringVerb> {
         Some(match request {
             ChangeRequest::Set(_) => SteeringVerb::Set,
@@ -212,7 +217,7 @@ impl SteeringVerb {
         })
     }
 
-    /// The text form, as JSON has it.
+    /// Returns the text form, which is also the form in JSON.
     pub fn name(self) -> &'static str {
         match self {
             SteeringVerb::Set => "set",
@@ -229,11 +234,11 @@ impl SteeringVerb {
 /// The progress of a change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChangeState {
-    /// The ranks are being asked.
+    /// The head is asking the ranks for agreement.
     #[default]
     #[serde(rename = "asked")]
     Asked,
-    /// All ranks concerned will make the change.
+    /// All ranks concerned have accepted the change and will make it.
     #[serde(rename = "agreed")]
     Agreed,
     /// All ranks concerned have made the change.
@@ -244,40 +249,42 @@ pub enum ChangeState {
     Refused,
 }
 
-/// A change at a model time, and its progress.
+/// A change that takes effect at a model time, and the progress of the change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteeringRecord {
-    /// The number of the change.
+    /// Number of the change.
     pub change: u64,
     pub who: String,
     /// Time of the request, RFC 3339, UTC.
     pub asked: String,
     pub what: SteeringVerb,
-    /// The settings that change.
+    /// Settings that change.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settings: Vec<SettingAssignment>,
-    /// The model time from which on it holds: as requested, or as all ranks have agreed.
+    /// Model time from which on the change holds, in s: the requested time, or the time on which all ranks
+    /// have agreed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model_time: Option<f64>,
-    /// The unit of the model time, if the model declares it.
+    /// Unit of the model time, if the model declares the unit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time_unit: Option<String>,
-    /// True if it holds from the next pass of the reuse loop on, instead of the next step.
+    /// True if the change holds from the next pass of the reuse loop on. False if the change holds from the
+    /// next step on.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub restart: bool,
     pub state: ChangeState,
-    /// The reason of a refusal.
+    /// Reason of the refusal, if the change was refused.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
 
 impl SteeringRecord {
-    /// True if the change happens, or has happened.
+    /// Returns true if the change will happen or has happened.
     pub fn is_agreed(&self) -> bool {
         matches!(self.state, ChangeState::Agreed | ChangeState::InForce)
     }
 
-    /// A description, as a sentence without its full stop.
+    /// Returns a description of the change, as a sentence without its full stop.
     pub fn describe(&self) -> String {
         let one = |one: &SettingAssignment| match &one.from {
             Some(from) => format!("{} from {from} to {}", one.name, one.to),
@@ -306,20 +313,20 @@ impl SteeringRecord {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HaltRecord {
     pub change: u64,
-    /// The model time, s.
+    /// Model time of the halt, in s.
     pub at: f64,
     /// True if the run ends when all instances have halted.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub stops: bool,
-    /// The instances that have halted.
+    /// Names of the instances that have halted.
     pub held: Vec<String>,
-    /// The instances that have never called `steer(t)`, and so do not halt.
+    /// Names of the instances that have never called `steer(t)`, and therefore do not halt.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unsteered: Vec<String>,
 }
 
 impl HaltRecord {
-    /// The remark about instances that do not halt; `None` if there are none.
+    /// Returns the remark about instances that do not halt, or `None` if all instances halt.
     pub fn not_held(unsteered: &[String]) -> Option<String> {
         let names = list_some(unsteered, 8);
         match unsteered.len() {
@@ -334,27 +341,29 @@ impl HaltRecord {
     }
 }
 
-/// A conduit, from port to port without indices, and the traffic of all of its channels.
+/// A conduit and the traffic of all its channels. The names of the two ports have no indices.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConduitRecord {
     pub from: String,
     pub to: String,
     /// Number of channels.
     pub channels: u64,
-    /// Messages sent, and the size of their bodies in bytes.
+    /// Number of messages sent; the next field has the size of their bodies, in bytes.
     pub messages: u64,
     pub bytes: u64,
-    /// The latest timestamp that was sent, s.
+    /// Latest timestamp that was sent, in s.
     pub model_time: Option<f64>,
-    /// Messages received, their size, and their latest timestamp.
+    /// Number of messages received; the next two fields have their size in bytes and their latest timestamp
+    /// in s.
     pub received_messages: u64,
     pub received_bytes: u64,
     pub received_time: Option<f64>,
-    /// Messages that were sent and are not received yet.
+    /// Number of messages that were sent and have not been received yet.
     pub under_way: u64,
 }
 
-/// A conduit, from port to port without indices, and the number of its messages that were not received.
+/// A conduit and the number of its messages that were not received. The names of the two ports have no
+/// indices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreceivedRecord {
     pub from: String,
@@ -362,10 +371,10 @@ pub struct UnreceivedRecord {
     pub messages: u64,
 }
 
-/// Names of ports by the names of their operators, such as `o_i: [call]`.
+/// Names of ports by the name of their operator, such as `o_i: [call]`.
 pub type PortsByOperator = BTreeMap<String, Vec<String>>;
 
-/// Groups ports by their operators; `ports` has the name and the operator of each.
+/// Groups ports by operator. `ports` has the name and the operator of each port.
 pub(crate) fn by_operator(ports: Vec<(String, String)>) -> PortsByOperator {
     let mut all = PortsByOperator::new();
     for (name, operator) in ports {
@@ -378,28 +387,28 @@ pub(crate) fn by_operator(ports: Vec<(String, String)>) -> PortsByOperator {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnusedSettingRecord {
     pub name: String,
-    /// The name that was perhaps meant: an instance asked for it.
+    /// Name that the user perhaps meant. An instance has asked for a setting with this name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub meant: Option<String>,
-    /// True if the setting was given for this run, instead of in the model.
+    /// True if the user gave the setting for this run. False if the setting is in the model.
     pub given: bool,
 }
 
-/// A warning, or worse, in the log.
+/// An entry of the log whose level is a warning or worse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarningRecord {
-    /// An instance, `run` or `agent`.
+    /// Source of the entry: the name of an instance, `run` or `agent`.
     pub who: String,
     pub text: String,
-    /// Number of times that it was logged.
+    /// Number of times that the entry was logged.
     pub times: u64,
 }
 
 impl RunRecord {
-    /// Limit of the different warnings whose text the record keeps.
+    /// Maximum number of different warnings whose text the record stores.
     const MAX_WARNINGS: usize = 100;
 
-    /// Adds a warning of the log.
+    /// Adds a warning of the log to the record.
     pub fn warn(&mut self, who: &str, text: &str) {
         let room = self.warnings.len() < RunRecord::MAX_WARNINGS;
         match self.warnings.iter_mut().find(|one| one.who == who && one.text == text) {
@@ -416,53 +425,57 @@ impl RunRecord {
 /// A domain of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainRecord {
-    /// The domain's name, for people.
+    /// Name of the domain, for people.
     pub name: String,
-    /// The machine's name.
+    /// Name of the domain's machine.
     pub host: String,
-    /// Number of cores that its instances may use.
+    /// Number of cores that the domain's instances may use.
     pub cores: u32,
-    /// The process of its agent.
+    /// Process number of the domain's agent.
     pub pid: u32,
-    /// The directory of its instances' files, if the run directory was not visible there.
+    /// Directory of the files of the domain's instances, if the run directory is not visible on the
+    /// domain's machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scratch: Option<String>,
 }
 
-/// A wait in a deadlock.
+/// A wait that is part of a deadlock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaitRecord {
     pub instance: String,
-    /// The awaited resource: `message`, `room` (to send) or `memory`.
+    /// Awaited resource: `message`, `room` (room in a conduit, to send) or `memory`.
     pub lack: String,
-    /// The instance's own ports, such as `micro.init`.
+    /// Ports of the waiting instance, such as `micro.init`.
     pub at: Vec<String>,
-    /// The ports at the other ends, in the same order; for memory, the instances that could free some.
+    /// Ports at the other ends of the conduits, in the same order. For a wait for memory: the instances
+    /// that could free memory.
     pub waits_for: Vec<String>,
-    /// The instances of those ports, each once.
+    /// Instances to which the ports in `waits_for` belong, each listed once.
     pub waits_on: Vec<String>,
-    /// Duration so far, s.
+    /// Duration of the wait so far, in s.
     pub waits_since: f64,
 }
 
-/// An instance in the record. Times in s.
+/// The record of an instance. All durations and model times are in s.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct InstanceRecord {
     pub name: String,
     pub state: String,
-    /// The number and the name of its domain, if the run has several.
+    /// Number of the instance's domain, if the run has several domains. The next field has the domain's
+    /// name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub domain: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub on: Option<String>,
     pub pid: Option<u32>,
-    /// Its own cores, such as `0-3`; `None` if it shares all of them with others.
+    /// Cores of the instance, such as `0-3`. `None` if the instance shares all cores with other instances.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cores: Option<String>,
-    /// A description of its process's end.
+    /// Description of the end of the instance's process.
     pub exit: Option<String>,
     pub model_time: Option<f64>,
-    /// The model time at which it will be done, if its settings say that; only while the run goes on.
+    /// Model time at which the instance will be done, if the settings of the instance show this time. Only
+    /// present while the run goes on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model_end: Option<f64>,
     pub iterations: u64,
@@ -474,29 +487,30 @@ pub struct InstanceRecord {
     pub sent_bytes: u64,
     pub received_messages: u64,
     pub received_bytes: u64,
-    /// The port for which it waits, such as `micro.final`, or another cause of the wait.
+    /// Port for which the instance waits, such as `micro.final`, or another cause of the wait.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waits_for: Option<String>,
-    /// Duration of the wait so far, s.
+    /// Duration of the present wait so far, in s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waits_since: Option<f64>,
-    /// The instances that could end the wait; empty if any could.
+    /// Instances that could end the wait. Empty if any instance could end the wait.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub waits_on: Vec<String>,
     /// True if the wait has a time-out.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub waits_with_timeout: bool,
-    /// True if its process is stopped, by a signal or a debugger.
+    /// True if the instance's process is stopped by a signal or a debugger.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub stopped: bool,
-    /// Of an MPI program, a description of the rank that lags behind, and for how long, s.
+    /// Description of the rank of an MPI program that lags behind the other ranks. The next field has the
+    /// duration of this lag, in s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranks: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranks_since: Option<f64>,
 }
 
-/// A list of at most `most` names, and the number of others.
+/// Returns a list of the first `most` names, followed by the number of the remaining names.
 pub fn list_some(names: &[String], most: usize) -> String {
     match names.len().saturating_sub(most) {
         0 => names.join(", "),
@@ -504,7 +518,7 @@ pub fn list_some(names: &[String], most: usize) -> String {
     }
 }
 
-/// A description of a wait, and the instances that could end it.
+/// Returns a description of a wait, and the names of the instances that could end the wait.
 fn awaited(what: &AwaitedEvent, names: &impl Names) -> (String, Vec<String>) {
     const MAX_NAMED_PORTS: usize = 4;
     match what {
@@ -533,7 +547,7 @@ fn awaited(what: &AwaitedEvent, names: &impl Names) -> (String, Vec<String>) {
 }
 
 impl InstanceRecord {
-    /// The record of an observed instance.
+    /// Makes the record of an observed instance.
     pub fn of(seen: &Observation, exit: Option<String>, names: &impl Names) -> InstanceRecord {
         let counters = &seen.counters;
         let waits = seen.waits.as_ref();

@@ -1,5 +1,5 @@
-//! Remarks at the end of a successful run: messages that were not received, and settings that no instance asked
-//! for.
+//! Remarks at the end of a successful run: messages that were not received, and settings that no instance
+//! asked for.
 
 use crate::conduits::without_indices;
 use crate::names::Names;
@@ -7,24 +7,26 @@ use crate::record::{UnreceivedRecord, UnusedSettingRecord};
 use ligament_model::{nearest, DeclaredScales, Reference, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name that an endpoint reports if it has read all settings.
+/// Name that an endpoint reports if the endpoint has read all settings.
 const ALL_SETTINGS: &str = "*";
 
-/// Resources that a finished endpoint has used.
+/// The settings and channels that a finished endpoint has used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EndpointUsage {
     pub asked: BTreeSet<String>,
-    /// Channels, with the number of messages sent, or received.
+    /// Channels on which the endpoint sent, each with its number of messages. The next field has the same
+    /// for received messages.
     pub sent: Vec<(u32, u64)>,
     pub received: Vec<(u32, u64)>,
 }
 
-/// The name of a setting without its first `parts` parts, which name a component or an instance.
+/// Returns the name of a setting without its first `parts` parts, which name a component or an instance.
 fn without(setting: &Reference, parts: usize) -> Option<String> {
     Some(Reference::from_parts(setting.parts().get(parts..)?.to_vec())?.to_string())
 }
 
-/// Conduits with messages that were sent and not received, as far as both ends have reported.
+/// Returns the conduits with messages that were sent and not received, as far as both ends have reported
+/// counts.
 pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<UnreceivedRecord> {
     let received: BTreeMap<u32, u64> = used.iter().flat_map(|one| one.received.iter().copied()).collect();
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -39,8 +41,9 @@ pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<Unr
     found.into_iter().map(|((from, to), messages)| UnreceivedRecord { from, to, messages }).collect()
 }
 
-/// The settings that no instance received for a name that it asked for. `asked` has, for each instance, the
-/// names that its process asked for; `given` names the settings that the user set for this run.
+/// Returns the settings whose value no instance received when it asked for a name. `asked` has, for each
+/// instance, the names that the instance's process asked for. `given` names the settings that the user gave
+/// for this run.
 pub(crate) fn unasked(
     settings: &Settings,
     given: &[String],
@@ -52,7 +55,8 @@ pub(crate) fn unasked(
     };
     let mut found = Vec::new();
     for (setting, _) in settings.iter() {
-        // The number of parts that name the owner: none, those of a component, or those of an instance.
+        // `parts` is the number of leading parts that name an owner: no part, the parts of a component's
+        // name, or the parts of an instance's name.
         let mut wanted = false;
         let mut own = 0;
         for parts in 0..setting.len() {
@@ -67,7 +71,8 @@ pub(crate) fn unasked(
             }
         }
         let Some(name) = without(setting, own) else { continue };
-        // The setting belongs to no instance of this run, or to MUSCLE 3 itself, or need not be read.
+        // The setting is not reported if it belongs to no instance of this run, if it is a setting of
+        // MUSCLE 3 itself, or if it is one of the scales, which need not be read.
         let is_other = (own == 0 && setting.len() > 1) || name.starts_with("muscle_") || is_scale(&name);
         if wanted || is_other {
             continue;
@@ -85,7 +90,7 @@ pub(crate) fn unasked(
     found
 }
 
-/// True if a setting of a component is made from its scales in the model.
+/// Returns true if this setting of a component is made from the component's scales in the model.
 fn is_scale(name: &str) -> bool {
     let scale = name.split_once('.').filter(|(section, _)| *section == DeclaredScales::SETTINGS);
     scale.is_some_and(|(_, key)| DeclaredScales::KEYS.contains(&key))

@@ -1,9 +1,9 @@
-//! The table at the end of a run.
+//! The table that is shown at the end of a run, and the formats of numbers for people.
 
 use crate::record::{list_some, InstanceRecord};
 use std::fmt::Write;
 
-/// A duration for people: `1.2 ms`, `3.45 s`, `2 min 5 s`, `1 h 2 min`, `3 d 4 h`.
+/// Formats a duration for people: `1.2 ms`, `3.45 s`, `2 min 5 s`, `1 h 2 min`, `3 d 4 h`.
 pub fn format_seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.000_999_5 => format!("{:.0} µs", s * 1e6),
@@ -17,7 +17,7 @@ pub fn format_seconds(seconds: f64) -> String {
     }
 }
 
-/// A count for people: `999`, `12,345`, `1.2 M`.
+/// Formats a count for people: `999`, `12,345`, `1.2 M`.
 pub fn format_count(count: f64) -> String {
     const UNITS: [&str; 4] = ["M", "G", "T", "P"];
     if count < 999_999.5 {
@@ -35,7 +35,7 @@ pub fn format_count(count: f64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes for people.
 pub fn format_bytes(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes, 0);
@@ -69,13 +69,13 @@ fn cells(name: String, records: &[&InstanceRecord]) -> [String; 8] {
     ]
 }
 
-/// The component of an instance, or of a rank.
+/// Returns the component's name in the name of an instance or of a rank.
 pub fn component_of(name: &str) -> &str {
     name.split_once(['[', ':']).map_or(name, |(component, _)| component)
 }
 
-/// The table: one line per instance; if there are more than `most`, one line per component, with mean times and
-/// sums of messages, and at most `most` of those.
+/// Returns the table with one line per instance. If there are more than `most` instances, the table has one
+/// line per component instead, with mean times and sums of messages, and at most `most` of these lines.
 pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
     let mut rows: Vec<[String; 8]> = Vec::new();
     if records.len() <= most {
@@ -116,13 +116,13 @@ pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
     table
 }
 
-/// A list of cores, such as `0-3,6`, for people: `core 2`, `cores 0-3,6`.
+/// Formats a list of cores, such as `0-3,6`, for people: `core 2`, `cores 0-3,6`.
 pub fn format_cores(cores: &str) -> String {
     let several = cores.contains(['-', ',']);
     format!("core{} {cores}", if several { "s" } else { "" })
 }
 
-/// The cores of each instance, if one has more than one core.
+/// Returns a text with the cores of each instance, or `None` if no instance has more than one core.
 pub fn core_assignments(records: &[InstanceRecord]) -> Option<String> {
     const MAX_NAMED_INSTANCES: usize = 20;
     let is_several = |one: &InstanceRecord| one.cores.as_ref().is_some_and(|cores| cores.contains(['-', ',']));

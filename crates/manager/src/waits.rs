@@ -1,8 +1,9 @@
-//! The graph of waits, and the waits that can never end. A wait is for any of several ranks, so the graph is
-//! reduced as Holt (1972) does: a rank that does not wait may still act, and a rank that waits for it may be
-//! freed by it. The ranks that cannot be freed in this way are stuck for good. Their innermost groups, which
-//! wait for no rank outside, are knots (Chandy, Misra & Haas, 1983). Each knot holds itself, and the other
-//! stuck ranks only wait behind it.
+//! The graph of waits, and the waits that can never end. Any one of several ranks may be able to end a
+//! wait, so the graph is reduced as Holt (1972) does: a rank that does not wait may still act, and may free
+//! each rank that waits for it. The ranks that cannot be freed in this way are stuck forever. The innermost
+//! groups of stuck ranks, which wait for no rank outside of their group, are called knots (Chandy, Misra &
+//! Haas, 1983). The members of a knot keep each other stuck. All other stuck ranks only wait for members of
+//! knots, directly or indirectly.
 
 use crate::observation::{Observation, ObservedWait};
 use ligament_agent::AwaitedEvent;
@@ -11,7 +12,7 @@ use ligament_wire::RankId;
 /// An edge of the graph of waits: one of the ways in which a wait may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitEdge {
-    /// The channel on which a message, or room, is awaited; `None` for memory.
+    /// Channel on which a message, or room for a message, is awaited. `None` for a wait for memory.
     pub channel: Option<u32>,
     /// The rank that can end the wait.
     pub on: RankId,
@@ -21,25 +22,25 @@ pub struct WaitEdge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedResource {
     Message,
-    /// Room on the one channel of the wait. A budget of `needs` bytes would also end the wait.
+    /// Room on the only channel of the wait. A budget of `needs` bytes would also end the wait.
     Room {
         needs: u64,
     },
     Memory,
 }
 
-/// A wait of a rank. Any one of its edges may end it.
+/// A wait of a rank. Each edge is a way in which the wait may end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankWait {
     pub rank: RankId,
     pub resource: AwaitedResource,
     pub edges: Vec<WaitEdge>,
-    /// Duration so far, s.
+    /// Duration of the wait so far, in s.
     pub seconds: f64,
 }
 
 impl RankWait {
-    /// The channel of a wait for room, and the budget that would end the wait.
+    /// For a wait for room, returns the channel and the budget in bytes that would end the wait.
     pub fn full(&self) -> Option<(u32, u64)> {
         match (self.resource, self.edges.first()) {
             (AwaitedResource::Room { needs }, Some(way)) => Some((way.channel?, needs)),
@@ -48,15 +49,16 @@ impl RankWait {
     }
 }
 
-/// Ranks that wait for each other and for no other rank. Each is followed by one that it waits for.
+/// Ranks that wait for each other and for no other rank. In the list, each rank is followed by a rank that
+/// it waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knot {
     pub waits: Vec<RankWait>,
 }
 
-/// The wait that may block a rank for good: one without a time-out, and not only for ring entries, which a
-/// waiting receiver takes too. `ends` has a channel's sending and receiving rank. Any rank in `alive` may free
-/// memory.
+/// Returns the wait of `rank` if it may block the rank forever. A wait with a time-out cannot do so. A wait
+/// for ring entries alone cannot do so either, because a waiting receiver takes entries too. `ends` returns
+/// a channel's sending and receiving rank. Any rank in `alive` may free memory.
 fn lasting_wait(
     rank: RankId,
     waiting: &ObservedWait,
@@ -88,8 +90,8 @@ fn lasting_wait(
     Some(RankWait { rank, resource: lack, edges: ways, seconds: waiting.seconds })
 }
 
-/// The lasting waits of all ranks that `counts` selects. If `views_count`, waits for memory are left out as
-/// long as another thread of a waiting instance may free memory.
+/// Returns the lasting waits of all ranks that `counts` selects. If `views_count` is true, waits for memory
+/// are left out while another thread of a waiting instance may free memory.
 pub fn lasting_waits(
     seen: &[Observation],
     ends: impl Fn(u32) -> Option<(RankId, RankId)>,
@@ -106,14 +108,15 @@ pub fn lasting_waits(
     waiting.filter_map(|(i, one)| lasting_wait(RankId::at(i), one.waits.as_ref()?, &ends, &alive)).collect()
 }
 
-/// The waits that nothing can end any more, if all other ranks may still act. A rank has at most one wait.
+/// Returns the waits that can never end, on the condition that all other ranks may still act. A rank has at
+/// most one wait.
 pub fn stuck_waits(waits: Vec<RankWait>) -> Vec<RankWait> {
     let Some(last) = waits.iter().flat_map(|w| w.edges.iter().map(|way| way.on).chain([w.rank])).max() else {
         return Vec::new();
     };
     let n = last.index() + 1;
     let mut waits_at = vec![usize::MAX; n];
-    // For each rank, the waits that it could end.
+    // Indices of the waits that each rank could end.
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (w, wait) in waits.iter().enumerate() {
         waits_at[wait.rank.index()] = w;
@@ -134,7 +137,8 @@ pub fn stuck_waits(waits: Vec<RankWait>) -> Vec<RankWait> {
     waits.into_iter().filter(|_| !freed.next().unwrap_or(true)).collect()
 }
 
-/// The knots among waits that are all stuck: the sets that no edge leaves.
+/// Returns the knots among waits that are all stuck. A knot is a strongly connected set that no edge
+/// leaves.
 pub fn knots(stuck: &[RankWait]) -> Vec<Knot> {
     let Some(last) = stuck.iter().map(|wait| wait.rank).max() else {
         return Vec::new();
@@ -169,7 +173,7 @@ fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec
         if index[root] != UNVISITED {
             continue;
         }
-        // The node that is visited, and the index of its next edge.
+        // Node that is being visited, and the index of the next edge of this node.
         let mut path = vec![(root, 0)];
         while let Some(top) = path.last_mut() {
             let (at, way) = *top;
@@ -203,8 +207,9 @@ fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec
     found
 }
 
-/// The members, beginning with the first; each is followed by one that it waits for, as long as that is a new
-/// one.
+/// Returns the members in an order that begins with the first member. Each member is followed by a member
+/// that it waits for, until no such member is left; then the order continues with the first remaining
+/// member.
 fn in_order(members: &[usize], next: impl Fn(usize, usize) -> Option<usize>) -> Vec<usize> {
     let mut left: std::collections::BTreeSet<usize> = members.iter().copied().collect();
     let mut order = Vec::with_capacity(members.len());

@@ -1,4 +1,4 @@
-//! A model built in code instead of read from a file.
+//! A model that is built in code instead of being read from a file.
 
 use crate::configuration::Configuration;
 use crate::expand::{ExpandOptions, ResolvedModel};
@@ -12,7 +12,7 @@ use crate::settings::SettingValue;
 use ligament_catalogue::{said, Code, Coded};
 use std::fmt;
 
-/// Why something cannot be added to a model.
+/// The reason why something cannot be added to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildError {
     /// A name is not valid.
@@ -37,9 +37,9 @@ pub enum BuildError {
     BadEnd(String),
     /// There is no component of this name.
     NoComponent(String),
-    /// A multiplicity of zero.
+    /// A multiplicity is zero.
     NoInstances(String),
-    /// Filters that cannot be.
+    /// The filters cannot be used.
     Filters(Problems),
 }
 
@@ -98,17 +98,17 @@ impl From<InvalidName> for BuildError {
     }
 }
 
-/// Builds a configuration with one model. A name that does not fit is refused at once; whether conduits
-/// join ports that exist is checked at the end, so that components may come in any order.
+/// Builds a configuration with one model. A name that is not valid is refused at once. The ports of
+/// conduits are checked at the end, so that components may be added in any order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelBuilder {
     config: Configuration,
-    /// The name of the model that is being built; it is always there.
+    /// The name of the model that is being built. The configuration always has this model.
     root: Reference,
 }
 
 impl ModelBuilder {
-    /// An empty model of this name.
+    /// Makes an empty model of this name.
     pub fn new(name: &str) -> Result<ModelBuilder, BuildError> {
         let name = Reference::from(Identifier::new(name)?);
         let mut config = Configuration::default();
@@ -116,7 +116,7 @@ impl ModelBuilder {
         Ok(ModelBuilder { config, root: name })
     }
 
-    /// Continues a configuration; adds to its only model that is not used as an implementation.
+    /// Continues a configuration, by adding to its only model that is not used as an implementation.
     pub fn from_configuration(config: Configuration) -> Result<ModelBuilder, Problems> {
         let root = config.root_model(None).map_err(|p| Problems(vec![p]))?.name.clone();
         Ok(ModelBuilder { config, root })
@@ -131,9 +131,9 @@ impl ModelBuilder {
         &mut self.config.models[&self.root]
     }
 
-    /// Adds a component. `ports` are pairs of operator (such as `"O_I"`) and port name; without any, the
-    /// ports of its program count, or else those that conduits name. `multiplicity` is the shape of its set
-    /// of instances, empty for one.
+    /// Adds a component. `ports` are pairs of operator (such as `"O_I"`) and port name; without pairs, the
+    /// component has the ports of its program, or else those that conduits name. `multiplicity` is the
+    /// shape of its set of instances, empty for one instance.
     pub fn add_component(
         &mut self,
         name: &str,
@@ -169,13 +169,13 @@ impl ModelBuilder {
         Ok(self)
     }
 
-    /// Joins `component.port` to `component.port`. Several conduits from one sender make a multicast; a
+    /// Joins `component.port` to `component.port`. Several conduits from one sender make a multicast. A
     /// slot of a vector port is given as `component.port[slot]`.
     pub fn connect(&mut self, sender: &str, receiver: &str) -> Result<&mut Self, BuildError> {
         self.connect_filtered(sender, receiver, &[])
     }
 
-    /// As `connect`, with filters by name.
+    /// Does the same as `connect`, with filters by name.
     pub fn connect_filtered(
         &mut self,
         sender: &str,
@@ -202,8 +202,8 @@ impl ModelBuilder {
         Ok(self)
     }
 
-    /// Sets the filters under `ligament:` of a conduit, or of all conduits of a port: named `a.out`, `b.in` or
-    /// `a.out -> b.in`, and written as in a model file.
+    /// Sets the filters under `ligament:` of one conduit, or of all conduits of a port. `name` is `a.out`,
+    /// `b.in` or `a.out -> b.in`; `filters` are written as in a model file.
     pub fn set_filters(&mut self, name: &str, filters: &str) -> Result<&mut Self, BuildError> {
         let whole = |text: &str| -> Result<Reference, BuildError> {
             let reference = Reference::new(text.trim())?;
@@ -222,7 +222,7 @@ impl ModelBuilder {
         Ok(self)
     }
 
-    /// Says the unit of what a port, `component.port`, sends or receives.
+    /// Sets the unit of the values that a port, `component.port`, sends or receives.
     pub fn set_unit(&mut self, port: &str, unit: &str) -> Result<&mut Self, BuildError> {
         let port = Reference::new(port)?;
         self.config.ligament.units.insert(port, (unit.to_owned(), At::default()));
@@ -253,13 +253,13 @@ impl ModelBuilder {
         self.add_program(program)
     }
 
-    /// Sets a setting, such as `x` for all or `micro.x` for one component.
+    /// Sets a setting, such as `x` for all components or `micro.x` for one.
     pub fn set(&mut self, name: &str, value: SettingValue) -> Result<&mut Self, BuildError> {
         self.config.settings.set(Reference::new(name)?, value);
         Ok(self)
     }
 
-    /// Says what each instance of a component needs.
+    /// Sets the resources that each instance of a component needs.
     pub fn set_resources(&mut self, component: &str, resources: Resources) -> Result<&mut Self, BuildError> {
         let name = self.root.join(&Reference::new(component)?);
         let requirements = ResourceRequirements { name: name.clone(), resources, at: Default::default() };
@@ -267,27 +267,27 @@ impl ModelBuilder {
         Ok(self)
     }
 
-    /// The configuration so far.
+    /// Returns the configuration as it is now.
     pub fn configuration(&self) -> &Configuration {
         &self.config
     }
 
-    /// The configuration, to change it further.
+    /// Returns the configuration, so that it can be changed further.
     pub fn configuration_mut(&mut self) -> &mut Configuration {
         &mut self.config
     }
 
-    /// The configuration itself.
+    /// Returns the configuration, and ends building.
     pub fn into_configuration(self) -> Configuration {
         self.config
     }
 
-    /// The model as yMMSL v0.2.
+    /// Returns the model as yMMSL v0.2.
     pub fn to_yaml(&self) -> String {
         self.config.to_yaml()
     }
 
-    /// The instances and channels of a run of this model.
+    /// Makes the instances and channels of a run of this model.
     pub fn expand(&self) -> Result<ResolvedModel, Problems> {
         self.config.expand_with(&ExpandOptions::default())
     }

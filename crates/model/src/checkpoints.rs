@@ -1,16 +1,17 @@
-//! When a run saves its state, and what it resumes from. This is read, merged and kept; a run cannot do it yet,
-//! so the check refuses a model that asks for it (`ligament-analysis`, `notyet`).
+//! The times at which a run saves its state, and the checkpoints from which it resumes. Both are read,
+//! merged and stored. A run cannot use them yet, so the check refuses a model that has them
+//! (`ligament-analysis`, `notyet`).
 
 use crate::problem::At;
 
-/// Moments at which to save.
+/// Moments at which the state is saved.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckpointRule {
     /// `start`, `start + every`, … up to and including `stop`.
     Range {
-        /// The first moment; without it, every multiple of `every`, negative ones too.
+        /// The first moment; if `None`, every multiple of `every` is a moment, negative ones included.
         start: Option<f64>,
-        /// No moment after this one.
+        /// The latest possible moment.
         stop: Option<f64>,
         /// The step, above zero.
         every: f64,
@@ -22,11 +23,11 @@ pub enum CheckpointRule {
 /// All moments at which a run saves its state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoints {
-    /// True to save just before the end.
+    /// True if the state is also saved just before the end.
     pub at_end: bool,
-    /// In seconds since the run began.
+    /// Moments in seconds since the run began.
     pub wallclock_time: Vec<CheckpointRule>,
-    /// In the model's own time.
+    /// Moments in the model's own time.
     pub simulation_time: Vec<CheckpointRule>,
     /// The place of the section.
     pub at: At,
@@ -42,12 +43,12 @@ pub struct Resume {
 }
 
 impl Checkpoints {
-    /// Returns true if there are none.
+    /// Returns true if there are no moments.
     pub fn is_empty(&self) -> bool {
         !self.at_end && self.wallclock_time.is_empty() && self.simulation_time.is_empty()
     }
 
-    /// Adds the other's moments to these.
+    /// Adds the moments of the overlay to these.
     pub fn update(&mut self, overlay: Checkpoints) {
         if self.is_empty() {
             self.at = overlay.at;

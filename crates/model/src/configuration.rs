@@ -21,7 +21,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// As the file writes it.
+    /// Returns the version's name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Version::V01 => "v0.1",
@@ -41,7 +41,8 @@ pub struct Import {
     pub at: At,
 }
 
-/// All that one or several model files say together, as yMMSL v0.2 puts it; v0.1 is converted on reading.
+/// The contents of one or several model files together, in terms of yMMSL v0.2; v0.1 is converted on
+/// reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
     /// A description.
@@ -50,8 +51,8 @@ pub struct Configuration {
     pub imports: Vec<Import>,
     /// Models by name.
     pub models: IndexMap<Reference, Model>,
-    /// Implementations that take the place of those that components name, by the path of the component
-    /// beginning with its model's name; `None` takes the implementation away.
+    /// Implementations that replace those that components name, by the path of the component, which begins
+    /// with its model's name. `None` removes the implementation.
     pub custom_implementations: IndexMap<Reference, (Option<Reference>, At)>,
     /// Settings.
     pub settings: Settings,
@@ -59,7 +60,7 @@ pub struct Configuration {
     pub programs: IndexMap<Reference, Program>,
     /// Resources by the path of the component, beginning with the model's name.
     pub resources: IndexMap<Reference, ResourceRequirements>,
-    /// When to save.
+    /// The times at which checkpoints are saved.
     pub checkpoints: Checkpoints,
     /// The checkpoints to resume from: files by instance.
     pub resume: IndexMap<Reference, Resume>,
@@ -68,8 +69,9 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Adds a later file. The rules of both versions hold: models with different names are errors, unless one
-    /// of them has only a name, or both are of v0.1, in which case the later one replaces parts of the earlier.
+    /// Adds a later file. The rules of both versions hold: models with different names are errors, unless
+    /// one of them has only a name, or both are of v0.1, in which case the later model replaces parts of
+    /// the earlier one.
     pub fn update(&mut self, overlay: Configuration, version: Version) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.description.trim().is_empty() {
@@ -144,7 +146,8 @@ impl Configuration {
         }
     }
 
-    /// How a program is started: as it says itself, or by MPICH, which only `mpich:` under `ligament:` can say.
+    /// Returns the way in which a program is started: the program's own, or MPICH, which only `mpich:`
+    /// under `ligament:` can set.
     pub fn execution_model_of(&self, program: &Program) -> ExecutionModel {
         if self.ligament.mpich.contains_key(&program.name) {
             ExecutionModel::Mpich
@@ -153,20 +156,21 @@ impl Configuration {
         }
     }
 
-    /// The models that are not used as implementations, in order.
+    /// Returns the models that are not used as implementations, in order.
     pub fn root_models(&self) -> Vec<&Model> {
         let used: std::collections::HashSet<&Reference> = self
             .models
             .values()
             .flat_map(|m| m.components.values().filter_map(|c| c.implementation.as_ref()))
             .chain(self.custom_implementations.values().filter_map(|(i, _)| i.as_ref()))
-            // If a program and a model share a name, report that, and not a model that contains itself.
+            // If a program and a model share a name, that is reported, and not a model that contains
+            // itself.
             .filter(|name| !self.programs.contains_key(*name))
             .collect();
         self.models.values().filter(|m| !used.contains(&m.name)).collect()
     }
 
-    /// The model to run: the named one, or the only one that is not used as an implementation.
+    /// Returns the model to run: the named one, or the only one that is not used as an implementation.
     pub fn root_model(&self, selected: Option<&Reference>) -> Result<&Model, Problem> {
         let roots = self.root_models();
         let names = || roots.iter().map(|m| m.name.to_string()).collect::<Vec<_>>().join(", ");
@@ -204,14 +208,14 @@ impl Configuration {
         }
     }
 
-    /// The resources of a component of the root model `model`, and whether the file says so; one thread if
-    /// it does not.
+    /// Returns the resources of a component of the root model `model`, and true if the file has them. If
+    /// the file has none, the resources are one thread.
     pub fn resources_of(&self, model: &Reference, component: &Reference) -> (Resources, bool) {
         let found = self.resources.get(&model.join(component)).or_else(|| self.resources.get(component));
         (found.map_or_else(Resources::default, |r| r.resources), found.is_some())
     }
 
-    /// The number of ranks that each instance of a component has, if each of them speaks for itself.
+    /// Returns the number of ranks of each instance of a component, if its ranks speak for themselves.
     pub fn ranks_of(&self, component: &Reference) -> Option<usize> {
         self.ligament.ranks.get(component).map(|(count, _)| *count)
     }

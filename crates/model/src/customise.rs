@@ -1,4 +1,4 @@
-//! Custom implementations: another program or model for one component, at any depth. Other uses of the same
+//! Custom implementations: a component, at any depth, gets another program or model. Other uses of the same
 //! nested model stay as they are.
 
 use crate::configuration::Configuration;
@@ -8,8 +8,8 @@ use indexmap::IndexMap;
 use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
 
-/// Applies and removes the custom implementations of a module. `local` gives full names by local ones.
-/// Returns the models that lost a use.
+/// Applies and removes the custom implementations of a module. `local` gives the full name for each local
+/// one. Returns the models that lost a use.
 pub(crate) fn apply(
     config: &mut Configuration,
     module: &Reference,
@@ -31,7 +31,7 @@ struct Customise<'a> {
     local: &'a mut IndexMap<Reference, Reference>,
     problems: &'a mut Vec<Problem>,
     overwritten: HashSet<Reference>,
-    /// The copies made for the models along paths, so that each is made once.
+    /// The copies of models along paths, so that each copy is made only once.
     copied: HashMap<Reference, Reference>,
 }
 
@@ -85,7 +85,8 @@ impl Customise<'_> {
         }
     }
 
-    /// The model that a path begins with. One that was imported is copied, so that its other uses stay.
+    /// Returns the model with which a path begins. An imported model is copied, so that its other uses stay
+    /// as they are.
     fn base_model(&mut self, base: &Reference, at: &At) -> Option<Reference> {
         let full = self.local.get(base).filter(|full| self.config.models.contains_key(*full)).cloned();
         let Some(full) = full else {
@@ -113,7 +114,7 @@ impl Customise<'_> {
         Some(own)
     }
 
-    /// Goes into the model that implements a component, which is copied for this path.
+    /// Returns the model that implements a component, which is copied for this path.
     fn enter(
         &mut self,
         model: &Reference,
@@ -152,7 +153,7 @@ impl Customise<'_> {
         }
     }
 
-    /// Notes that a model and all that it contains lost a use.
+    /// Notes that a model and all models in it lost a use.
     fn overwrite(&mut self, model: &Reference) {
         let mut queue = vec![model.clone()];
         let mut seen = HashSet::new();
@@ -176,8 +177,8 @@ fn suggestion(wrong: &str, names: &[String]) -> String {
     }
 }
 
-/// Removes models that lost their uses and are not used elsewhere, so that they do not look like models to
-/// run.
+/// Removes models that lost their uses and are not used elsewhere, so that they are not taken for root
+/// models.
 pub(crate) fn remove_overwritten(config: &mut Configuration, overwritten: &HashSet<Reference>) {
     if overwritten.is_empty() {
         return;

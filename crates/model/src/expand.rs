@@ -1,5 +1,5 @@
-//! From a configuration to the parts of a run: instances with ports, and one channel for each pair of ends that
-//! exchange messages. The time is linear in the size of the result.
+//! Makes the parts of a run from a configuration: instances with ports, and one channel for each pair of
+//! ends that exchange messages. The time is linear in the size of the result.
 
 use crate::configuration::Configuration;
 use crate::filters::Filter;
@@ -21,17 +21,17 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-/// The slot of an end that has none.
+/// Value of `Endpoint::slot` for an end without a slot.
 pub const NO_SLOT: u32 = u32::MAX;
-/// More instances than this are refused, whatever the model says.
+/// Maximum number of instances, whatever the model allows.
 const MAX_INSTANCES: usize = 4 << 20;
-/// More channels than this are refused.
+/// Maximum number of channels.
 const MAX_CHANNELS: usize = 64 << 20;
 
 /// How to expand a model.
 #[derive(Clone, Debug, Default)]
 pub struct ExpandOptions {
-    /// The model to run; without it, the only one that is not used as an implementation.
+    /// The model to run; if `None`, the only model that is not used as an implementation.
     pub model: Option<Reference>,
 }
 
@@ -44,7 +44,7 @@ pub struct ResolvedModel {
     pub components: Vec<ResolvedComponent>,
     /// The programs that they use.
     pub programs: Vec<Program>,
-    /// All instances; those of a component stand together, the last index running fastest.
+    /// All instances. The instances of a component are neighbours, and their last index grows fastest.
     pub instances: Vec<ResolvedInstance>,
     /// All channels; `channels[i].id` is `i`.
     pub channels: Vec<Channel>,
@@ -54,7 +54,7 @@ pub struct ResolvedModel {
     pub ligament: LigamentOptions,
 }
 
-/// A component as instances copy it; its ports are those of the instances.
+/// A component without its instances. The ports are found in its instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedComponent {
     /// Its path from the root model.
@@ -72,13 +72,14 @@ pub struct ResolvedInstance {
     pub name: Reference,
     /// Its component, as a position in `ResolvedModel::components`.
     pub component: u32,
-    /// Which of the component's instances it is; as long as the component's multiplicity.
+    /// Position of the instance in its component's multiplicity: one number for each dimension.
     pub index: Vec<usize>,
     /// Its program, as a position in `ResolvedModel::programs`; `None` if there is no such program.
     pub program: Option<u32>,
-    /// The resources that it needs to run; with ranks, what all of them need together.
+    /// The resources that the instance needs to run. If it has ranks, the resources of all of them
+    /// together.
     pub resources: Resources,
-    /// The number of ranks that it has, if each of them speaks for itself.
+    /// Number of ranks, if each rank of the instance speaks for itself.
     pub ranks: Option<u32>,
     /// Its ports, the same for all instances of a component.
     pub ports: Arc<[ResolvedPort]>,
@@ -89,12 +90,12 @@ pub struct ResolvedInstance {
 pub struct ResolvedPort {
     /// Its name.
     pub name: Identifier,
-    /// When it is used; `None` if the file does not say, so that the code decides.
+    /// The operator of the port; `Operator::None` if the file does not give one, so that the code decides.
     pub operator: Operator,
-    /// True if it sends. It receives otherwise.
+    /// True if the port sends; false if it receives.
     pub sends: bool,
-    /// True if it has slots, because its peers have one dimension more or because conduits give slots.
-    /// The code may also make a vector port of one whose peers have the same dimensions.
+    /// True if the port has slots, because its peers have one dimension more or because conduits name
+    /// slots. The code may also make a vector port of a port whose peers have the same dimensions.
     pub vector: bool,
     /// The number of slots of a vector port.
     pub length: Option<usize>,
@@ -107,7 +108,7 @@ pub struct ResolvedPort {
 pub struct Endpoint {
     /// Position in `ResolvedModel::instances`.
     pub instance: u32,
-    /// Which of the instance's ranks; 0 where it has none.
+    /// Number of the rank within the instance; 0 if the instance has no ranks.
     pub rank: u32,
     /// Position in that instance's ports.
     pub port: u32,
@@ -124,15 +125,15 @@ pub struct Channel {
     pub from: Endpoint,
     /// The receiver.
     pub to: Endpoint,
-    /// The number of bytes that may be on their way; `None` for the run's own default.
+    /// Number of bytes that may be under way at once; `None` for the run's own default.
     pub budget: Option<u64>,
-    /// The number of bytes that a message may have; `None` for as many as memory allows.
+    /// Maximum size of a message (bytes); `None` if only memory limits it.
     pub message_size: Option<u64>,
     /// yMMSL's own filters, in order.
     pub filters: Arc<[ConduitFilter]>,
     /// The filters under `ligament:`, in order.
     pub own_filters: Option<Arc<[Filter]>>,
-    /// The consequences of its filters for messages and iterations, if there are any.
+    /// The effects of the filters on messages and iterations, if there are any.
     pub steps: Option<ConduitSteps>,
 }
 
@@ -147,37 +148,38 @@ impl From<&FlatComponent> for ResolvedComponent {
 }
 
 impl ResolvedModel {
-    /// The port at an end of a channel.
+    /// Returns the port at an end of a channel.
     pub fn port(&self, end: Endpoint) -> &ResolvedPort {
         &self.instances[end.instance as usize].ports[end.port as usize]
     }
 
-    /// The program of an instance.
+    /// Returns the program of an instance.
     pub fn program(&self, instance: u32) -> Option<&Program> {
         self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
     }
 
-    /// The number of processes that an instance has that are started one by one, one for each rank; none if one
-    /// command starts all of it.
+    /// Returns the number of processes of an instance that are started one by one, one for each rank.
+    /// Returns `None` if one command starts the whole instance.
     pub fn separate_ranks(&self, instance: u32) -> Option<u32> {
         let with_mpi = self.program(instance).is_some_and(|program| program.execution_model.is_mpi());
         self.instances[instance as usize].ranks.filter(|_| !with_mpi)
     }
 
-    /// The light program that runs this instance in one process with all its others, if the model says so.
-    /// Shipped components all have the same one, and those of Python's another.
+    /// Returns the name of the light program that runs this instance and all others of its kind in one
+    /// process, if the model says so. All shipped components share one such program; those written in
+    /// Python share another.
     pub fn light_program(&self, instance: u32) -> Option<&Reference> {
         if let Some(shipped) = self.program(instance).and_then(Program::shipped) {
             return Some(shipped.shared_process());
         }
         let component = &self.components[self.instances[instance as usize].component as usize];
-        // A function that a script gives is known by the name of the implementation or of the component.
+        // A function in a script is found by the name of the implementation or of the component.
         let names = component.implementation.iter().chain([&component.name]);
         names.into_iter().find(|name| self.ligament.light.contains_key(*name))
     }
 
-    /// Returns true if the run goes on if this instance ends before it is done. Ranks that speak for themselves
-    /// need each other, and what shares a process ends with it.
+    /// Returns true if the run continues when this instance ends too early. Never true for an instance with
+    /// ranks, which need each other, or for one in a light program, which ends with its process.
     pub fn may_fail(&self, instance: u32) -> bool {
         let component = &self.components[self.instances[instance as usize].component as usize].name;
         self.ligament.may_fail.contains_key(component)
@@ -185,7 +187,7 @@ impl ResolvedModel {
             && self.light_program(instance).is_none()
     }
 
-    /// An end in words, such as `micro[2].in`, `macro.out[3]` or `flow:1.out`.
+    /// Returns the name of an end, such as `micro[2].in`, `macro.out[3]` or `flow:1.out`.
     pub fn end_name(&self, end: Endpoint) -> String {
         let instance = &self.instances[end.instance as usize];
         let rank = instance.ranks.map_or(String::new(), |_| format!(":{}", end.rank));
@@ -198,7 +200,7 @@ impl ResolvedModel {
 }
 
 impl Configuration {
-    /// The limit on the number of instances of a run.
+    /// Returns the maximum number of instances of a run.
     pub(crate) fn instance_limit(&self) -> usize {
         let wanted = self.ligament.instances.unwrap_or(DEFAULT_INSTANCES);
         usize::try_from(wanted).map_or(MAX_INSTANCES, |wanted| wanted.min(MAX_INSTANCES))
@@ -210,7 +212,8 @@ impl Configuration {
     }
 
     /// Checks the structure, flattens the model, and makes the instances and channels of a run. Imports
-    /// must have been resolved. Components without a program are kept, so that code can be given for them.
+    /// must have been resolved. Components without a program are kept, because the caller may have code for
+    /// them.
     pub fn expand_with(&self, options: &ExpandOptions) -> Result<ResolvedModel, Problems> {
         let mut problems = check_structure(self);
         if let Some(import) = self.imports.first() {
@@ -228,18 +231,18 @@ impl Configuration {
         self.expand_flat(&flat)
     }
 
-    /// As `expand_with`, of the flattened model, for a caller who has checked the structure and resolved the
-    /// imports.
+    /// Does the same as `expand_with` for a flattened model. The caller must have checked the structure and
+    /// resolved the imports.
     pub fn expand_flat(&self, flat: &FlatModel) -> Result<ResolvedModel, Problems> {
         Expander::new(self, flat).expand()
     }
 }
 
-/// The setting that tells an instance which shipped component it is.
+/// The setting that names the shipped component that an instance is.
 static IMPLEMENTATION: LazyLock<Reference> =
     LazyLock::new(|| Reference::new(IMPLEMENTATION_SETTING).unwrap_or_default());
 
-/// How the shapes of the two ends of a conduit compare.
+/// The number of dimensions at the sender's end of a conduit, compared with the receiver's end.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     Same,
@@ -247,12 +250,12 @@ enum Shape {
     ReceiverHasMore,
 }
 
-/// The knowledge of a port while conduits are processed.
+/// The known properties of a port while conduits are processed.
 struct PortPlan {
     port: ResolvedPort,
-    /// Slots given explicitly; the length is one more than the highest.
+    /// True if conduits name slots of this port. The port's length is then one more than the highest slot.
     explicit: bool,
-    /// The conduit that decided this port's form, and its peer's multiplicity.
+    /// Number of the first conduit of this port, which decided the port's form, and the shape of the peer.
     decided_by: Option<(usize, Vec<usize>)>,
 }
 
@@ -261,8 +264,8 @@ struct Expander<'a> {
     flat: &'a FlatModel,
     problems: Vec<Problem>,
     ports: Vec<Vec<PortPlan>>,
-    /// The shape of the set of each component's endpoints: its multiplicity, and its number of ranks as one
-    /// dimension more.
+    /// Shape of each component's set of endpoints: the multiplicity, and the number of ranks as one more
+    /// dimension.
     shapes: Vec<Rc<[usize]>>,
 }
 
@@ -324,7 +327,7 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// The number of instances that each component has, or ranks of them.
+    /// Returns the number of endpoints of each component: its instances, or their ranks if they have any.
     fn endpoint_counts(&self) -> Result<Vec<usize>, Problems> {
         let limit = self.config.instance_limit();
         let mut total = 0usize;
@@ -349,7 +352,8 @@ impl<'a> Expander<'a> {
         Ok(counts)
     }
 
-    /// The position of the port at a conduit's end; the settings port comes in once a conduit leads to it.
+    /// Returns the position of the port at a conduit's end. The settings port is added when a conduit leads
+    /// to it.
     fn port_index(&mut self, end: &FlatEnd) -> u32 {
         let ports = &mut self.ports[end.component];
         if ports.len() == end.place {
@@ -410,7 +414,8 @@ impl<'a> Expander<'a> {
         Some((from, to, shape))
     }
 
-    /// Returns true if both ends of a conduit have ranks, and only their numbers differ, which is then said.
+    /// Returns true if both ends of a conduit have ranks, and only the numbers of ranks differ. Adds the
+    /// problem then.
     fn differ_in_ranks(&mut self, conduit: &FlatConduit) -> bool {
         let [from, to] = [&conduit.from, &conduit.to].map(|end| &self.flat.components[end.component]);
         let (Some(here), Some(there)) = (self.config.ranks_of(&from.name), self.config.ranks_of(&to.name))
@@ -503,7 +508,8 @@ impl<'a> Expander<'a> {
         self.problems.push(Problem::error(code, at, message, advice));
     }
 
-    /// Explicit slots must be dense enough to be intended: a huge slot is a mistake, not a port's length.
+    /// Reports slots beyond the maximum number of instances: such a slot is a mistake, and must not set a
+    /// port's length.
     fn check_slots(&mut self) {
         for (component, ports) in self.flat.components.iter().zip(&self.ports) {
             for plan in ports.iter().filter(|p| p.explicit) {
@@ -648,7 +654,7 @@ impl PortPlan {
     }
 }
 
-/// Increments an index, the last place fastest; false after the last one.
+/// Increments an index; the last place grows fastest. Returns false if the index was the last one.
 fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     for place in (0..index.len()).rev() {
         index[place] += 1;
@@ -660,7 +666,8 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-/// Entries for single conduits, by the text that names them, and the entries that were found.
+/// Entries for single conduits, by the text that names the conduit, and marks at the entries that were
+/// used.
 pub struct ForConduits<'a, T> {
     said: &'a IndexMap<String, ForConduit<T>>,
     used: Vec<bool>,
@@ -668,13 +675,14 @@ pub struct ForConduits<'a, T> {
 }
 
 impl<'a, T> ForConduits<'a, T> {
-    /// All that a model says of one kind, before any conduit is looked at.
+    /// Takes all entries of one kind that a model has, before any conduit is looked up.
     pub fn new(said: &'a IndexMap<String, ForConduit<T>>) -> ForConduits<'a, T> {
         let by_port = said.values().enumerate().map(|(i, b)| ((&b.port, b.receiver.as_ref()), i)).collect();
         ForConduits { said, used: vec![false; said.len()], by_port }
     }
 
-    /// The entry for a conduit: for itself, for its receiver, or for its sender.
+    /// Returns the entry for a conduit: the one for this conduit, otherwise that of its receiver, otherwise
+    /// that of its sender.
     pub fn of(&mut self, flat: &FlatModel, conduit: &FlatConduit) -> Option<&'a T> {
         if self.by_port.is_empty() {
             return None;
@@ -690,7 +698,7 @@ impl<'a, T> ForConduits<'a, T> {
         found
     }
 
-    /// Entries for no conduit of the model; `what` it is.
+    /// Returns a problem for each entry that no conduit has used. `what` says what the entry gives.
     fn unused(&self, what: &str) -> Vec<Problem> {
         let unused = self.said.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused

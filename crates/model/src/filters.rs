@@ -1,19 +1,20 @@
-//! Filters of conduits beyond yMMSL: their names and parameters, as they stand under `ligament: filters:`. One
-//! table says what there is; reading, writing, the JSON schema and the page of filters follow it. What a filter
-//! does is in `ligament-filters`.
+//! Filters of conduits beyond yMMSL: their names and parameters under `ligament: filters:`. One table lists
+//! all filters; reading, writing, the JSON schema and the page of filters are made from it. The effect of a
+//! filter is in `ligament-filters`.
 
 use crate::problem::At;
 use crate::write::{float, quoted};
 use std::fmt::Write;
 
-/// A filter that there is.
+/// A filter of the table.
 #[derive(Debug)]
 pub struct FilterSpec {
     pub name: &'static str,
     pub takes: &'static [Parameter],
 }
 
-/// A parameter of a filter. The first parameter may stand alone: `multiply: 2` is `multiply: {by: 2}`.
+/// A parameter of a filter. The first parameter may be written without its name: `multiply: 2` is
+/// `multiply: {by: 2}`.
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
@@ -56,7 +57,7 @@ const fn may(name: &'static str, kind: ParameterKind) -> Parameter {
     Parameter { name, kind, required: false }
 }
 
-/// The types of elements, as messages and NumPy call them.
+/// The types of elements, with their names in messages and NumPy.
 const TYPES: &[&str] = &[
     "bool",
     "int8",
@@ -116,22 +117,22 @@ pub const FILTERS: &[FilterSpec] = &[
     FilterSpec { name: LIBRARY, takes: &[needs("file", Text), needs("function", Text), may("with", Text)] },
 ];
 
-/// The filter that is a function of Python's.
+/// Name of the filter that calls a Python function.
 pub const PYTHON: &str = "python";
 
-/// The filter that is a function of a shared library's.
+/// Name of the filter that calls a function of a shared library.
 pub const LIBRARY: &str = "library";
 
-/// The filter that a sender applies and its receiver undoes.
+/// Name of the filter that the sender applies and the receiver undoes.
 pub const COMPRESS: &str = "compress";
 
 impl FilterSpec {
-    /// The filter of this name.
+    /// Returns the filter of this name.
     pub fn named(name: &str) -> Option<&'static FilterSpec> {
         FILTERS.iter().find(|spec| spec.name == name)
     }
 
-    /// How it is written, for messages.
+    /// Returns the way to write the filter, for error messages.
     pub fn usage(&self) -> String {
         let written = |parameter: &Parameter| {
             if parameter.required {
@@ -175,15 +176,15 @@ impl FilterEnd {
     }
 }
 
-/// The fate of the run if a filter cannot take a message.
+/// The fate of the run if a filter cannot accept a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// It ends.
+    /// The run ends.
     #[default]
     End,
-    /// It goes on without the message.
+    /// The run continues without the message.
     Skip,
-    /// It goes on with the message as it came to the filter.
+    /// The run continues with the message as it was before the filter.
     Pass,
 }
 
@@ -208,13 +209,13 @@ impl OnError {
     }
 }
 
-/// A filter as a model asks for it.
+/// A filter that a model uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     pub name: &'static str,
-    /// In the order of its table.
+    /// In the order of the filter's table entry.
     pub parameters: Vec<(&'static str, FilterValue)>,
-    /// The end at which it runs, if the model says so; see `at_sender`.
+    /// The end at which the filter runs, if the model gives it; see `at_sender`.
     pub end: Option<FilterEnd>,
     pub on_error: OnError,
     /// The place in the file.
@@ -222,7 +223,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns true if a user has written what it does.
+    /// Returns true if a user has written the filter's function.
     pub fn is_own(&self) -> bool {
         [PYTHON, LIBRARY].contains(&self.name)
     }
@@ -231,7 +232,7 @@ impl Filter {
         self.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// A number, if it was given.
+    /// Returns the value of a parameter that is a number, if it was given.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.value(name)? {
             FilterValue::Number(number) => Some(*number),
@@ -240,7 +241,7 @@ impl Filter {
         }
     }
 
-    /// A whole number, if it was given.
+    /// Returns the value of a parameter that is a whole number, if it was given.
     pub fn count(&self, name: &str) -> Option<u64> {
         match self.value(name)? {
             FilterValue::Count(count) => Some(*count),
@@ -248,7 +249,7 @@ impl Filter {
         }
     }
 
-    /// Whole numbers, if they were given.
+    /// Returns the value of a parameter that is a list of whole numbers, if it was given.
     pub fn counts(&self, name: &str) -> Option<&[u64]> {
         match self.value(name)? {
             FilterValue::Counts(counts) => Some(counts),
@@ -257,7 +258,7 @@ impl Filter {
         }
     }
 
-    /// A text, if it was given.
+    /// Returns the value of a parameter that is a text, if it was given.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.value(name)? {
             FilterValue::Text(text) => Some(text),
@@ -265,15 +266,15 @@ impl Filter {
         }
     }
 
-    /// The number of a conduit's filters, from the first on, that run at the sender: all up to the last that
-    /// says so, or compresses. The others run at the receiver.
+    /// Returns the number of a conduit's filters that run at the sender: all filters up to the last one
+    /// that is set to run there, or that compresses. The others run at the receiver.
     pub fn at_sender(filters: &[Filter]) -> usize {
         let sends = |filter: &Filter| filter.end == Some(FilterEnd::Sender) || filter.name == COMPRESS;
         filters.iter().rposition(sends).map_or(0, |last| last + 1)
     }
 
-    /// The same filters for processes that run elsewhere: a library's file is named by its whole path. One
-    /// without a `/` is looked for where libraries are.
+    /// Returns the same filters for processes that run elsewhere: the file of a library is given by its
+    /// whole path. A name without a `/` stays as it is, and is looked up where libraries are.
     pub fn for_instances(filters: &[Filter]) -> Vec<Filter> {
         let mut filters = filters.to_vec();
         for filter in filters.iter_mut().filter(|filter| filter.name == LIBRARY) {
@@ -290,7 +291,7 @@ impl Filter {
         filters
     }
 
-    /// Its name and first parameter, for messages: `chunk: 10`.
+    /// Returns the filter's name and first parameter, for messages: `chunk: 10`.
     pub fn written(&self) -> String {
         match self.parameters.first() {
             Some((_, FilterValue::Number(value))) => format!("{}: {value}", self.name),
@@ -299,7 +300,7 @@ impl Filter {
         }
     }
 
-    /// Filters as a model file has them, on one line.
+    /// Returns filters on one line, as a model file has them.
     pub fn write(filters: &[Filter]) -> String {
         let all: Vec<String> = filters.iter().map(Filter::write_one).collect();
         format!("[{}]", all.join(", "))

@@ -1,5 +1,5 @@
-//! From nested models to one flat graph: a component that a model implements is replaced by the components of
-//! that model, and conduits that meet at a model's port become one.
+//! Makes one flat graph of nested models. A component that a model implements is replaced by the components
+//! of that model, and conduits that meet at a model's port become one conduit.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{ConduitFilter, Model, Operator, Port, Ports};
@@ -13,26 +13,26 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Models that contain each other deeper than this are refused.
+/// Maximum depth of models within models.
 const MAX_DEPTH: usize = 64;
-/// An instance's name is also that of its directory, and the system allows no longer ones.
+/// Maximum length of an instance's name, which is also that of its directory: the system allows no longer
+/// names.
 const MAX_NAME: usize = 255;
-/// For each allowed instance, nested models may add this many ports, conduits, and components that are left
-/// out.
+/// Number of ports, conduits, and left-out components that nested models may add for each allowed instance.
 const FOR_EACH_INSTANCE: usize = 64;
 
-/// A component of the flat graph. A program or nothing implements it.
+/// A component of the flat graph. Its implementation is a program, or it has none.
 #[derive(Clone, Debug)]
 pub struct FlatComponent {
     /// Its path from the root model, without the root model's name.
     pub name: Reference,
-    /// The shape of its set of instances; outer components' shapes come first.
+    /// The shape of its set of instances; the shapes of the components around it come first.
     pub multiplicity: Vec<usize>,
     /// The name of its implementation.
     pub implementation: Option<Reference>,
     /// Its ports.
     pub ports: Arc<Ports>,
-    /// The number of timelines that its own lies in: so many numbers count its iterations.
+    /// Number of timelines around the component's own timeline. As many numbers count its iterations.
     pub depth: usize,
     /// The place of its declaration.
     pub at: At,
@@ -41,12 +41,12 @@ pub struct FlatComponent {
 /// One end of a conduit of the flat graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FlatEnd {
-    /// Which component, as a position among the flat components.
+    /// Position of the component among the flat components.
     pub component: usize,
     /// Its port.
     pub port: Identifier,
-    /// The port's position among those of the component; the settings port, which nobody declares, comes after
-    /// all of them.
+    /// Position of the port among the component's ports. The settings port, which is never declared, comes
+    /// after all of them.
     pub place: usize,
     /// The slot, if the model gives one.
     pub slot: Option<usize>,
@@ -61,36 +61,37 @@ pub struct FlatConduit {
     pub to: FlatEnd,
     /// The filters on the way, in order.
     pub filters: Vec<ConduitFilter>,
-    /// The place of the first of these, if there are any.
+    /// The place of the first filter, if there are filters.
     pub filters_at: Option<Box<At>>,
-    /// The place of its declaration; for a conduit made of several, the one at the sender.
+    /// The place of its declaration. For a conduit made of several, the place of the conduit at the sender.
     pub at: At,
 }
 
-/// A model without models in it.
+/// A model without nested models.
 #[derive(Clone, Debug)]
 pub struct FlatModel {
     /// The root model's name.
     pub name: Reference,
-    /// All components that take part.
+    /// All components of the run.
     pub components: Vec<FlatComponent>,
     /// All conduits between them.
     pub conduits: Vec<FlatConduit>,
 }
 
 impl FlatModel {
-    /// The name of a conduit's end: component and port.
+    /// Returns the name of a conduit's end: component and port.
     pub fn port_of(&self, end: &FlatEnd) -> Reference {
         self.components[end.component].name.child(&end.port)
     }
 
-    /// The declaration of the port at a conduit's end; of the settings port, nothing is.
+    /// Returns the declaration of the port at a conduit's end; `None` for the settings port, which has
+    /// none.
     pub fn declared(&self, end: &FlatEnd) -> Option<&Port> {
         self.components[end.component].ports.get_index(end.place).map(|(_, port)| port)
     }
 
-    /// Gives ports that the model does not declare the operators that are known otherwise: by component, the
-    /// names of ports by those of their operators.
+    /// Gives operators to ports that the model does not declare. `known` has, for each component, the names
+    /// of ports by the names of their operators.
     pub fn declare(&mut self, known: &BTreeMap<String, BTreeMap<String, Vec<String>>>) {
         for component in self.components.iter_mut().filter(|one| one.ports.values().any(|port| port.inferred)) {
             let Some(by_operator) = known.get(&component.name.to_string()) else { continue };
@@ -107,7 +108,7 @@ impl FlatModel {
         }
     }
 
-    /// Leaves out components, and the conduits that join them.
+    /// Removes components for which `stays` returns false, and the conduits that join them.
     pub fn retain(&mut self, stays: impl Fn(&FlatComponent) -> bool) {
         let mut left = 0;
         let places: Vec<Option<usize>> = self
@@ -133,16 +134,16 @@ impl FlatModel {
     }
 }
 
-/// A use of a model: the root, or a component that it implements.
+/// A use of a model: as the root model, or as the implementation of a component.
 struct Use<'a> {
     path: Reference,
     model: &'a Model,
     multiplicity: Vec<usize>,
     /// The use that contains this one.
     parent: Option<usize>,
-    /// The number of uses contain that it.
+    /// Number of uses that contain this one.
     depth: usize,
-    /// The number of timelines that its components' lie in at least.
+    /// Minimum number of timelines around those of its components.
     timelines: usize,
     /// The result for each component of the model, by position.
     became: Vec<Became>,
@@ -155,7 +156,7 @@ enum Became {
     Nothing,
 }
 
-/// One end of a conduit, before conduits through model ports are joined.
+/// One end of a conduit, before conduits that meet at model ports are joined.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Loose {
     Final(FlatEnd),
@@ -169,8 +170,8 @@ struct Edge<'a> {
     at: &'a At,
 }
 
-/// How large a model may become. Everything that a file declares is allowed; the multiples from nested models
-/// are limited.
+/// The limits on the size of a model. Everything that a file declares is allowed; only the multiples that
+/// nested models make are limited.
 struct ExpansionBudget {
     instances: usize,
     left: usize,
@@ -188,7 +189,7 @@ impl ExpansionBudget {
         ExpansionBudget { instances, left: all, all }
     }
 
-    /// Counts this many ports, conduits, or components.
+    /// Counts this many ports, conduits or components. Returns an error if the limit is exceeded.
     fn take(&mut self, many: usize, at: &At) -> Result<(), Problem> {
         match self.left.checked_sub(many) {
             Some(left) => self.left = left,
@@ -200,7 +201,7 @@ impl ExpansionBudget {
 
 impl Configuration {
     /// Flattens the root model (the named one, or the only one). The structure must have been checked and
-    /// imports resolved; conduits that make no sense are left out.
+    /// imports resolved. Conduits that make no sense are left out.
     pub fn flatten(&self, selected: Option<&Reference>) -> Result<FlatModel, Problem> {
         let root = self.root_model(selected)?;
         let mut uses = vec![Use {
@@ -245,7 +246,8 @@ impl Configuration {
                     Some((implementation, _)) => implementation.as_ref(),
                     None => component.implementation.as_ref(),
                 };
-                // A program of the same name is an error of its own; preferring it keeps that the only error.
+                // A program of the same name is reported elsewhere. The program is preferred here, so that
+                // no other error follows.
                 let nested = implementation
                     .filter(|name| !self.programs.contains_key(*name))
                     .and_then(|name| self.models.get(name));
@@ -292,7 +294,7 @@ impl Configuration {
                     });
                     Became::Component(components.len() - 1)
                 };
-                // Each has one instance at least.
+                // Each component has at least one instance.
                 if components.len() > room.instances {
                     return Err(too_large(&component.at, room.instances, "instances", ADVICE_FEWER_OR_ALLOWED));
                 }
@@ -323,7 +325,7 @@ fn too_deep(path: &Reference, at: &At) -> Problem {
     )
 }
 
-/// An instance has a directory of its name.
+/// Checks the length of an instance's name, because an instance has a directory of its name.
 fn check_name(path: &Reference, multiplicity: &[usize], at: &At) -> Result<(), Problem> {
     let names = path.parts().iter().map(|part| match part {
         ReferencePart::Name(name) => name.as_str().len() + 1,
@@ -383,7 +385,7 @@ fn join_conduits(
     let mut visited: Vec<(Loose, usize)> = Vec::new();
     for (from, edge) in &starts {
         let Loose::Final(from) = from else { continue };
-        // Depth first along model ports; the stack holds edges with how deep they are.
+        // A search along model ports, depth first. The stack holds edges, with their depths.
         let mut stack: Vec<(&Edge<'_>, usize, Vec<ConduitFilter>, Option<&At>)> =
             vec![(edge, 0, Vec::new(), None)];
         visited.clear();
@@ -394,7 +396,7 @@ fn join_conduits(
             filters.extend_from_slice(step.filters);
             match &step.to {
                 Loose::Final(to) => {
-                    // Conduits of one model were counted already.
+                    // The conduits of a single model were counted already.
                     if depth > 0 {
                         room.take(1, edge.at)?;
                     }

@@ -9,22 +9,22 @@ use std::fmt;
 /// The port on which every component can receive settings, declared or not.
 pub const SETTINGS_PORT: &str = "muscle_settings_in";
 
-/// When in a component's execution loop a port is used.
+/// The moment of a component's execution loop in which a port is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub enum Operator {
-    /// Not known.
+    /// The operator is not known.
     #[serde(rename = "NONE")]
     None,
-    /// Receives at the start.
+    /// The port receives when the loop begins.
     #[serde(rename = "F_INIT")]
     FInit,
-    /// Sends within the loop.
+    /// The port sends within the loop.
     #[serde(rename = "O_I")]
     OI,
-    /// Receives within the loop; xMML's `B` (boundary) is read as this.
+    /// The port receives within the loop. The operator `B` (boundary) of xMML is read as this one.
     #[serde(rename = "S")]
     S,
-    /// Sends at the end.
+    /// The port sends when the loop ends.
     #[serde(rename = "O_F")]
     OF,
 }
@@ -70,9 +70,9 @@ impl fmt::Display for Operator {
     }
 }
 
-/// The timeline that a port is on, relative to its component: names with colons between them; empty for the
-/// component's own. Read and kept; not used in a run
-/// yet, so the check refuses it.
+/// The timeline of a port, relative to the port's component: names with colons between them; empty for the
+/// component's own timeline. Timelines are read and stored. A run does not use them yet, so the check
+/// refuses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timeline(Vec<Reference>);
 
@@ -86,12 +86,12 @@ impl Timeline {
         Ok(Timeline(text.split(':').map(Reference::new).collect::<Result<_, _>>()?))
     }
 
-    /// Returns true if it is the component's own.
+    /// Returns true if this is the component's own timeline.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Its parts, outermost first.
+    /// Returns the parts of the timeline, outermost first.
     pub fn parts(&self) -> &[Reference] {
         &self.0
     }
@@ -114,12 +114,13 @@ impl fmt::Display for Timeline {
 pub struct Port {
     /// Its name.
     pub name: Identifier,
-    /// When it is used. For an inferred port, `FInit` if it receives and `OF` if it sends.
+    /// The moment in which the port is used. For an inferred port, `FInit` if it receives and `OF` if it
+    /// sends.
     pub operator: Operator,
-    /// The timeline it is on, relative to its component.
+    /// The timeline of the port, relative to its component.
     pub timeline: Timeline,
-    /// True if it was found from a conduit in a file that declares no ports (v0.1), so that its operator is
-    /// a guess.
+    /// True if the port was found in a conduit of a file that declares no ports (v0.1), so that its
+    /// operator is a guess.
     pub inferred: bool,
     /// The place of its declaration.
     pub at: At,
@@ -135,18 +136,18 @@ impl Port {
 /// Ports by name, in the order in which they were declared.
 pub type Ports = IndexMap<Identifier, Port>;
 
-/// An abstract box in a model.
+/// A component of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
     /// Its name within its model.
     pub name: Reference,
     /// Its description, in words.
     pub description: String,
-    /// Its ports; `None` if it declares none, in which case those of its implementation count.
+    /// The ports; `None` if the component declares none, and then has those of its implementation.
     pub ports: Option<Ports>,
     /// The program or model that does its work.
     pub implementation: Option<Reference>,
-    /// True if the component is left out, with its conduits, if it has no implementation.
+    /// True if the component and its conduits are left out when the component has no implementation.
     pub optional: bool,
     /// The shape of its set of instances; empty for a single instance.
     pub multiplicity: Vec<usize>,
@@ -157,7 +158,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// A component with one instance, no ports and no implementation.
+    /// Makes a component with one instance, no ports and no implementation.
     pub fn new(name: Reference) -> Component {
         Component {
             name,
@@ -171,7 +172,7 @@ impl Component {
         }
     }
 
-    /// The number of instances that it has, or `None` if that does not fit.
+    /// Returns the number of instances, or `None` if the number is too large for its type.
     pub fn instance_count(&self) -> Option<usize> {
         self.multiplicity.iter().try_fold(1usize, |n, m| n.checked_mul(*m))
     }
@@ -185,7 +186,7 @@ pub enum ConduitFilter {
     Last,
     /// One message is repeated as often as needed.
     Repeat,
-    /// One message passes, then empty ones as needed.
+    /// One message passes, followed by empty messages as needed.
     Pad,
 }
 
@@ -212,7 +213,7 @@ impl ConduitFilter {
         }
     }
 
-    /// Returns true if this may stand before the other in a conduit: `last`, then `repeat`, then `pad`.
+    /// Returns true if this filter may precede the other in a conduit: `last`, then `repeat`, then `pad`.
     pub fn may_precede(self, other: ConduitFilter) -> bool {
         let rank = |f| match f {
             ConduitFilter::Last => 0,
@@ -227,9 +228,9 @@ impl ConduitFilter {
 /// multicast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conduit {
-    /// `component.port`, or only `port` for a port of the model itself; an index at the end is a slot.
+    /// `component.port`, or only `port` for a port of the model itself. An index at the end is a slot.
     pub sender: Reference,
-    /// Like the sender.
+    /// Written in the same way as the sender.
     pub receiver: Reference,
     /// The filters on the way, in order.
     pub filters: Vec<ConduitFilter>,
@@ -241,7 +242,7 @@ pub struct Conduit {
     pub receiver_at: At,
 }
 
-/// The component's path, the port, and the slot if one is given, of one end of a conduit.
+/// Returns the parts of one end of a conduit: the component's path, the port, and the slot if one is given.
 pub(crate) fn split_end(end: &Reference) -> Option<(&[ReferencePart], &Identifier, Option<usize>)> {
     let (stem, slot) = match end.parts() {
         [stem @ .., ReferencePart::Index(slot)] => (stem, Some(*slot)),
@@ -266,12 +267,14 @@ impl Conduit {
         }
     }
 
-    /// The component's path, the port and the slot of the sending end; `None` if it has several slots.
+    /// Returns the component's path, the port and the slot of the sending end; `None` if the end has
+    /// several slots.
     pub fn sending_end(&self) -> Option<(&[ReferencePart], &Identifier, Option<usize>)> {
         split_end(&self.sender)
     }
 
-    /// The component's path, the port and the slot of the receiving end; `None` if it has several slots.
+    /// Returns the component's path, the port and the slot of the receiving end; `None` if the end has
+    /// several slots.
     pub fn receiving_end(&self) -> Option<(&[ReferencePart], &Identifier, Option<usize>)> {
         split_end(&self.receiver)
     }
@@ -287,13 +290,13 @@ impl fmt::Display for Conduit {
     }
 }
 
-/// Timelines declared to have the same time points. Read and kept; not used in a run yet, so the check refuses
-/// it.
+/// Timelines that are declared to have the same time points. They are read and stored. A run does not use
+/// them yet, so the check refuses them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchingTimelines {
-    /// The leading one.
+    /// The timeline that the others follow.
     pub head: Timeline,
-    /// The others.
+    /// The timelines that follow.
     pub matches: Vec<Timeline>,
     /// The place in the file.
     pub at: At,
@@ -306,9 +309,9 @@ pub struct Model {
     pub name: Reference,
     /// Its description, in words.
     pub description: String,
-    /// Ports through which it joins the model it is used in.
+    /// Ports by which the model is joined to the model that contains it.
     pub ports: Ports,
-    /// The settings it understands, if it says so.
+    /// The settings that the model understands, if it declares any.
     pub supported_settings: IndexMap<Identifier, SupportedSetting>,
     /// Its components by name.
     pub components: IndexMap<Reference, Component>,
@@ -316,7 +319,7 @@ pub struct Model {
     pub conduits: Vec<Conduit>,
     /// Declared matches between timelines.
     pub matching_timelines: Vec<MatchingTimelines>,
-    /// True if only its name is known so far (v0.1 allows a file that says no more).
+    /// True if only the model's name is known so far. v0.1 allows a file with only a name.
     pub name_only: bool,
     /// The place of its declaration.
     pub at: At,

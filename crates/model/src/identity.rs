@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identifier(Arc<str>);
 
-/// Why a text is not a name, in words for the person who wrote it.
+/// The reason why a text is not a valid name, in words for the person who wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidName {
     /// The offending text.
@@ -57,7 +57,7 @@ impl Identifier {
         &self.0
     }
 
-    /// The text, shared with this name and its clones.
+    /// Returns the text, which is shared with this name and its clones.
     pub fn shared(&self) -> Arc<str> {
         self.0.clone()
     }
@@ -106,13 +106,13 @@ impl FromStr for Identifier {
     }
 }
 
-/// Names that occur often, such as those of ports. Each is kept once: names that are the same text in memory
-/// are compared without a look at it.
+/// Names that occur often, such as those of ports. Each is stored once: two names that share one text in
+/// memory are compared without reading the text.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashSet<Identifier>);
 
 impl Names {
-    /// As `Identifier::new`.
+    /// Does the same as `Identifier::new`, with stored names.
     pub fn identifier(&mut self, text: &str) -> Result<Identifier, InvalidName> {
         if let Some(known) = self.0.get(text) {
             return Ok(known.clone());
@@ -122,7 +122,7 @@ impl Names {
         Ok(name)
     }
 
-    /// As `Reference::new`.
+    /// Does the same as `Reference::new`, with stored names.
     pub fn reference(&mut self, text: &str) -> Result<Reference, InvalidName> {
         Reference::read(text, |name| self.identifier(name))
     }
@@ -153,7 +153,7 @@ impl Reference {
         Reference::read(text, Identifier::new)
     }
 
-    /// The same, with names from elsewhere.
+    /// Reads `a.b[3].c`; the function `name` makes the names.
     fn read(
         text: &str,
         mut name: impl FnMut(&str) -> Result<Identifier, InvalidName>,
@@ -212,17 +212,17 @@ impl Reference {
         &self.0
     }
 
-    /// The number of parts that it has.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns true if it is the model itself.
+    /// Returns true if this is the reference to the model itself.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// This reference with `.name` after it.
+    /// Returns this reference with `.name` appended.
     pub fn child(&self, name: &Identifier) -> Reference {
         let mut parts = Vec::with_capacity(self.0.len() + 1);
         parts.extend_from_slice(&self.0);
@@ -230,12 +230,12 @@ impl Reference {
         Reference(parts)
     }
 
-    /// This reference with all parts of the other after it.
+    /// Returns this reference with all parts of the other one appended.
     pub fn join(&self, other: &Reference) -> Reference {
         self.join_parts(other.parts())
     }
 
-    /// This reference with these parts after it.
+    /// Returns this reference with these parts appended.
     pub(crate) fn join_parts(&self, other: &[ReferencePart]) -> Reference {
         let mut parts = Vec::with_capacity(self.0.len() + other.len());
         parts.extend_from_slice(&self.0);
@@ -243,7 +243,7 @@ impl Reference {
         Reference(parts)
     }
 
-    /// This reference with `[i][j]…` after it.
+    /// Returns this reference with `[i][j]…` appended.
     pub fn indexed(&self, indices: &[usize]) -> Reference {
         let mut parts = Vec::with_capacity(self.0.len() + indices.len());
         parts.extend_from_slice(&self.0);
@@ -251,7 +251,8 @@ impl Reference {
         Reference(parts)
     }
 
-    /// The part before the trailing indices, and those indices: `a.b[1][2]` gives `a.b` and `[1, 2]`.
+    /// Returns the part before the trailing indices, and those indices: `a.b[1][2]` gives `a.b` and `[1,
+    /// 2]`.
     pub fn split_indices(&self) -> (&[ReferencePart], Vec<usize>) {
         let stem = self.0.iter().rposition(|p| matches!(p, ReferencePart::Name(_))).map_or(0, |i| i + 1);
         let indices = self.0[stem..]
@@ -264,7 +265,7 @@ impl Reference {
         (&self.0[..stem], indices)
     }
 
-    /// The only part, if it is a single name.
+    /// Returns the only part, if the reference is a single name.
     pub fn as_identifier(&self) -> Option<&Identifier> {
         match self.0.as_slice() {
             [ReferencePart::Name(name)] => Some(name),

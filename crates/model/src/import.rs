@@ -1,4 +1,4 @@
-//! Following imports: finding the files, reading them, and giving everything its full name.
+//! Imports: finds the files, reads them, and gives each imported thing its full name.
 
 use crate::configuration::{Configuration, Version};
 use crate::identity::{Reference, ReferencePart};
@@ -10,9 +10,9 @@ use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Modules that import each other deeper than this are refused.
+/// Maximum depth of modules that import each other.
 const MAX_DEPTH: usize = 64;
-/// The limit on components, conduits and programs that are copied from module to module.
+/// Maximum number of components, conduits and programs that are copied from module to module.
 const MAX_COPIED: usize = 1 << 20;
 
 /// The text of a module, and the name to show with its problems.
@@ -26,25 +26,25 @@ pub struct ModuleText {
     pub remark: Option<String>,
 }
 
-/// Why there is no module.
+/// The reason why there is no module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoModule {
-    /// It is in none of these places.
+    /// The module is in none of these places.
     Nowhere(Vec<String>),
-    /// It is there, and cannot be had.
+    /// The module exists, and cannot be read.
     Broken(String),
 }
 
 /// The source of modules.
 pub trait Modules {
-    /// Finds a module. `importing` is the file whose import asks for it, if it is a file.
+    /// Finds a module. `importing` is the file that imports it, if the import is in a file.
     ///
     /// # Errors
-    /// It is not there, or cannot be had.
+    /// The module does not exist, or cannot be read.
     fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, NoModule>;
 }
 
-/// No modules at all.
+/// A source without modules.
 pub struct NoModules;
 
 impl Modules for NoModules {
@@ -53,22 +53,22 @@ impl Modules for NoModules {
     }
 }
 
-/// The beginning of the names of modules that packages bring, in the place of paths.
+/// The beginning of the names that modules of packages have, where modules of files have a path.
 const ENTRY_POINT: &str = "entry point ";
 
-/// Modules that Python packages bring, and modules in files: `a.b` is `a/b.ymmsl` in one of the directories of
-/// a search path, or else beside the file that imports it.
+/// Modules that Python packages bring, and modules in files: `a.b` is `a/b.ymmsl` in a directory of a
+/// search path, or else beside the file that imports it.
 #[derive(Clone, Debug, Default)]
 pub struct FileModules {
     /// The directories, in order.
     pub path: Vec<PathBuf>,
-    /// The Python packages, which come first.
+    /// The Python packages, which are searched first.
     pub packages: Packages,
 }
 
 impl FileModules {
-    /// The search path in the environment variable `YMMSL_PATH`, with colons between directories, and the
-    /// packages of the environment's Python.
+    /// Makes the source from the environment: the search path in the variable `YMMSL_PATH`, with colons
+    /// between directories, and the packages of the environment's Python.
     pub fn from_env() -> FileModules {
         let path = std::env::var_os("YMMSL_PATH");
         let path = path.map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
@@ -95,7 +95,7 @@ impl Modules for FileModules {
             return Ok(ModuleText { text, file: format!("{ENTRY_POINT}{from}"), remark });
         }
         relative.set_extension("ymmsl");
-        // Nothing lies beside what a package brings.
+        // A module of a package has no directory in which other modules could be.
         let importing = importing.filter(|file| !file.to_string_lossy().starts_with(ENTRY_POINT));
         let beside = importing.map(|file| file.parent().unwrap_or(Path::new("")).to_path_buf());
         let mut looked = Vec::new();
@@ -117,10 +117,10 @@ impl Modules for FileModules {
 }
 
 impl Configuration {
-    /// Follows all imports and applies custom implementations, so that the configuration needs no other file.
-    /// Imports from a module `a.b` are then called `a.b.name`. Shipped components that are used become
-    /// programs. Problems of the modules are among those returned; even then, everything that could be resolved
-    /// is in place.
+    /// Follows all imports and applies custom implementations, so that the configuration needs no other
+    /// file. A thing that is imported from a module `a.b` is then called `a.b.name`. Shipped components
+    /// that are used become programs. Returns all problems, those of the modules included. Everything that
+    /// could be resolved is then in place, even if there are problems.
     pub fn resolve_imports(&mut self, modules: &dyn Modules) -> Vec<Problem> {
         let mut resolver = Resolver {
             modules,
@@ -143,14 +143,14 @@ struct Resolver<'a> {
     /// Modules that exist and cannot be read.
     failed: HashSet<Reference>,
     under_way: Vec<Reference>,
-    /// Components, conduits and programs that imports have brought; those that went through several modules
-    /// count once for each.
+    /// Number of components, conduits and programs that imports have brought. One that went through several
+    /// modules counts once for each of them.
     copied: usize,
     problems: Vec<Problem>,
 }
 
 impl Resolver<'_> {
-    /// Resolves one module in place; returns the models whose uses were replaced.
+    /// Resolves one module in place. Returns the models whose uses were replaced.
     fn resolve(&mut self, config: &mut Configuration, module: &Reference) -> HashSet<Reference> {
         let mut local: IndexMap<Reference, Reference> = IndexMap::new();
         let mut models = IndexMap::new();
@@ -194,7 +194,7 @@ impl Resolver<'_> {
         crate::customise::apply(config, module, &mut local, &mut self.problems)
     }
 
-    /// Reads and resolves a module unless that has been done; says whether it is there.
+    /// Reads and resolves a module unless that has been done. Returns true if the module is available.
     fn load(&mut self, module: &Reference, at: &At) -> bool {
         if self.done.contains_key(module) {
             return true;
@@ -275,7 +275,8 @@ impl Resolver<'_> {
         true
     }
 
-    /// Copies an implementation of a module and all that it needs; says whether it is there.
+    /// Copies an implementation of a module and all that it needs. Returns true if the implementation
+    /// exists.
     fn take(&mut self, config: &mut Configuration, module: &Reference, name: &Reference, at: &At) -> bool {
         let Some(from) = self.done.get(module) else { return false };
         let full = module.join(name);

@@ -1,4 +1,4 @@
-//! The options of a model file under `ligament:`, beyond yMMSL.
+//! The options that a model file has under `ligament:`, beyond yMMSL.
 
 use crate::filters::Filter;
 use crate::identity::Reference;
@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-/// How instances wait for messages.
+/// The way in which instances wait for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitMode {
     /// Spin while there are cores to spare, then park.
@@ -44,7 +44,7 @@ impl WaitMode {
     }
 }
 
-/// The default limit on the number of instances.
+/// Default maximum of the number of instances.
 pub const DEFAULT_INSTANCES: u64 = 10_000;
 
 /// An entry for the conduits of a port, or for one conduit between two ports: a size in bytes, or filters.
@@ -52,14 +52,14 @@ pub const DEFAULT_INSTANCES: u64 = 10_000;
 pub struct ForConduit<T> {
     /// The sending or receiving port.
     pub port: Reference,
-    /// The receiving port, if the first is a sending one and only this conduit is meant.
+    /// The receiving port, if `port` is a sending port and the entry is for this one conduit only.
     pub receiver: Option<Reference>,
     pub value: T,
     /// The place in the file.
     pub at: At,
 }
 
-/// The domain for something.
+/// The domain in which something is placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InDomain {
     /// A domain's number, or the name of its machine.
@@ -71,17 +71,18 @@ pub struct InDomain {
 /// A file or directory that an instance finds in its working directory when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedInput {
-    /// The path of the source, as it is written; relative paths are relative to the file in which that is
+    /// The path of the source, as the file has it. A relative path is relative to the file that contains it
     /// (`At::beside`).
     pub source: String,
-    /// The name in the working directory; may have directories before it.
+    /// The name in the working directory. Directories may precede the name.
     pub name: String,
     /// The place in the file.
     pub at: At,
 }
 
 impl StagedInput {
-    /// Returns true if this can be a name in a working directory: a relative path that stays below it.
+    /// Returns true if `name` can be a name in a working directory: a relative path that does not lead out
+    /// of it.
     pub fn is_name(name: &str) -> bool {
         let mut parts = Path::new(name).components().peekable();
         parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_))) && !name.contains('\0')
@@ -91,12 +92,12 @@ impl StagedInput {
 /// A setting that may change while a model runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteerableOption {
-    /// The least that it may be.
+    /// Smallest value that the setting may have.
     pub min: Option<f64>,
-    /// The most that it may be.
+    /// Largest value that the setting may have.
     pub max: Option<f64>,
     pub unit: String,
-    /// True if the code reads it when a pass of its reuse loop begins, and not in each step.
+    /// True if the code reads the setting when a pass of its reuse loop begins, and not in each step.
     pub restart: bool,
     /// The place in the file.
     pub at: At,
@@ -107,63 +108,65 @@ pub struct SteerableOption {
 pub struct LigamentOptions {
     /// Memory for all messages of the run on one machine.
     pub memory: Option<u64>,
-    /// Budget of every conduit that has none of its own.
+    /// Budget of every conduit without a budget of its own.
     pub budget: Option<u64>,
-    /// Memory that one reader's live views may keep before `receive` copies instead.
+    /// Memory that one reader's live views may occupy; beyond it, `receive` copies.
     pub reader_pinned: Option<u64>,
-    /// The limit on the size of a message, on every conduit without a limit of its own.
+    /// Maximum size of a message on every conduit without a limit of its own.
     pub message_size: Option<u64>,
-    /// The limit on the run's log; then a new one begins, and the one before is kept.
+    /// Maximum size of the run's log. At this size a new log begins, and the log before it is kept.
     pub log: Option<u64>,
-    /// How much is kept of what each instance prints.
+    /// Number of bytes that are kept of the output of each instance.
     pub output: Option<u64>,
-    /// How large the run's timeline may get before it is made coarser; 0 for none.
+    /// Size at which the run's timeline is made coarser; 0 for no timeline.
     pub timeline: Option<u64>,
-    /// The unit of all times of messages, and where that is written. Without it, nothing is said of their unit.
+    /// The unit of all times of messages, and its place in the file. If `None`, the unit is not known.
     pub time_unit: Option<(String, At)>,
-    /// The limit on the number of instances.
+    /// Maximum number of instances.
     pub instances: Option<u64>,
-    /// How instances wait.
+    /// The way in which instances wait.
     pub wait: Option<WaitMode>,
     /// The place in the file.
     pub wait_at: At,
-    /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
+    /// Implementations whose instances all run in one process (see `run_light`), with the place in the
+    /// file.
     pub light: IndexMap<Reference, At>,
-    /// Components whose instances may end before they are done: the run goes on without those. And where that
-    /// is written.
+    /// Components whose instances may end too early, in which case the run continues without them; with the
+    /// place in the file.
     pub may_fail: IndexMap<Reference, At>,
-    /// Programs that are started with MPICH's `mpirun`, for which yMMSL has no name, and where that is written.
+    /// Programs that are started with MPICH's `mpirun`, for which yMMSL has no name; with the place in the
+    /// file.
     pub mpich: IndexMap<Reference, At>,
-    /// The commands that start single programs with MPI, and where that is written.
+    /// The commands that start single programs with MPI, with the place in the file.
     pub mpirun: IndexMap<Reference, (String, At)>,
-    /// Components each of whose ranks speaks for itself: how many ranks each of their instances has, and where
-    /// that is written.
+    /// Number of ranks of each instance, for components whose ranks speak for themselves; with the place in
+    /// the file.
     pub ranks: IndexMap<Reference, (usize, At)>,
     /// The scales of components.
     pub scales: IndexMap<Reference, DeclaredScales>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
     pub budgets: IndexMap<String, ForConduit<u64>>,
-    /// Limits on the size of a message on single conduits, named in the same way.
+    /// Maximum size of a message on single conduits, which are named in the same way.
     pub message_sizes: IndexMap<String, ForConduit<u64>>,
-    /// Filters of conduits, named in the same way.
+    /// Filters of conduits, which are named in the same way.
     pub filters: IndexMap<String, ForConduit<Arc<[Filter]>>>,
-    /// Units of what ports send or receive, by component and port, and where that is written.
+    /// Units of the values that ports send or receive, by component and port; with the place in the file.
     pub units: IndexMap<Reference, (String, At)>,
-    /// The domains of components, or of single instances, if the run has several.
+    /// The domains of components or of single instances, if the run has several domains.
     pub place: IndexMap<Reference, InDomain>,
     /// The inputs of components, or of single instances of them.
     pub stage: IndexMap<Reference, Vec<StagedInput>>,
     /// Settings that may change while a model runs, by their full names without indices.
     pub steerable: IndexMap<Reference, SteerableOption>,
-    /// True if instances are spread over all domains, instead of filling one after the other; they are if
-    /// nothing is said.
+    /// True if instances are spread over all domains; false if they fill one domain after the other. If
+    /// `None`, they are spread.
     pub spread: Option<bool>,
-    /// True if a domain may be given more instances than it has cores for.
+    /// True if a domain may get more instances than it has cores for.
     pub overcommit: Option<bool>,
 }
 
 impl LigamentOptions {
-    /// The keys that may stand under `ligament:`.
+    /// The keys that are allowed under `ligament:`.
     pub const KEYS: &'static [&'static str] = &[
         "memory",
         "budget",
@@ -192,12 +195,12 @@ impl LigamentOptions {
         "steerable",
     ];
 
-    /// Returns true if nothing is set.
+    /// Returns true if no option is set.
     pub fn is_empty(&self) -> bool {
         *self == LigamentOptions::default()
     }
 
-    /// Takes over the values that the other sets.
+    /// Takes over the values that the overlay sets.
     pub fn update(&mut self, overlay: LigamentOptions) {
         self.memory = overlay.memory.or(self.memory);
         self.budget = overlay.budget.or(self.budget);
@@ -230,7 +233,8 @@ impl LigamentOptions {
 }
 
 /// Reads a size: a whole number of bytes, or a number with `kB`, `MB`, `GB`, `TB` (powers of 1000) or
-/// `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024). `None` if it is none or does not fit into 63 bits.
+/// `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024). Returns `None` if the text is not a size or does not fit
+/// into 63 bits.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());

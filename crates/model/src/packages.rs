@@ -1,7 +1,7 @@
-//! Modules that Python packages bring as entry points of the group `ymmsl.module`, as MUSCLE 3 has them: what
-//! is named there is the module's text. Only Python can say what a package brings, so a Python is asked: that
-//! beside this program, as in a virtual environment, else `python3` from the `PATH`. Where there is none, no
-//! package brings anything.
+//! Modules that Python packages bring as entry points of the group `ymmsl.module`, as in MUSCLE 3. An entry
+//! point names the text of the module. Only Python can find the entry points of packages, so a Python
+//! program is run: by the Python beside this program, as in a virtual environment, else by `python3` from
+//! the `PATH`. Without Python, no package brings a module.
 
 use std::cell::OnceCell;
 use std::io::Read;
@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Packages that are being imported may take so long.
+/// Time within which Python must import the packages and answer.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The most that is read of what Python says.
+/// Maximum length of Python's answer (bytes).
 const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// The common part of both programs: nothing of the current directory is imported, and what packages print is
-/// not taken for the answer.
+/// The common part of both Python programs: nothing is imported from the current directory, and the output
+/// of packages is not mixed with the answer.
 const BEGIN: &str = "\
 import sys, os
 sys.path[:] = [p for p in sys.path if p]
@@ -30,11 +30,11 @@ except TypeError:
     found = list(entry_points().get('ymmsl.module', []))
 ";
 
-/// Names of all modules that packages bring, a line each.
+/// Writes the names of all modules that packages bring, one a line.
 const LIST: &str = "answer.writelines(e.name + '\\n' for e in found)\n";
 
-/// The text of one, after lines that say where it is from, and where others of the name are; or what went
-/// wrong.
+/// Writes the text of one module, after lines with its origin and with the origins of other modules of this
+/// name; or the reason of a failure.
 const LOAD: &str = "\
 found = [e for e in found if e.name == sys.argv[1]]
 def whence(e):
@@ -49,7 +49,7 @@ except Exception as error:
     answer.write('error\\n' + whence(found[0]) + '\\n' + type(error).__name__ + ': ' + str(error))
 ";
 
-/// The interpreter in which this code runs, where it does.
+/// The Python interpreter in which this code runs, if it runs in one.
 static OWN: OnceLock<PathBuf> = OnceLock::new();
 
 /// A module that a package brings.
@@ -58,30 +58,31 @@ pub(crate) struct PackagedModule {
     pub text: String,
     /// `module:name of package`
     pub from: String,
-    /// Others of the same name, which do not count.
+    /// Other modules of the same name, which are not used.
     pub others: String,
 }
 
-/// Why a module that a package brings cannot be had. Who reports it gives it a code.
+/// The reason why a module that a package brings cannot be read. The caller that reports it adds a code.
 #[derive(Debug)]
 pub(crate) struct Broken(pub String);
 
 /// The packages of one Python.
 #[derive(Clone, Debug, Default)]
 pub struct Packages {
-    /// The interpreter to ask; none asks nobody.
+    /// The interpreter that is run; if `None`, there are no packages.
     python: Option<PathBuf>,
     names: OnceCell<Vec<String>>,
 }
 
 impl Packages {
-    /// From now on `of_environment` gives those of this interpreter: that in which this code runs.
+    /// Sets the interpreter in which this code runs. From now on `of_environment` returns the packages of
+    /// this interpreter.
     pub fn run_in(python: PathBuf) {
         let _ = OWN.set(python);
     }
 
-    /// The packages of the Python in which this code runs; else of that beside this program, else of the first
-    /// on the `PATH`.
+    /// Returns the packages of the Python in which this code runs, else of the Python beside this program,
+    /// else of the first Python on the `PATH`.
     pub fn of_environment() -> Packages {
         if let Some(python) = OWN.get() {
             return Packages { python: Some(python.clone()), names: OnceCell::new() };
@@ -93,7 +94,7 @@ impl Packages {
         Packages { python, names: OnceCell::new() }
     }
 
-    /// The interpreter whose packages these are; none if there is no Python.
+    /// Returns the interpreter whose packages these are; `None` if there is no Python.
     pub fn python(&self) -> Option<&Path> {
         self.python.as_deref()
     }
@@ -107,10 +108,10 @@ impl Packages {
         names.iter().any(|name| name == module)
     }
 
-    /// The module of this name; nothing if no package brings one.
+    /// Returns the module of this name, or `None` if no package brings one.
     ///
     /// # Errors
-    /// Why that which a package brings cannot be had.
+    /// A package brings the module, and its text cannot be read; the value gives the reason.
     pub(crate) fn find(&self, module: &str) -> Result<Option<PackagedModule>, Broken> {
         let Some(python) = self.python.as_deref().filter(|_| self.has(module)) else { return Ok(None) };
         let said = ask(python, LOAD, &[module])?;
@@ -127,7 +128,7 @@ impl Packages {
     }
 }
 
-/// The answer of a Python program.
+/// Runs a Python program, and returns its answer.
 fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broken> {
     let failed = |why: String| Broken(format!("{} cannot say: {why}", python.display()));
     let mut child = Command::new(python)
@@ -139,7 +140,7 @@ fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broke
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
     let out = child.stdout.take().expect("it is piped");
-    // A thread reads, so that the wait for a program that hangs comes to an end.
+    // A thread reads the answer, so that the wait for a program that hangs ends in time.
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -153,7 +154,7 @@ fn ask(python: &Path, program: &str, arguments: &[&str]) -> Result<String, Broke
         Ok(Err(error)) => Err(failed(error.to_string())),
         Err(_) => Err(failed(format!("it has not answered for {} s", IMPORT_TIMEOUT.as_secs()))),
     };
-    // It has closed its output, or is late; it may go on for all that.
+    // The program has closed its output, or its time is over. It may still be running.
     while said.is_ok() && Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -1,4 +1,4 @@
-//! A problem of a model: its place, and the remedy.
+//! A problem of a model, with its place and its remedy.
 
 use ligament_catalogue::{Code, Coded};
 use serde::Serialize;
@@ -6,11 +6,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A place in a file. Comparisons ignore it: two models with the same contents are equal wherever they were
-/// written.
+/// A place in a file. Comparisons ignore places: two models with the same contents are equal, whichever
+/// files they were read from.
 #[derive(Clone, Debug, Default)]
 pub struct At {
-    /// The file's name as the user gave it; `None` for what was made in code.
+    /// The file's name as the user gave it; `None` for a model that was made in code.
     pub file: Option<Arc<str>>,
     /// Line, from 1; 0 if not known.
     pub line: u32,
@@ -19,8 +19,8 @@ pub struct At {
 }
 
 impl At {
-    /// A path that is written there, as it is on this machine: relative ones are relative to the file, so that
-    /// a model can be run from anywhere.
+    /// Returns a path that is written at this place, as a path on this machine. A relative path is relative
+    /// to the file, so that a model can be run from anywhere.
     pub fn beside(&self, path: &str) -> PathBuf {
         match self.file.as_deref().map(Path::new).and_then(Path::parent) {
             Some(directory) => directory.join(path),
@@ -47,7 +47,7 @@ impl fmt::Display for At {
     }
 }
 
-/// True if a model can be run with this problem.
+/// The severity of a problem: it says if the model can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -66,10 +66,10 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that is wrong. Shown as `file:line:column: error: what is wrong; what to do`.
+/// One problem of a model. It is shown as `file:line:column: error: the problem; the remedy`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// How bad it is.
+    /// The severity of the problem.
     pub severity: Severity,
     /// A stable name for programs, such as `unknown-port`.
     #[serde(serialize_with = "by_name")]
@@ -91,7 +91,7 @@ fn by_name<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Problem {
-    /// A problem that keeps the model from running.
+    /// Makes a problem with which the model cannot be run.
     pub fn error(code: Code, at: &At, message: impl Into<String>, advice: impl Into<String>) -> Problem {
         Problem {
             severity: Severity::Error,
@@ -104,12 +104,12 @@ impl Problem {
         }
     }
 
-    /// A problem that the model can run with.
+    /// Makes a problem with which the model can be run.
     pub fn warning(code: Code, at: &At, message: impl Into<String>, advice: impl Into<String>) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, at, message, advice) }
     }
 
-    /// Returns true if it keeps the model from running.
+    /// Returns true if the model cannot be run with this problem.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
@@ -129,7 +129,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a model, shown one a line. Never empty when returned as an error.
+/// All problems of a model, shown one a line. The list is never empty when it is returned as an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Problems(pub Vec<Problem>);
@@ -149,19 +149,19 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 impl Coded for Problems {
-    /// That of the first that is no warning.
+    /// Returns the code of the first problem that is not a warning.
     fn code(&self) -> Code {
         let first = self.0.iter().find(|problem| problem.is_error()).or(self.0.first());
         first.map_or(Code::BAD_VALUE, |problem| problem.code)
     }
 }
 
-/// The known name that a misspelt one probably stands for, if any is close enough: at most a third of its
+/// Returns the known name that is nearest to a misspelt one, if any is near enough: at most a third of its
 /// letters differ (two swapped neighbours count once), or only the case does.
 pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = misspelt.to_lowercase();
     let letters = misspelt.chars().count();
-    // A word of one letter would lose all of it.
+    // A name of one letter must not differ in all its letters.
     let allowed = (letters.max(3) / 3).min(4).min(letters.saturating_sub(1));
     known
         .into_iter()

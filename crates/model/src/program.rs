@@ -1,4 +1,4 @@
-//! How a program is started, and what it needs to run.
+//! The way in which a program is started, and the resources that it needs.
 
 use crate::graph::Ports;
 use crate::identity::{Identifier, Reference};
@@ -7,19 +7,19 @@ use crate::settings::SupportedSetting;
 use indexmap::IndexMap;
 use std::path::PathBuf;
 
-/// The environment that a program starts from.
+/// The environment with which a program begins, before modules and variables are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BaseEnv {
     /// The user's environment after logging in.
     Login,
-    /// The manager's, without modules and virtual environment.
+    /// The manager's environment, without modules and virtual environment.
     Clean,
-    /// The manager's.
+    /// The manager's environment.
     #[default]
     Manager,
 }
 
-/// How a program is started.
+/// The way in which a program is started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionModel {
     /// Directly, without MPI.
@@ -33,19 +33,19 @@ pub enum ExecutionModel {
     SrunMpi,
     /// By the user, by hand.
     Manual,
-    /// By MPICH's `mpirun`. yMMSL has no name for this: a model says it under `ligament:`, with `mpich:`.
+    /// By MPICH's `mpirun`. yMMSL has no name for it: a model chooses it with `mpich:` under `ligament:`.
     Mpich,
 }
 
-/// True if a program keeps state between two rounds of its reuse loop.
+/// The kinds of state that a program keeps between two passes of its reuse loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeepsState {
-    /// It needs the state to go on.
+    /// The program needs the state to continue.
     #[default]
     Necessary,
-    /// It has none.
+    /// The program keeps no state.
     No,
-    /// It could rebuild the state, at a cost.
+    /// The program could rebuild the state, at a cost.
     Helpful,
 }
 
@@ -98,31 +98,32 @@ pub struct Program {
     pub name: Reference,
     /// Its description, in words.
     pub description: String,
-    /// Its ports, if it declares them; else empty.
+    /// The ports; empty if the program declares none.
     pub ports: Ports,
-    /// The settings it understands; empty if it does not say.
+    /// The settings that the program understands; empty if it declares none.
     pub supported_settings: IndexMap<Identifier, SupportedSetting>,
-    /// The environment it starts from.
+    /// The environment with which the program begins.
     pub base_env: BaseEnv,
     /// Modules to load.
     pub modules: Option<Vec<String>>,
     /// A Python virtual environment to activate.
     pub virtual_env: Option<String>,
-    /// Environment variables to set, in order; a name beginning with `+` is appended to.
+    /// Environment variables to set, in order. If a name begins with `+`, the value is appended to the
+    /// variable.
     pub env: IndexMap<String, String>,
-    /// How it is started.
+    /// The way in which the program is started.
     pub execution_model: ExecutionModel,
-    /// The command that starts it with MPI, if it is another than `mpirun` in its `PATH`.
+    /// The command that starts the program with MPI, if it is not the `mpirun` in the program's `PATH`.
     pub mpirun: Option<String>,
     /// The program that is started.
     pub executable: Option<String>,
-    /// With these arguments.
+    /// The arguments of the program.
     pub args: Option<Vec<String>>,
-    /// A script that starts it, instead of an executable.
+    /// A script that starts the program, instead of an executable.
     pub script: Option<String>,
-    /// True if it computes only while its peers wait.
+    /// True if the program computes only while its peers wait.
     pub can_share_resources: bool,
-    /// True if it keeps state between rounds.
+    /// The kind of state that the program keeps between two passes of its reuse loop.
     pub keeps_state_for_next_use: KeepsState,
     /// The place of its declaration.
     pub at: At,
@@ -133,7 +134,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program with everything at its default and nothing to start.
+    /// Makes a program with default values and nothing to start.
     pub fn new(name: Reference) -> Program {
         Program {
             name,
@@ -159,21 +160,21 @@ impl Program {
 }
 
 impl Program {
-    /// A path that the program names, resolved on this machine: relative paths are relative to the file that
-    /// defines the program, so a model can be run from anywhere.
+    /// Returns a path that the program names, resolved on this machine. A relative path is relative to the
+    /// file that defines the program, so a model can be run from anywhere.
     pub fn beside_file(&self, path: &str) -> PathBuf {
         self.at.beside(path)
     }
 
-    /// The file to start: a path if the executable's name has a `/` in it, else the bare name, to be looked up
-    /// on the search path.
+    /// Returns the file to start: a path if the executable's name contains a `/`, otherwise the bare name,
+    /// to be looked up on the search path.
     pub fn executable_path(&self) -> Option<PathBuf> {
         let executable = self.executable.as_deref()?;
         Some(if executable.contains('/') { self.beside_file(executable) } else { executable.into() })
     }
 }
 
-/// The cores that each instance of a component needs.
+/// The cores and processes that each instance of a component needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resources {
     /// Threads of one process.
@@ -206,13 +207,13 @@ impl Default for Resources {
 }
 
 impl Resources {
-    /// Returns true if they are for an MPI program.
+    /// Returns true if the resources are for an MPI program.
     pub fn is_mpi(self) -> bool {
         !matches!(self, Resources::Threads { .. })
     }
 
-    /// The resources of so many processes together that are started one by one. Of MPI processes it is known
-    /// already.
+    /// Returns the resources of `processes` processes together, which are started one by one. Resources for
+    /// MPI already count all processes, and are returned unchanged.
     pub fn of_all(self, processes: usize) -> Resources {
         match self {
             Resources::Threads { threads } => Resources::Threads { threads: threads.saturating_mul(processes) },
@@ -220,7 +221,7 @@ impl Resources {
         }
     }
 
-    /// The resources of one of so many processes.
+    /// Returns the share of one process, if the resources are for `processes` processes.
     pub fn of_each(self, processes: usize) -> Resources {
         match self {
             Resources::Threads { threads } => {
@@ -230,7 +231,7 @@ impl Resources {
         }
     }
 
-    /// The number of cores that that are on one node; of several nodes on each.
+    /// Returns the number of cores on one node. For several nodes, it is the number on each.
     pub fn cores_on_node(self) -> u32 {
         let cores = match self {
             Resources::Threads { threads } => threads,
@@ -245,7 +246,7 @@ impl Resources {
     }
 }
 
-/// The resources of one component, and where the file says so.
+/// The resources of one component, and their place in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRequirements {
     /// The component's path, beginning with the model's name.

@@ -20,7 +20,7 @@ pub enum SettingValue {
     Float(f64),
     /// A truth value.
     Bool(bool),
-    /// Whole numbers; an empty list is one of these and stands for every kind of list.
+    /// A list of whole numbers. An empty list has this kind, and can be used as a list of any kind.
     IntList(Vec<i64>),
     /// Numbers.
     FloatList(Vec<f64>),
@@ -94,7 +94,7 @@ impl fmt::Display for SettingType {
 }
 
 impl SettingValue {
-    /// The value's own type.
+    /// Returns the value's own type.
     pub fn setting_type(&self) -> SettingType {
         match self {
             SettingValue::Str(_) => SettingType::Str,
@@ -107,8 +107,8 @@ impl SettingValue {
         }
     }
 
-    /// The value as one of the wanted type: the same, or a whole number as a number, or an empty list as
-    /// any list. `None` if it is something else.
+    /// Returns the value as one of the wanted type, or `None` if it is of another type. A whole number can
+    /// become a number, and an empty list any list.
     pub fn as_type(&self, wanted: SettingType) -> Option<SettingValue> {
         Some(match (self, wanted) {
             (value, wanted) if value.setting_type() == wanted => value.clone(),
@@ -123,7 +123,7 @@ impl SettingValue {
         })
     }
 
-    /// Reads a value from a YAML node. The error is what is wrong and what to do.
+    /// Reads a value from a YAML node. An error has two texts: the problem and the remedy.
     pub(crate) fn from_node(node: &YamlNode) -> Result<SettingValue, (String, String)> {
         let unfit = || {
             Err((
@@ -191,7 +191,8 @@ fn whole(node: &YamlNode) -> Option<i64> {
 
 fn number(node: &YamlNode) -> Option<f64> {
     match node.kind {
-        // None is another than the one that stands there.
+        // A whole number that float64 cannot hold exactly would become another number, so it is not
+        // accepted.
         YamlKind::Int(i, _) => Some(i as f64).filter(|&x| x as i128 == i128::from(i)),
         YamlKind::Float(x, _) => Some(x),
         _ => None,
@@ -199,13 +200,13 @@ fn number(node: &YamlNode) -> Option<f64> {
 }
 
 impl fmt::Display for SettingValue {
-    /// As a model file writes it.
+    /// Writes the value as a model file has it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&crate::write::setting_value(self))
     }
 }
 
-/// A setting that a program or model says it understands.
+/// A setting that a program or model declares to understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedSetting {
     /// Its name.
@@ -276,7 +277,7 @@ impl Settings {
         Settings::default()
     }
 
-    /// Their number.
+    /// Returns the number of settings.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -286,22 +287,22 @@ impl Settings {
         self.entries.is_empty()
     }
 
-    /// Sets a value; it replaces an earlier one of the same name, at the same place.
+    /// Sets a value. An earlier value of the same name is replaced, and its position in the order stays.
     pub fn set(&mut self, name: Reference, value: SettingValue) {
         self.set_at(name, value, At::default());
     }
 
-    /// Sets a value and remembers where it is written.
+    /// Sets a value, and remembers its place in the file.
     pub fn set_at(&mut self, name: Reference, value: SettingValue, at: At) {
         self.entries.insert(name, (value, at));
     }
 
-    /// Takes a setting out.
+    /// Removes a setting, and returns its value.
     pub fn remove(&mut self, name: &Reference) -> Option<SettingValue> {
         self.entries.shift_remove(name).map(|(value, _)| value)
     }
 
-    /// The value under exactly this name.
+    /// Returns the value of the setting with exactly this name.
     pub fn exact(&self, name: &Reference) -> Option<&SettingValue> {
         self.exact_parts(name.parts()).map(|(_, value)| value)
     }
@@ -311,36 +312,37 @@ impl Settings {
         Some((name, value))
     }
 
-    /// The place of the setting of exactly this name.
+    /// Returns the place in the file of the setting with exactly this name.
     pub fn at(&self, name: &Reference) -> Option<&At> {
         self.entries.get(name).map(|(_, at)| at)
     }
 
-    /// All settings in order.
+    /// Returns all settings in order.
     pub fn iter(&self) -> impl Iterator<Item = (&Reference, &SettingValue)> {
         self.entries.iter().map(|(name, (value, _))| (name, value))
     }
 
-    /// All settings in order, with where they are written.
+    /// Returns all settings in order, with their places in the file.
     pub fn iter_at(&self) -> impl Iterator<Item = (&Reference, &SettingValue, &At)> {
         self.entries.iter().map(|(name, (value, at))| (name, value, at))
     }
 
-    /// Takes over all settings of the overlay.
+    /// Sets all settings of the overlay here. They replace settings of the same names.
     pub fn update(&mut self, overlay: &Settings) {
         for (name, (value, at)) in &overlay.entries {
             self.entries.insert(name.clone(), (value.clone(), at.clone()));
         }
     }
 
-    /// The value of a setting for an instance, and the name under which it was found. For the instance
-    /// `a.b[1]` and the setting `x` these names are tried in turn: `a.b[1].x`, `a.b.x`, `a.x`, `x`.
+    /// Returns the value of a setting for an instance, and the name under which it was found. For the
+    /// instance `a.b[1]` and the setting `x`, these names are tried in turn: `a.b[1].x`, `a.b.x`, `a.x`,
+    /// `x`.
     pub fn get(&self, instance: &Reference, name: &Reference) -> Option<(&Reference, &SettingValue)> {
         Settings::layered(&[self], instance, name)
     }
 
-    /// As `get`, in several layers of settings, the highest first. A more specific name in a lower layer takes
-    /// precedence over a more general one in a higher layer, as in MUSCLE 3.
+    /// Does the same as `get` in several layers of settings, the highest first. A more specific name in a
+    /// lower layer takes precedence over a more general name in a higher layer, as in MUSCLE 3.
     pub fn layered<'a>(
         layers: &[&'a Settings],
         instance: &Reference,
@@ -360,7 +362,7 @@ impl Settings {
         None
     }
 
-    /// As `get`, but of the wanted type. A whole number is accepted as a number.
+    /// Returns the same as `get`, as a value of the wanted type. A whole number is accepted as a number.
     pub fn get_as(
         &self,
         instance: &Reference,
@@ -370,7 +372,8 @@ impl Settings {
         Settings::layered_as(&[self], instance, name, wanted)
     }
 
-    /// As `layered`, but of the wanted type. A whole number is accepted as a number.
+    /// Returns the same as `layered`, as a value of the wanted type. A whole number is accepted as a
+    /// number.
     pub fn layered_as(
         layers: &[&Settings],
         instance: &Reference,
@@ -386,8 +389,8 @@ impl Settings {
         })
     }
 
-    /// The names under which an instance can ask for settings: all names without a period, and those that
-    /// begin with the instance's own, without that beginning. Sorted.
+    /// Returns the names by which an instance can ask for settings, sorted: all names without a period,
+    /// and, of the names that begin with the instance's own name, the rest.
     pub fn names_for(&self, instance: &Reference) -> Vec<String> {
         let mut names: Vec<String> = self
             .entries
@@ -407,7 +410,7 @@ impl Settings {
 }
 
 impl<S: AsRef<str>> FromIterator<(S, SettingValue)> for Settings {
-    /// Settings from names and values. Names that are no references are left out.
+    /// Makes settings from names and values. A name that is not a valid reference is left out.
     fn from_iter<T: IntoIterator<Item = (S, SettingValue)>>(pairs: T) -> Settings {
         let mut settings = Settings::new();
         for (name, value) in pairs {
@@ -419,8 +422,8 @@ impl<S: AsRef<str>> FromIterator<(S, SettingValue)> for Settings {
     }
 }
 
-/// Reads `key=value` as a command line gives it. The value is read as in a model file, so that `3` is a
-/// whole number, `3.0` a number, `[1, 2]` a list and everything else text; quotes make text of a number.
+/// Reads `key=value` from a command line. The value is read as in a model file: `3` is a whole number,
+/// `3.0` a number, `[1, 2]` a list, and everything else a text. Quotes make a text of a number.
 pub fn parse_assignment(text: &str) -> Result<(Reference, SettingValue), SettingError> {
     let bad = |reason: String| SettingError::BadAssignment { text: text.to_owned(), reason };
     let (name, value) =

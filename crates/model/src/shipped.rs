@@ -1,11 +1,11 @@
-//! Sources, sinks and mappers that come with Ligament: what they are called, and which ports and settings they
-//! have. One table says what there is; the check, the run and the page of shipped components follow it. What
-//! they do is in `ligament-coupling`.
+//! The sources, sinks and mappers that come with Ligament: their names, ports and settings. One table lists
+//! them; the check, the run and the page of shipped components use it. The code of these components is in
+//! `ligament-coupling`.
 //!
-//! A component names one as its implementation. `resolve_imports` then puts a program of that name into the
-//! configuration, which has nothing to start: whoever starts it takes the command `ligament` itself, or Python.
-//! All instances of shipped components share one process, as those of a light program do, and those that are
-//! Python's another. A model's own program of the same name counts.
+//! A component names a shipped component as its implementation. `resolve_imports` then adds a program of
+//! that name to the configuration. The program has nothing to start: the command `ligament` itself is
+//! started, or Python. All instances of shipped components share one process, as those of a light program
+//! do, and those written in Python share another. A program of the same name in the model takes precedence.
 
 use crate::configuration::Configuration;
 use crate::graph::{Operator, Port, Ports};
@@ -20,11 +20,12 @@ use std::sync::LazyLock;
 pub struct ShippedComponent {
     /// Its name in a model, such as `ligament.mappers.gather`.
     pub name: &'static str,
-    /// Its ports; none if it takes any that conduits name: those that receive are of F_INIT then, the others of
-    /// O_F.
+    /// The ports; empty if the component accepts any ports that conduits name: receiving ones are then of
+    /// F_INIT, and sending ones of O_F.
     pub ports: &'static [(&'static str, Operator)],
     pub settings: &'static [ShippedSetting],
-    /// True if it is run by Python, with all others that are, and not by the command `ligament`.
+    /// True if Python runs the component, in one process with all others of this kind, and not the command
+    /// `ligament`.
     pub in_python: bool,
 }
 
@@ -34,7 +35,7 @@ pub struct ShippedSetting {
     pub name: &'static str,
     pub kind: SettingType,
     pub required: bool,
-    /// The possible texts; any, if there are none.
+    /// The allowed texts; empty if any text is allowed.
     pub words: &'static [&'static str],
 }
 
@@ -51,9 +52,9 @@ const fn word(name: &'static str, words: &'static [&'static str]) -> ShippedSett
 }
 
 const PYTHON_MAPPER: &str = "ligament.mappers.python";
-/// The beginning of all names.
+/// The beginning of all names of shipped components.
 const PREFIX: &str = "ligament.";
-/// The name of the setting by which each instance learns what it is.
+/// Name of the setting that names the shipped component that an instance is.
 pub const IMPLEMENTATION_SETTING: &str = "ligament_implementation";
 
 const SOURCE: &[(&str, Operator)] = &[("out", Operator::OI)];
@@ -64,7 +65,7 @@ const TWO_TO_ONE: &[(&str, Operator)] =
 
 use SettingType::{Bool, Float, FloatList, FloatListList, IntList, Str};
 
-/// All that there are.
+/// All shipped components.
 pub const SHIPPED: &[ShippedComponent] = &[
     ShippedComponent {
         name: "ligament.sources.constant",
@@ -279,7 +280,7 @@ pub const SHIPPED: &[ShippedComponent] = &[
     },
 ];
 
-/// The shipped component of this name.
+/// Returns the shipped component of this name.
 pub fn shipped(name: &Reference) -> Option<&'static ShippedComponent> {
     let text = name.to_string();
     if !text.starts_with(PREFIX) {
@@ -289,7 +290,8 @@ pub fn shipped(name: &Reference) -> Option<&'static ShippedComponent> {
 }
 
 impl ShippedComponent {
-    /// The name under which all of its kind share a process, as the instances of a light program do.
+    /// Returns the name under which all components of this kind share a process, as the instances of a
+    /// light program do.
     pub(crate) fn shared_process(&self) -> &'static Reference {
         static OURS: LazyLock<Reference> =
             LazyLock::new(|| Reference::new("ligament.shipped").unwrap_or_default());
@@ -302,12 +304,13 @@ impl ShippedComponent {
         }
     }
 
-    /// Returns true if it reads other settings than these too: a user's mapper does.
+    /// Returns true if the component also reads settings that are not in the table, as a user's mapper
+    /// does.
     fn reads_more(&self) -> bool {
         self.name == PYTHON_MAPPER
     }
 
-    /// As a program in a configuration. `at` is where it is used first.
+    /// Returns the component as a program of a configuration. `at` is the place of its first use.
     fn program(&self, name: &Reference, at: &At) -> Program {
         let mut program = Program::new(name.clone());
         program.at = at.clone();
@@ -335,7 +338,8 @@ impl ShippedComponent {
 }
 
 impl Program {
-    /// The shipped component that it names: there is nothing to start then but Ligament itself.
+    /// Returns the shipped component that the program's name means. There is then nothing to start but
+    /// Ligament itself.
     pub fn shipped(&self) -> Option<&'static ShippedComponent> {
         let nothing = self.executable.is_none() && self.script.is_none();
         shipped(&self.name).filter(|_| nothing && self.execution_model == crate::ExecutionModel::Direct)
@@ -343,7 +347,7 @@ impl Program {
 }
 
 impl Configuration {
-    /// Puts in a program for each shipped component that is used, unless there is one of that name.
+    /// Adds a program for each shipped component that is used, unless there is a program of that name.
     pub(crate) fn add_shipped(&mut self) {
         let components = self.models.values().flat_map(|model| model.components.values());
         let used = components.filter_map(|component| {

@@ -1,5 +1,6 @@
-//! The demands of conduits' filters on messages: how deep the iterations are nested in which they travel, and
-//! which senders must say when an iteration is over. A conduit of which nothing is asked has no `ConduitSteps`.
+//! The effects of conduits' filters on messages: the nesting of the iterations in which messages travel,
+//! and the senders that must announce the end of an iteration. A conduit that needs none of this has no
+//! `ConduitSteps`.
 
 use crate::flatten::{FlatConduit, FlatModel};
 use crate::graph::{ConduitFilter, Operator};
@@ -7,15 +8,16 @@ use crate::graph::{ConduitFilter, Operator};
 /// The steps of a conduit between messages and iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConduitSteps {
-    /// The number of numbers that the path of the iteration has in which a message is sent.
+    /// Number of numbers in the path of the iteration in which a message is sent.
     pub depth: u8,
-    /// The number of iterations, that from the innermost on, let only their last message pass.
+    /// Number of iterations, from the innermost on, that let only their last message pass.
     pub last: u8,
-    /// For how many iterations, from the innermost on, a message is repeated at the receiver.
+    /// Number of iterations, from the innermost on, in which a message is repeated at the receiver.
     pub repeats: u8,
-    /// In which of these it comes once only: a bit for each, the lowest for the outermost.
+    /// The repeated iterations in which the message arrives only once: one bit for each, the lowest for the
+    /// outermost.
     pub pads: u32,
-    /// True if the sender says when iterations are over.
+    /// True if the sender announces the end of iterations.
     pub milestones: bool,
 }
 
@@ -23,13 +25,13 @@ impl ConduitSteps {
     /// Maximum number of filters of one kind on a conduit, and of nested timelines; more are refused.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
-    /// The number of numbers that the path of an iteration has in which a message travels.
+    /// Returns the number of numbers in the path of the iteration in which a message travels.
     fn reduced(self) -> u8 {
         self.depth.saturating_sub(self.last)
     }
 }
 
-/// The steps of each conduit of a model, in order. A model without filters has none.
+/// Returns the steps of each conduit of a model, in order. If the model has no filters, all are `None`.
 pub(crate) fn steps_of(flat: &FlatModel) -> Vec<Option<ConduitSteps>> {
     if flat.conduits.iter().all(|conduit| conduit.filters.is_empty()) {
         return vec![None; flat.conduits.len()];
@@ -37,7 +39,7 @@ pub(crate) fn steps_of(flat: &FlatModel) -> Vec<Option<ConduitSteps>> {
     let mut all: Vec<ConduitSteps> = flat.conduits.iter().map(|conduit| of(flat, conduit)).collect();
     let hears = who_must_hear(flat, &all);
     for (conduit, steps) in flat.conduits.iter().zip(&mut all) {
-        // Iterations of the outermost timeline are over when the conduit ends.
+        // The end of the conduit is also the end of the outermost timeline's iterations.
         steps.milestones =
             hears[conduit.to.component] && steps.reduced() > 1 && waits_at_start(flat, conduit, *steps);
     }
@@ -53,7 +55,7 @@ fn of(flat: &FlatModel, conduit: &FlatConduit) -> ConduitSteps {
         conduit.filters.iter().copied().filter(|filter| *filter != ConduitFilter::Last).collect();
     let pads = repeaters.iter().take(ConduitSteps::MAX_FILTERS_OF_A_KIND).enumerate();
     let pads = pads.filter(|(_, filter)| **filter == ConduitFilter::Pad).map(|(i, _)| 1u32 << i).sum();
-    // More than fits is refused by the check of timelines.
+    // The check of timelines refuses a larger number.
     let number = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
     ConduitSteps {
         depth: number(sender.depth + usize::from(within)),
@@ -64,18 +66,18 @@ fn of(flat: &FlatModel, conduit: &FlatConduit) -> ConduitSteps {
     }
 }
 
-/// Returns true if `reuse_instance` of the receiver takes in the messages of a conduit.
+/// Returns true if `reuse_instance` of the receiver takes the messages of a conduit.
 fn waits_at_start(flat: &FlatModel, conduit: &FlatConduit, steps: ConduitSteps) -> bool {
     steps.repeats > 0 || receives_at_start(flat, conduit)
 }
 
 fn receives_at_start(flat: &FlatModel, conduit: &FlatConduit) -> bool {
-    // The settings port is not declared.
+    // The settings port is not declared, and receives at the start.
     flat.declared(&conduit.to).is_none_or(|port| port.operator == Operator::FInit)
 }
 
-/// Which components must hear when iterations of those that call them are over: for a `last` of their own, to
-/// drop what they repeat, or to pass it on.
+/// Returns true for each component that needs the end of its callers' iterations: for a `last` filter of
+/// its own, to drop messages that it repeats, or to pass the end on.
 fn who_must_hear(flat: &FlatModel, all: &[ConduitSteps]) -> Vec<bool> {
     let mut hears = vec![false; flat.components.len()];
     let mut senders: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];

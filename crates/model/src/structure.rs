@@ -1,4 +1,4 @@
-//! A check that conduits join ports that exist and fit; and the ports of a component that declares none.
+//! The check that conduits join ports that exist and fit, and the ports of a component that declares none.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};
@@ -8,8 +8,9 @@ use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::hash_map::{Entry, HashMap};
 
-/// The ports of each component of a model, in the order of its components: those it declares, else those of
-/// its implementation, else those that the model's conduits name, marked as inferred.
+/// Returns the ports of each component of a model, in the order of its components: the ports that the
+/// component declares, else those of its implementation, else those that the model's conduits name, marked
+/// as inferred.
 pub fn component_ports<'a>(config: &'a Configuration, model: &'a Model) -> Vec<Cow<'a, Ports>> {
     let mut open = Vec::new();
     let mut all: Vec<Cow<'a, Ports>> = model
@@ -57,7 +58,7 @@ pub fn component_ports<'a>(config: &'a Configuration, model: &'a Model) -> Vec<C
     all
 }
 
-/// The ports that a component declares, or that its implementation does.
+/// Returns the ports that a component or its implementation declares.
 fn declared_ports<'a>(config: &'a Configuration, component: &'a Component) -> Option<&'a Ports> {
     if let Some(ports) = &component.ports {
         return Some(ports);
@@ -70,8 +71,9 @@ fn declared_ports<'a>(config: &'a Configuration, component: &'a Component) -> Op
         .or_else(|| config.programs.get(implementation).map(|p| &p.ports).filter(|p| !p.is_empty()))
 }
 
-/// Checks the conduits of every model: that components and ports exist, that they send and receive as the
-/// conduit needs, and that nothing receives from two senders. Linear in the number of conduits.
+/// Checks the conduits of every model: components and ports must exist, the ports must send and receive as
+/// the conduit needs, and no port may receive from two senders. The time is linear in the number of
+/// conduits.
 pub fn check_structure(config: &Configuration) -> Vec<Problem> {
     let mut problems = Vec::new();
     for model in config.models.values() {
@@ -86,7 +88,7 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
         };
         for conduit in &model.conduits {
             check.conduit(conduit);
-            // Suggestions take long for thousands of wrong names, and nobody reads them.
+            // Suggestions take long for thousands of wrong names, and no user reads so many.
             if check.problems.len() >= MAX_PROBLEMS {
                 return problems;
             }
@@ -95,10 +97,10 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
     problems
 }
 
-/// After this many problems, no more conduits are checked.
+/// Number of problems after which no more conduits are checked.
 const MAX_PROBLEMS: usize = 500;
 
-/// Which side of a conduit.
+/// A side of a conduit.
 #[derive(Clone, Copy, PartialEq)]
 enum ConduitSide {
     Sender,
@@ -110,17 +112,17 @@ struct StructureCheck<'a, 'p> {
     model: &'a Model,
     ports: Vec<Cow<'a, Ports>>,
     problems: &'p mut Vec<Problem>,
-    /// Receiving ports already connected.
+    /// Receiving ports that are connected already.
     receivers: HashMap<&'a [ReferencePart], PortUse<'a>>,
-    /// In which direction ports go whose operators nothing says, and by which conduit.
+    /// The direction of ports without a known operator, and the conduit that shows the direction.
     directions: HashMap<(&'a [ReferencePart], &'a Identifier), (ConduitSide, &'a Conduit)>,
 }
 
-/// By which conduits a receiving port is connected.
+/// The conduits by which a receiving port is connected.
 enum PortUse<'a> {
-    /// By one, which gives no slot.
+    /// One conduit without a slot.
     Whole(&'a Conduit),
-    /// By one for each of these slots.
+    /// One conduit for each of these slots.
     Slots(HashMap<usize, &'a Conduit>),
 }
 
@@ -167,7 +169,7 @@ impl<'a> StructureCheck<'a, '_> {
         Some(ResolvedEnd { path, port, slot, component: self.model.components.get_full(path) })
     }
 
-    /// Returns true if a conduit between these would be correct with its ends exchanged.
+    /// Returns true if a conduit between these ends would be correct with its ends exchanged.
     fn is_reversed(&self, from: Option<ResolvedEnd<'_>>, to: Option<ResolvedEnd<'_>>) -> bool {
         let operator = |end: Option<ResolvedEnd<'_>>| {
             let (end, (index, ..)) = end.and_then(|end| Some((end, end.component?)))?;
@@ -177,7 +179,8 @@ impl<'a> StructureCheck<'a, '_> {
         operator(from).is_some_and(Operator::receives) && operator(to).is_some_and(Operator::sends)
     }
 
-    /// Checks one end; says whether it is a port of the model itself, `None` if it is wrong.
+    /// Checks one end. Returns true if the end is a port of the model itself, and `None` if the end is
+    /// wrong.
     fn end(&mut self, conduit: &'a Conduit, end: Option<ResolvedEnd<'a>>, side: ConduitSide) -> Option<bool> {
         let (reference, at) = match side {
             ConduitSide::Sender => (&conduit.sender, &conduit.at),
@@ -278,7 +281,7 @@ impl<'a> StructureCheck<'a, '_> {
         Some(false)
     }
 
-    /// The conduit by which a port without an operator goes in the other direction than now, if there is one.
+    /// Returns the conduit that uses a port without an operator in the other direction, if there is one.
     fn used_the_other_way(
         &mut self,
         path: &'a [ReferencePart],
@@ -304,7 +307,8 @@ impl<'a> StructureCheck<'a, '_> {
             self.slot_on_model(&Reference::from(port.clone()), at);
             return false;
         }
-        // Inside the model, its receiving port sends the messages from outside on, and the other way round.
+        // Inside the model, its receiving port sends on the messages from outside, and its sending port
+        // receives.
         let fits = |p: &Port| match side {
             ConduitSide::Sender => p.operator.receives(),
             ConduitSide::Receiver => p.operator.sends(),
@@ -365,7 +369,7 @@ impl<'a> StructureCheck<'a, '_> {
         self.error(Code::UNKNOWN_PORT, at, format!("the component \"{name}\" has no port \"{port}\""), advice);
     }
 
-    /// The component that was most likely intended, and its port, if one is likely.
+    /// Returns the component that was most likely intended, and its port, if a port is likely.
     fn component_meant(&self, meant: &str, port: &Identifier, side: ConduitSide) -> String {
         let has_others = |index: usize| {
             let ports = &self.ports[index];
@@ -380,7 +384,7 @@ impl<'a> StructureCheck<'a, '_> {
         }
     }
 
-    /// "it sends on: a, b", if it has such ports.
+    /// Returns "it sends on: a, b", if the component has such ports.
     fn port_advice(&self, component: &[ReferencePart], side: ConduitSide) -> Option<String> {
         let index = self.model.components.get_index_of(component)?;
         let names: Vec<String> = self.ports[index]
@@ -442,7 +446,7 @@ impl<'a> StructureCheck<'a, '_> {
     }
 }
 
-/// At most six names, with commas.
+/// Returns at most six names, with commas.
 pub(crate) fn listed(names: &[String]) -> String {
     match names.len() {
         0..=6 => names.join(", "),

@@ -1,6 +1,7 @@
-//! Which timeline each component of a model is on, and whether conduits join timelines that fit. A component is
-//! on a timeline of its own, within the one that its `F_INIT` messages come from; an `O_I` or `S` port is on
-//! its component's, or on one that its component names. The rules are those of yMMSL 0.2.
+//! The timeline of each component of a model, and the check that conduits join timelines that fit. A
+//! component has a timeline of its own, within the timeline that its `F_INIT` messages come from. An `O_I`
+//! or `S` port is on the component's timeline, or on another that the component names. The rules are those
+//! of yMMSL 0.2.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Conduit, ConduitFilter, Model, Operator, Port, Ports};
@@ -12,14 +13,14 @@ use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// A timeline within a model, outermost part first; empty for the one that the model as a whole lies in.
+/// A timeline within a model, outermost part first; empty for the timeline of the model as a whole.
 type TimelinePath = Vec<Reference>;
 
 /// The timelines of a model's components.
 pub struct ModelTimelines<'a> {
     model: &'a Model,
     ports: Vec<Cow<'a, Ports>>,
-    /// For each component the timeline that its own lies in, once it is known.
+    /// For each component the timeline around its own, once it is known.
     parents: Vec<Option<TimelinePath>>,
     problems: Vec<Problem>,
 }
@@ -32,7 +33,7 @@ struct TimelineEnd<'a> {
 }
 
 impl<'a> ModelTimelines<'a> {
-    /// Works them out. What contradicts itself is noted.
+    /// Finds the timelines of all components, and notes contradictions.
     pub fn of(config: &'a Configuration, model: &'a Model) -> ModelTimelines<'a> {
         let ports = component_ports(config, model);
         let parents = vec![None; model.components.len()];
@@ -41,18 +42,19 @@ impl<'a> ModelTimelines<'a> {
         found
     }
 
-    /// The number of timelines that lie around each component's own, in the order of the components.
+    /// Returns the number of timelines around each component's own, in the order of the components.
     pub fn depths(&self) -> Vec<usize> {
         self.parents.iter().map(|parent| parent.as_ref().map_or(0, Vec::len)).collect()
     }
 
-    /// Returns true if the operators of all ports are known: in files that declare none they are guesses.
+    /// Returns true if the operators of all ports are known. In files that declare no ports, the operators
+    /// are guesses.
     fn is_certain(&self) -> bool {
         let all = self.ports.iter().flat_map(|ports| ports.values());
         all.chain(self.model.ports.values()).all(|port| !port.inferred && port.operator != Operator::None)
     }
 
-    /// The contradictions, conduits included.
+    /// Returns the contradictions, those of conduits included.
     fn into_problems(mut self) -> Vec<Problem> {
         if !self.is_certain() {
             return Vec::new();
@@ -76,7 +78,7 @@ impl<'a> ModelTimelines<'a> {
             .then_some(TimelineEnd { component: Some(component), port: found })
     }
 
-    /// The timeline of the messages of a port; none if that is not known.
+    /// Returns the timeline of the messages of a port; `None` if it is not known.
     fn of_messages(&self, end: &TimelineEnd<'_>) -> Option<TimelinePath> {
         let name = match end.component {
             Some(component) => self.model.components.get_index(component)?.0,
@@ -90,14 +92,14 @@ impl<'a> ModelTimelines<'a> {
             Some(port) => timeline.extend(port.timeline.parts().iter().map(|part| name.join(part))),
             None => timeline.push(name.clone()),
         }
-        // The settings port is one of F_INIT.
+        // The settings port has the operator F_INIT.
         if !matches!(end.port.map(|port| port.operator), Some(Operator::OI | Operator::S)) {
             timeline.pop();
         }
         Some(timeline)
     }
 
-    /// The conduits that lead to `F_INIT` ports, by component.
+    /// Returns the conduits that lead to `F_INIT` ports, by component.
     fn starts(&self) -> Vec<Vec<&'a Conduit>> {
         let mut starts = vec![Vec::new(); self.parents.len()];
         for conduit in &self.model.conduits {
@@ -112,7 +114,8 @@ impl<'a> ModelTimelines<'a> {
         starts
     }
 
-    /// Each component after those that its start messages come from.
+    /// Finds the timeline of each component, after those of the components that its start messages come
+    /// from.
     fn place_components(&mut self) {
         let starts = self.starts();
         for first in 0..self.parents.len() {
@@ -139,7 +142,7 @@ impl<'a> ModelTimelines<'a> {
         }
     }
 
-    /// The timeline that the start messages of a component come from.
+    /// Returns the timeline that the start messages of a component come from.
     fn parent(&mut self, component: usize, starts: &[&Conduit]) -> TimelinePath {
         let mut first: Option<(&Conduit, TimelinePath)> = None;
         for &conduit in
@@ -246,7 +249,7 @@ impl<'a> ModelTimelines<'a> {
             self.mismatch(conduit, &sent, &received, advice);
             return;
         }
-        // How the timelines of a model's own ports are called differs within and without.
+        // The timelines of a model's own ports have different names inside and outside the model.
         if of_model {
             return;
         }
@@ -292,7 +295,7 @@ impl<'a> ModelTimelines<'a> {
     }
 }
 
-/// A timeline as people write it.
+/// Returns a timeline as text for messages.
 fn written(timeline: &TimelinePath) -> String {
     if timeline.is_empty() {
         "the model's own timeline".to_owned()
@@ -302,7 +305,7 @@ fn written(timeline: &TimelinePath) -> String {
     }
 }
 
-/// The contradictions in the timelines of `root` and of the models in it; nothing, where no model speaks of
+/// Returns the contradictions in the timelines of `root` and of the models in it; none if no model has
 /// timelines or filters.
 pub fn check_timelines(config: &Configuration, root: &Reference) -> Vec<Problem> {
     let mut used: HashMap<&Reference, &Model> = HashMap::new();
@@ -325,8 +328,8 @@ pub fn check_timelines(config: &Configuration, root: &Reference) -> Vec<Problem>
             || model.conduits.iter().any(|conduit| !conduit.filters.is_empty())
             || all.any(|port| !port.timeline.is_empty())
     });
-    // Without these no message depends on timelines, and two loops that exchange messages need not say that
-    // they match.
+    // Without timelines and filters, no message depends on timelines, and two loops that exchange messages
+    // need not declare that they match.
     if speaks {
         order.into_iter().flat_map(|model| ModelTimelines::of(config, model).into_problems()).collect()
     } else {

@@ -1,16 +1,16 @@
-//! Variables in the texts that name a program: `$NAME` and `${NAME}`, as in a shell. `$$` before a name or a
-//! brace is a `$` that stands for itself, and so is any other `$`.
+//! Variables in the texts that name a program: `$NAME` and `${NAME}`, as in a shell. `$$` before a name or
+//! a brace is the letter `$`, and so is any other `$`.
 
-/// A part of such a text.
+/// A part of a text with variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPiece<'t> {
-    /// It stands for itself.
+    /// Plain text.
     Text(&'t str),
     /// The name of a variable.
     Variable(&'t str),
 }
 
-/// Takes a text apart.
+/// Splits a text into its parts.
 pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -35,7 +35,7 @@ pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// The names of the variables in a text.
+/// Returns the names of the variables in a text.
 pub fn variables(text: &str) -> Vec<&str> {
     let name = |piece| match piece {
         TextPiece::Variable(name) => Some(name),
@@ -44,7 +44,7 @@ pub fn variables(text: &str) -> Vec<&str> {
     pieces(text).into_iter().filter_map(name).collect()
 }
 
-/// A text in which nothing is taken for a variable.
+/// Escapes a text, so that no part of it is taken for a variable.
 pub fn without_variables(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -56,12 +56,13 @@ pub fn without_variables(text: &str) -> String {
     out
 }
 
-/// Returns true if a variable may begin with this letter behind its `$`.
+/// Returns true if a variable may begin with this letter after its `$`.
 fn begins(letter: char) -> bool {
     letter == '{' || is_initial(letter)
 }
 
-/// Returns true if a shell takes a text for the name of a variable. Any other may be a command to it.
+/// Returns true if a shell takes a text for the name of a variable. A shell may take any other text for a
+/// command.
 pub fn is_variable_name(name: &str) -> bool {
     name.starts_with(is_initial) && name.chars().all(|letter| is_initial(letter) || letter.is_ascii_digit())
 }
@@ -70,7 +71,8 @@ fn is_initial(letter: char) -> bool {
     letter.is_ascii_alphabetic() || letter == '_'
 }
 
-/// The variable that a text begins with, behind its `$`, and how long that is; no name if there is none.
+/// Returns the length and the name of the variable with which a text begins, after its `$`. The name is
+/// `None` if there is no variable.
 fn variable(text: &str) -> (usize, Option<&str>) {
     if let Some(braced) = text.strip_prefix('{') {
         return match braced.split_once('}') {

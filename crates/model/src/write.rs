@@ -1,4 +1,4 @@
-//! Writing a configuration as yMMSL v0.2. Reading the result gives the same configuration.
+//! Writes a configuration as yMMSL v0.2. Reading the result gives the same configuration.
 
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::Configuration;
@@ -28,7 +28,7 @@ impl Out {
 }
 
 impl Configuration {
-    /// The configuration as yMMSL v0.2.
+    /// Returns the configuration as yMMSL v0.2.
     pub fn to_yaml(&self) -> String {
         let mut out = Out("ymmsl_version: v0.2\n".to_owned());
         if !self.description.is_empty() {
@@ -265,7 +265,7 @@ fn model(out: &mut Out, model: &Model) {
 
 fn component(out: &mut Out, component: &Component) {
     out.line(3, &format!("{}:", text(&component.name.to_string())));
-    // The reference reads only components that have both a description and ports.
+    // The reference implementation reads only components that have both a description and ports.
     out.pair(4, "description", &quoted(&component.description));
     if let Some(declared) = &component.ports {
         ports(out, 4, declared);
@@ -320,7 +320,8 @@ fn conduits(out: &mut Out, model: &Model) {
     if model.conduits.is_empty() {
         return;
     }
-    // A mapping would group the conduits of one sender; a list keeps their order if that differs.
+    // A mapping would group the conduits of one sender. If that changes their order, a list is written
+    // instead.
     let mut by_sender: IndexMap<String, Vec<usize>> = IndexMap::new();
     for (i, conduit) in model.conduits.iter().enumerate() {
         by_sender.entry(conduit.sender.to_string()).or_default().push(i);
@@ -434,7 +435,7 @@ fn list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|i| quoted(i)).collect::<Vec<_>>().join(", "))
 }
 
-/// A setting's value as a file writes it.
+/// Returns a setting's value as a file has it.
 pub(crate) fn setting_value(value: &SettingValue) -> String {
     let floats = |row: &[f64]| format!("[{}]", row.iter().map(|x| float(*x)).collect::<Vec<_>>().join(", "));
     match value {
@@ -452,7 +453,7 @@ pub(crate) fn setting_value(value: &SettingValue) -> String {
     }
 }
 
-/// A number in a form that is read back as the same float.
+/// Returns a number in a form that is read back as the same float.
 pub(crate) fn float(x: f64) -> String {
     if x.is_nan() {
         ".nan".into()
@@ -463,7 +464,7 @@ pub(crate) fn float(x: f64) -> String {
     }
 }
 
-/// Text without quotes if it is certain to be read back as the same text, else in double quotes.
+/// Returns text without quotes if it is certain to be read back as the same text, else in double quotes.
 fn text(s: &str) -> String {
     let plain_start = s.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/' | '.'));
     let plain = s.chars().all(|c| c.is_ascii_alphanumeric() || "_./[] -".contains(c) && c != '\n');
@@ -472,7 +473,7 @@ fn text(s: &str) -> String {
         "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n" | ".inf" | ".nan"
     );
     let risky = s.starts_with('.') && !s.starts_with("./") && !s.starts_with("../");
-    // The reference takes "trueish" for a truth value.
+    // The reference implementation takes "trueish" for a truth value.
     let lower = s.to_ascii_lowercase();
     let boolish = lower.starts_with("true") || lower.starts_with("false");
     let bracketed = s.contains(['[', ']']) && !s.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -491,7 +492,7 @@ fn text(s: &str) -> String {
     }
 }
 
-/// Text in double quotes, with escapes.
+/// Returns text in double quotes, with escapes.
 pub(crate) fn quoted(s: &str) -> String {
     let mut out = String::with_capacity(s.len() + 2);
     out.push('"');

@@ -1,6 +1,6 @@
-//! YAML text as a tree whose nodes know their line and column. Depth, size and alias expansion are bounded,
-//! because model files come from strangers. Scalars are read as the yMMSL reference reads them: YAML 1.1
-//! integers and nulls, YAML 1.2 floats and booleans.
+//! YAML text as a tree whose nodes know their line and column. Depth, size and alias expansion are limited,
+//! because a model file may come from a stranger. Scalars are read as the yMMSL reference reads them: YAML
+//! 1.1 integers and nulls, YAML 1.2 floats and booleans.
 
 use crate::problem::{At, Problem};
 use ligament_catalogue::Code;
@@ -8,21 +8,22 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Containers nested deeper than this are refused.
+/// Maximum depth of nested containers.
 pub const MAX_DEPTH: usize = 64;
-/// Texts longer than this many bytes are refused.
+/// Maximum length of a text (bytes).
 pub const MAX_BYTES: usize = 256 << 20;
-/// The limit on nodes that aliases and merge keys add, together.
+/// Maximum number of nodes that aliases and merge keys add together.
 pub const MAX_ALIAS_NODES: usize = 100_000;
-/// The limit on bytes of text that they add, together.
+/// Maximum number of bytes of text that aliases and merge keys add together.
 pub const MAX_ALIAS_BYTES: usize = 1 << 20;
-/// The number of times that that amount may be under anchors, each of which needs a copy.
+/// Factor for the size of all nodes with anchors, each of which needs a copy: they may have this many times
+/// the two maxima above.
 const ANCHORS: usize = 64;
 
 /// A node of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlNode {
-    /// The place of its begin.
+    /// The place of the node's beginning.
     pub at: At,
     /// Its kind.
     pub kind: YamlKind,
@@ -33,22 +34,22 @@ pub struct YamlNode {
 pub enum YamlKind {
     /// Nothing, `~` or `null`.
     Null,
-    /// A truth value; the text as written beside it.
+    /// A truth value, and its text in the file.
     Bool(bool, String),
-    /// A whole number; the text as written beside it.
+    /// A whole number, and its text in the file.
     Int(i64, String),
-    /// A number; the text as written beside it.
+    /// A number, and its text in the file.
     Float(f64, String),
     /// Text.
     Str(String),
     /// A list.
     Seq(Vec<YamlNode>),
-    /// A mapping in the order of the file. Duplicate keys have been reported; the last one stands.
+    /// A mapping in the order of the file. Duplicate keys have been reported; the last one counts.
     Map(Vec<(YamlNode, YamlNode)>),
 }
 
 impl YamlNode {
-    /// Makes a list of this and another one; items of lists count for themselves.
+    /// Makes a list of this node and another one. The items of a list are added one by one.
     fn append(&mut self, other: YamlNode) {
         let items = |node: YamlNode| match node.kind {
             YamlKind::Seq(items) => items,
@@ -61,7 +62,7 @@ impl YamlNode {
         *self = YamlNode { at, kind: YamlKind::Seq(all) };
     }
 
-    /// The kind in words, for messages: "a list".
+    /// Returns the kind in words, for messages: "a list".
     pub fn describe(&self) -> String {
         match &self.kind {
             YamlKind::Null => "nothing".into(),
@@ -102,7 +103,7 @@ impl YamlNode {
     }
 }
 
-/// How much a node and all within it are.
+/// The size of a node with all nodes in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,
@@ -114,13 +115,13 @@ impl Size {
         Size { nodes: self.nodes.saturating_add(other.nodes), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
-    /// Returns true if this exceeds what may be copied this many times.
+    /// Returns true if this size exceeds the maximum for `times` copies.
     fn exceeds(self, times: usize) -> bool {
         self.nodes > MAX_ALIAS_NODES * times || self.bytes > MAX_ALIAS_BYTES * times
     }
 }
 
-/// The first line of a text, at most 40 characters of it.
+/// Returns the first line of a text, at most 40 characters of it.
 pub(crate) fn shorten(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     if line.chars().count() > 40 || line.len() < text.trim_end().len() {
@@ -150,8 +151,8 @@ struct Loader<'a> {
     root: Option<YamlNode>,
 }
 
-/// Reads one document. `None` if it cannot be read at all; what is wrong is added to `problems`. An empty
-/// text is a `Null` node.
+/// Reads one document. Returns `None` if it cannot be read at all. Problems are added to `problems`. An
+/// empty text is a `Null` node.
 pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) -> Option<YamlNode> {
     let top = At { file: file.clone(), line: 1, column: 1 };
     if text.len() > MAX_BYTES {
@@ -230,8 +231,8 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
     Problem::error(Code::YAML_SYNTAX, at, format!("this is not valid YAML ({info})"), advice)
 }
 
-/// The value of a line, if it is a text that YAML misreads at this column (from 1): one that begins with a sign
-/// and goes on after it, such as `[BASE]/x`, `*.log` or `"a"b`.
+/// Returns the value of a line, if the value is a text that YAML misreads at this column (from 1): a text
+/// that begins with a sign and continues after it, such as `[BASE]/x`, `*.log` or `"a"b`.
 fn text_with_a_sign(line: &str, column: usize) -> Option<&str> {
     let line = line.split(" #").next().unwrap_or(line).trim_end();
     let (key, value) = match line.split_once(": ") {
@@ -254,8 +255,8 @@ fn text_with_a_sign(line: &str, column: usize) -> Option<&str> {
     is_text.then_some(value)
 }
 
-/// The last bracket before a line that is still open there, and its line. Quotes are assumed to end on the line
-/// where they begin, which is good enough for advice.
+/// Returns the last bracket before a line that is still open there, and the bracket's line. Quotes are
+/// assumed to end on the line where they begin, which is good enough for advice.
 fn unclosed_bracket(text: &str, before: usize) -> Option<(char, usize)> {
     let mut open = Vec::new();
     for (i, line) in text.lines().take(before.saturating_sub(1)).enumerate() {
@@ -288,7 +289,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Processes one event; `None` if reading cannot go on.
+    /// Processes one event. Returns `None` if reading cannot continue.
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let at = self.at(span.start.line(), span.start.col());
         match event {
@@ -394,7 +395,7 @@ impl Loader<'_> {
         Some(())
     }
 
-    /// Returns true if what is complete now becomes the value of this key.
+    /// Returns true if the node that is complete now becomes the value of this key.
     fn is_value_of(&self, key: &str) -> bool {
         let Some(around) = self.open.last().filter(|open| open.is_map && open.nodes.len() % 2 == 1) else {
             return false;
@@ -402,8 +403,8 @@ impl Loader<'_> {
         matches!(around.nodes.last().map(|node| &node.kind), Some(YamlKind::Str(text)) if text == key)
     }
 
-    /// Pairs up keys and values, and merges the values of `<<`. Duplicates are reported, unless keys may
-    /// repeat: then their values become one list.
+    /// Makes pairs of keys and values, and merges the values of `<<`. Duplicates are reported, unless keys
+    /// may repeat: their values then become one list.
     fn mapping(&mut self, nodes: Vec<YamlNode>, repeats: bool) -> Option<YamlKind> {
         let mut pairs: Vec<(YamlNode, YamlNode)> = Vec::with_capacity(nodes.len() / 2);
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(nodes.len() / 2);
@@ -466,7 +467,7 @@ impl Loader<'_> {
     }
 }
 
-/// The text of a scalar key, whatever type it reads as.
+/// Returns the text of a scalar key, whatever its type.
 pub(crate) fn key_text(key: &YamlNode) -> Option<String> {
     match &key.kind {
         YamlKind::Str(text) | YamlKind::Bool(_, text) | YamlKind::Int(_, text) | YamlKind::Float(_, text) => {
@@ -542,12 +543,12 @@ fn bool_of(text: &str) -> Option<bool> {
     }
 }
 
-/// YAML 1.2 floats: a period or an exponent, or `.inf` and `.nan`.
-/// True if a number that is written in digits became an infinite one.
+/// Returns true if a number that is written in digits became infinite.
 fn is_out_of_range(value: f64, text: &str) -> bool {
     value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Reads a float of YAML 1.2: a number with a period or an exponent, or `.inf` and `.nan`.
 fn float_of(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let negative = text.starts_with('-');

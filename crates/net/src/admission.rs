@@ -1,14 +1,16 @@
-//! Connections from outside that have not identified themselves: how many there may be, and who must go.
+//! The limit on connections from outside that have not identified themselves, and the choice of the one to
+//! close.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// The maximum number of connections from outside that have not identified themselves. Beyond it one must go:
-/// the oldest one of the machine that has the most. A connection that has proved that it holds the keys stays.
+/// Maximum number of connections from outside that have not identified themselves. Beyond it one is closed:
+/// the oldest connection of the machine that has the most. A connection that has proved its keys is never
+/// closed.
 const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
 
-/// The part of an address that one machine cannot choose by itself: of IPv6 the first 64 bits.
+/// The part of an address that a machine cannot choose by itself: in IPv6 the first 64 bits.
 type Machine = [u8; 8];
 
 fn machine(address: &SocketAddr) -> Machine {
@@ -23,13 +25,14 @@ fn machine(address: &SocketAddr) -> Machine {
     std::array::from_fn(|i| all[i])
 }
 
-/// Which of these unknown connections must go before another one is let in; none while there is room.
+/// Returns the unknown connection that must be closed before another one is let in; `None` while there is
+/// room.
 pub(crate) fn one_too_many(unknown: impl Iterator<Item = (u64, SocketAddr)>) -> Option<u64> {
     let mut machines: HashMap<Machine, (usize, u64)> = HashMap::new();
     let mut all = 0;
     for (token, address) in unknown {
         let one = machines.entry(machine(&address)).or_insert((0, token));
-        // Tokens grow: the smaller one came first.
+        // Tokens grow, so the connection with the smaller token came first.
         *one = (one.0 + 1, one.1.min(token));
         all += 1;
     }

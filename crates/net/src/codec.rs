@@ -1,6 +1,6 @@
 //! Compression of pieces, by LZ4 or Zstandard. The bytes of numbers are first sorted by their place in the
-//! number. A piece that does not get smaller is sent as it is. `compression_choice` decides for which conduits
-//! compression is tried at all.
+//! number. A piece that does not get smaller is sent unpacked. `compression_choice` decides for which
+//! conduits compression is tried at all.
 
 use crate::compression_choice::{CompressionChoice, Verdict};
 use crate::{Compression, MessageStore};
@@ -8,15 +8,15 @@ use ligament_catalogue::{fault, Fault};
 use ligament_path::{FrameHeader, MessageId};
 use std::time::{Duration, Instant};
 
-/// Pieces shorter than this are never packed (bytes).
+/// Minimum length of a piece that is packed (bytes).
 const MIN_PACKED_BYTES: u32 = 4 << 10;
-/// The length of the sample on which methods are tried (bytes).
+/// Length of the sample on which the methods are tried (bytes).
 const SAMPLE_BYTES: usize = 32 << 10;
 /// Zstandard's level.
 const LEVEL: i32 = 1;
 
-/// How a piece is packed: the low four bits say by which method, the high ones how many bytes a number has (as
-/// a power of 2; 0: not sorted).
+/// The packing of a piece: the low four bits give the method, the high four bits the size of a number (as a
+/// power of 2; 0 means that the bytes are not sorted).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackingMethod(u8);
 
@@ -37,7 +37,7 @@ impl PackingMethod {
         PackingMethod::ALL.into_iter().find(|method| method.0 == code)
     }
 
-    /// Bytes of a number.
+    /// Returns the size of a number (bytes).
     fn element(self) -> usize {
         1 << (self.0 >> 4)
     }
@@ -65,8 +65,8 @@ impl Codec {
         }
     }
 
-    /// A packed piece and its method; none if the piece is better sent as it is. `link`: how many bytes the
-    /// path takes in a second, if the link is what holds messages up.
+    /// Returns the method and the packed piece, or `None` if it is better to send the piece unpacked.
+    /// `link` is the rate of the path in bytes per second, if the link is the bottleneck.
     pub fn pack(
         &mut self,
         domain: u32,
@@ -91,7 +91,7 @@ impl Codec {
             Verdict::Try => self.best(&raw, link?).inspect(|method| self.pays.found(id.conduit, *method)),
         };
         let packed = method.and_then(|method| self.packed(&raw, method)).filter(|(_, bytes)| {
-            // A sixteenth less is not worth the trouble.
+            // A gain of a sixteenth or less is not worth the work.
             bytes.len() < raw.len() - raw.len() / 16
         });
         self.raw = raw;
@@ -106,13 +106,13 @@ impl Codec {
         slices.iter().for_each(|slice| self.raw.extend_from_slice(slice));
     }
 
-    /// The method by which a piece like this one arrives soonest, if any is faster than none. Packing one piece
-    /// overlaps with sending others, so the slower of the two sets the pace.
+    /// Returns the method by which a piece like this one arrives soonest, or `None` if sending it unpacked
+    /// is faster. One piece is packed while others are sent, so the slower of the two sets the pace.
     fn best(&mut self, raw: &[u8], link: f64) -> Option<PackingMethod> {
         let from = (raw.len() / 2).saturating_sub(SAMPLE_BYTES / 2) & !7;
         let sample = &raw[from..raw.len().min(from + SAMPLE_BYTES)];
         let mut best = (link * 1.1, None);
-        // Work that is done only once is not counted.
+        // Work that is done only once, such as making a packer, is not measured.
         let _ = PackingMethod::ALL.map(|method| self.packed(&[], method));
         for method in PackingMethod::ALL {
             let began = Instant::now();
@@ -151,7 +151,7 @@ impl Codec {
     /// Unpacks a piece into the memory of its message.
     ///
     /// # Errors
-    /// It is not packed by a known method, or does not have the length it should have.
+    /// The method is not known, or the length of the result is wrong.
     pub fn unpack(&mut self, code: u8, packed: &[u8], into: &mut [u8]) -> Result<(), Fault> {
         let Some(method) = PackingMethod::known(code) else {
             return Err(fault!(

@@ -1,16 +1,18 @@
-//! The choice of conduits that are compressed. It is tried for each conduit while the link limits the speed of
-//! messages, is switched off where it did not help, and is tried again ever more rarely.
+//! The choice of the conduits whose pieces are compressed. Compression is tried for each conduit while the
+//! link limits the speed of messages. It is switched off where it did not help, and tried again after
+//! growing pauses.
 
 use crate::codec::PackingMethod;
 use ligament_path::Nanos;
 use std::collections::HashMap;
 
-/// Pieces that are sent as they are after a failure, before the next try: at first, and at most.
+/// Number of pieces that are sent unpacked after a failure, before the next try: the first value.
 const FIRST_REST: u32 = 16;
+/// The largest value of this number.
 const MAX_REST_PIECES: u32 = 1 << 14;
-/// After this many pieces, the method is chosen again.
+/// Number of pieces after which the method is chosen again.
 const GOOD_FOR: u32 = 256;
-/// This many pieces in a row that did not get smaller are a failure.
+/// Number of pieces in a row that did not get smaller and count as a failure.
 const DISAPPOINTMENTS: u32 = 4;
 
 /// The treatment of a piece.
@@ -18,14 +20,14 @@ const DISAPPOINTMENTS: u32 = 4;
 pub(crate) enum Verdict {
     AsItIs,
     By(PackingMethod),
-    /// Look for a method, and say what was `found`.
+    /// The caller must look for a method, and report it with `found`.
     Try,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct ConduitTrial {
     method: Option<PackingMethod>,
-    /// Pieces until the method is chosen again, or until the next try.
+    /// Number of pieces until the method is chosen again, or until the next try.
     left: u32,
     rest: u32,
     disappointments: u32,
@@ -33,22 +35,22 @@ struct ConduitTrial {
 
 const NEW: ConduitTrial = ConduitTrial { method: None, left: 0, rest: FIRST_REST, disappointments: 0 };
 
-/// The experience with each conduit.
+/// The results of compression for each conduit.
 #[derive(Debug, Default)]
 pub(crate) struct CompressionChoice {
     conduits: HashMap<u32, ConduitTrial>,
 }
 
 impl CompressionChoice {
-    /// The treatment of the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`,
-    /// `was` is due.
+    /// Returns the treatment of the next piece of a conduit. `link` is the same as in `Codec::pack`. After
+    /// any answer but `AsItIs`, the caller must call `was`.
     pub fn ask(&mut self, conduit: u32, link: Option<f64>) -> Verdict {
         if link.is_none() && !self.conduits.contains_key(&conduit) {
             return Verdict::AsItIs;
         }
         let state = self.conduits.entry(conduit).or_insert(NEW);
         if link.is_none() {
-            // Nothing waits for the link, so there is nothing to gain.
+            // No message waits for the link, so compression gains nothing.
             state.method = None;
             return Verdict::AsItIs;
         }
@@ -68,13 +70,13 @@ impl CompressionChoice {
         }
     }
 
-    /// A method has been found.
+    /// Notes that a method has been found for a conduit.
     pub fn found(&mut self, conduit: u32, method: PackingMethod) {
         let state = self.conduits.entry(conduit).or_insert(NEW);
         (state.method, state.left) = (Some(method), GOOD_FOR);
     }
 
-    /// Returns true if the piece got smaller.
+    /// Notes whether the piece got smaller.
     pub fn was(&mut self, conduit: u32, smaller: bool) {
         let state = self.conduits.entry(conduit).or_insert(NEW);
         if smaller {
@@ -93,20 +95,21 @@ impl CompressionChoice {
     }
 }
 
-/// How fast a stream takes bytes, while the stream is the bottleneck.
+/// The rate at which a stream takes bytes while the stream is the bottleneck.
 #[derive(Debug, Default)]
 pub(crate) struct BottleneckRate {
-    /// Since when it has always been full while there was more to send, and the bytes it took since.
+    /// Time since which the stream has always been full while there was more to send.
     since: Option<Nanos>,
+    /// Number of bytes that the stream took since then.
     bytes: u64,
     rate: Option<f64>,
 }
 
-/// Shorter times are no evidence (ns).
+/// Minimum time for a measurement of the rate (ns).
 const MIN_EVIDENCE_NS: Nanos = 5_000_000;
 
 impl BottleneckRate {
-    /// It takes nothing more now.
+    /// Notes that the stream takes nothing more now.
     pub fn is_full(&mut self, now: Nanos) {
         match self.since {
             None => (self.since, self.bytes) = (Some(now), 0),
@@ -122,12 +125,12 @@ impl BottleneckRate {
         self.bytes += bytes as u64;
     }
 
-    /// It would take more than there is.
+    /// Notes that the stream would take more than there is to send.
     pub fn is_idle(&mut self) {
         *self = BottleneckRate::default();
     }
 
-    /// Bytes per second, if the link is the bottleneck.
+    /// Returns the rate in bytes per second, if the link is the bottleneck.
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }

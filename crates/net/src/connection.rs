@@ -1,4 +1,5 @@
-//! One socket, plain or with TLS: bytes in, bytes out, and whether more would go without waiting.
+//! One socket, plain or with TLS: it sends and receives bytes, and knows whether more would pass without
+//! waiting.
 
 use crate::gate::Helper;
 use crate::tls::Tls;
@@ -8,13 +9,13 @@ use rustix::net::{recv, RecvFlags, SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 
-/// A socket. epoll watches it for edges, so what is known of its readiness is kept here.
+/// A socket. epoll reports only edges of its readiness, so the last known readiness is stored here.
 pub(crate) struct Connection {
     wire: Wire,
     tls: Option<Box<Tls>>,
     /// Bytes written before TLS began, which the socket has not taken yet.
     unsaid: Vec<u8>,
-    /// The process at the other end of the socket, if one leads on. It goes after the socket.
+    /// The process at the other end of the socket, if a process leads on. It is dropped after the socket.
     helper: Option<Box<Helper>>,
 }
 
@@ -23,17 +24,17 @@ struct Wire {
     socket: OwnedFd,
     readable: bool,
     writable: bool,
-    /// The other end has closed: read on until nothing comes.
+    /// True if the other end has closed. Reading must continue until nothing more arrives.
     closed: bool,
 }
 
-/// Bytes arrived.
+/// The result of receiving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Got {
     Bytes(usize),
-    /// Nothing now.
+    /// No bytes are available now.
     Nothing,
-    /// Nothing ever again.
+    /// No bytes will ever arrive again.
     End,
 }
 
@@ -43,12 +44,12 @@ impl Connection {
         Connection { wire, tls: None, unsaid: Vec::new(), helper: None }
     }
 
-    /// The same, through a process that leads on.
+    /// Makes a connection whose other end is a process that leads on.
     pub fn through(socket: OwnedFd, helper: Helper) -> Connection {
         Connection { helper: Some(Box::new(helper)), ..Connection::new(socket) }
     }
 
-    /// Why it came to nothing, with what the process complained about that leads on.
+    /// Adds the error message of the process that leads on, if there is one, to the reason of a failure.
     pub fn explained(&mut self, why: Fault) -> Fault {
         match self.helper.as_mut().map(|helper| helper.said()) {
             Some(said) if !said.is_empty() => why.told(|why| format!("{why}; ssh said: {said}")),
@@ -82,17 +83,17 @@ impl Connection {
         self.wire.closed
     }
 
-    /// From here on everything is encrypted.
+    /// Encrypts all bytes from now on.
     pub fn secure(&mut self, tls: Tls) {
         self.tls = Some(Box::new(tls));
     }
 
-    /// Returns true if bytes still wait here for the socket.
+    /// Returns true if bytes still wait here until the socket takes them.
     pub fn has_unsent(&self) -> bool {
         !self.unsaid.is_empty() || self.tls.as_ref().is_some_and(|tls| !tls.unsent().is_empty())
     }
 
-    /// Writes something short, now or as soon as the socket takes it.
+    /// Sends a few bytes, now or as soon as the socket takes them.
     pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.tls {
             Some(tls) => {
@@ -103,7 +104,7 @@ impl Connection {
         self.flush()
     }
 
-    /// Gives the socket what waits for it.
+    /// Gives the waiting bytes to the socket, as far as the socket takes them.
     pub fn flush(&mut self) -> io::Result<()> {
         while !self.unsaid.is_empty() && self.wire.writable {
             let taken = self.wire.send(&[IoSlice::new(&self.unsaid)])?;
@@ -117,7 +118,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends as much of these slices as possible now; returns the number of bytes.
+    /// Sends as many bytes of these slices as possible now. Returns the number of bytes.
     pub fn send(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.flush()?;
         if self.has_unsent() || !self.wire.writable {
@@ -133,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Receives the bytes that are there, up to the room in `into`, filling the first slice first.
+    /// Receives the available bytes, as far as there is room in `into`, filling the first slice first.
     pub fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
         let Some(tls) = &mut self.tls else { return self.wire.receive(into) };
         loop {

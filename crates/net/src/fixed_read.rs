@@ -1,4 +1,4 @@
-//! Messages of a fixed length, as greetings are made of.
+//! The reader of messages of a fixed length, such as those of a greeting.
 
 use crate::connection::{Connection, Got};
 use ligament_catalogue::{fault, Code, Fault};
@@ -8,7 +8,7 @@ pub(crate) fn failed(error: io::Error) -> Fault {
     Fault::new(Code::PATH_GIVEN_UP, error.to_string())
 }
 
-/// This many bytes, of which some have arrived.
+/// The bytes of such a message, of which some have arrived.
 pub(crate) struct FixedRead<const N: usize> {
     bytes: [u8; N],
     got: usize,
@@ -17,12 +17,12 @@ pub(crate) struct FixedRead<const N: usize> {
 impl<const N: usize> FixedRead<N> {
     pub const NONE: Self = FixedRead { bytes: [0; N], got: 0 };
 
-    /// Returns true if some have come.
+    /// Returns true if some bytes have arrived.
     pub fn has_begun(&self) -> bool {
         self.got > 0
     }
 
-    /// Reads on, but never a byte more than is due.
+    /// Reads on, but never a byte beyond the end of the message.
     pub fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, Fault> {
         while self.got < N {
             match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(failed)? {

@@ -1,7 +1,8 @@
-//! A machine that ssh leads to. From there others are reached that nobody reaches from here, and no port but
-//! that of ssh need be open: each connection is an ssh of its own, whose standard input and output lead on
-//! (`ssh -W`). Where its sshd forbids that, a command does it that is started there (`ligament lead-on`). All
-//! that goes over it is greeted and encrypted as on any other connection, so that machine reads nothing.
+//! A gate: a machine that ssh leads to, and that reaches machines which this one cannot reach. No port but
+//! that of ssh need be open: each connection is an ssh process of its own, whose standard input and output
+//! lead on (`ssh -W`). Where the gate's sshd forbids that, a command that is started there leads on
+//! (`ligament lead-on`). All bytes are greeted and encrypted as on any other connection, so the gate cannot
+//! read them.
 
 use crate::socket;
 use ligament_catalogue::{fault, Fault};
@@ -14,12 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long an ssh may take to deliver what it has, after the end of its connection.
+/// Time within which an ssh must deliver its remaining bytes after the end of its connection.
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How much of what it complains about is told (bytes).
+/// Maximum length of ssh's error message that is reported (bytes).
 const MAX_COMPLAINT_BYTES: usize = 4096;
 
-/// Options that keep ssh from asking, and from hanging. ssh takes the first option of a kind, so these stay.
+/// Options that keep ssh from asking questions and from hanging. ssh uses the first option of each kind, so
+/// the user's options cannot replace these.
 const OPTIONS: [&str; 7] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -30,9 +32,9 @@ const OPTIONS: [&str; 7] = [
     "LogLevel=ERROR",
 ];
 
-/// The beginning of ssh's message when it does not lead on: because the machine's sshd forbids that
-/// (`AllowTcpForwarding no`), or because nobody answers there. Which of them, it says only together with the
-/// banners of all machines on the way.
+/// The beginning of ssh's message when it does not lead on: because the gate's sshd forbids it
+/// (`AllowTcpForwarding no`), or because the target does not answer. ssh gives the cause only together with
+/// the banners of all machines on the way.
 const FAILED: &str = "stdio forwarding failed";
 
 /// A machine that ssh leads to.
@@ -40,9 +42,9 @@ const FAILED: &str = "stdio forwarding failed";
 pub struct Gate {
     target: String,
     options: Vec<String>,
-    /// The command for its shell where ssh does not lead on itself; an address and a port follow.
+    /// The command for the gate's shell if ssh itself does not lead on. An address and a port are appended.
     lead_on: String,
-    /// True if that is tried next. Where one of the two ways fails, the other one is tried.
+    /// True if the next connection uses that command. If one of the two methods fails, the other is tried.
     by_command: Arc<AtomicBool>,
 }
 
@@ -55,12 +57,13 @@ impl PartialEq for Gate {
 impl Eq for Gate {}
 
 impl Gate {
-    /// The machine as one gives it to ssh, such as `me@login.site.org`, with further options of ssh. `lead_on`
-    /// is what a shell there is told where its sshd forbids `ssh -W`: a command that connects to the address
-    /// and the port that follow, and leads from its standard input and output on to there.
+    /// Makes a gate. `target` is the machine as it is given to ssh, such as `me@login.site.org`; `options`
+    /// are further options of ssh. `lead_on` is the shell command for a gate whose sshd forbids `ssh -W`:
+    /// it connects to the address and the port that are appended, and passes bytes between that connection
+    /// and its standard input and output.
     ///
     /// # Errors
-    /// It is no name of a machine.
+    /// `target` is not the name of a machine.
     pub fn new(target: &str, options: &[String], lead_on: String) -> Result<Arc<Gate>, Fault> {
         let strange = |c: char| c.is_whitespace() || c.is_control();
         if target.is_empty() || target.starts_with('-') || target.contains(strange) {
@@ -74,7 +77,7 @@ impl Gate {
         Ok(Arc::new(Gate { target, options, lead_on, by_command: Arc::default() }))
     }
 
-    /// The name for ssh.
+    /// Returns the machine's name for ssh.
     pub fn target(&self) -> &str {
         &self.target
     }
@@ -93,7 +96,7 @@ impl Gate {
         command
     }
 
-    /// Begins to go there: what is sent and received leads to the address, as soon as ssh has come through.
+    /// Starts a connection to the address. Bytes pass as soon as ssh has logged in.
     pub(crate) fn dial(&self, to: &SocketAddr) -> io::Result<(OwnedFd, Helper)> {
         let by_command = self.by_command.load(Ordering::Relaxed);
         Helper::start(self.command(to, by_command), by_command, Arc::clone(&self.by_command))
@@ -105,7 +108,7 @@ pub(crate) struct Helper {
     child: Option<Child>,
     errors: Option<ChildStderr>,
     by_command: bool,
-    /// True if the next one goes by a command.
+    /// True if the next connection of the gate uses the command.
     next_by_command: Arc<AtomicBool>,
 }
 
@@ -117,8 +120,8 @@ impl Helper {
     ) -> io::Result<(OwnedFd, Helper)> {
         let (near, far) = socket::pair()?;
         let name = command.get_program().to_string_lossy().into_owned();
-        // In a group of its own: what ends this process from a terminal does not end the connections before it
-        // has parted.
+        // The process has a group of its own: a signal from a terminal that ends this process must not end
+        // the connections before this process has closed them.
         let child = command
             .stdin(Stdio::from(far.try_clone()?))
             .stdout(Stdio::from(far))
@@ -134,7 +137,8 @@ impl Helper {
         Ok((near, helper))
     }
 
-    /// It came to nothing: what it has complained about, in one line; nothing if it has not.
+    /// Returns the helper's error message in one line, or an empty text. Called when the connection has
+    /// failed.
     pub fn said(&mut self) -> String {
         let (mut said, mut buffer) = (Vec::new(), [0; MAX_COMPLAINT_BYTES]);
         if let Some(errors) = &mut self.errors {
@@ -156,7 +160,8 @@ impl Helper {
 }
 
 impl Drop for Helper {
-    /// It has lost its connection, and ends when it has delivered what it had; else it is ended after a while.
+    /// Lets the helper deliver its remaining bytes after the end of its connection, and kills it if it
+    /// takes too long.
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let errors = self.errors.take();
@@ -184,7 +189,7 @@ impl Drop for Helper {
     }
 }
 
-/// Ends it with the ssh that a `ProxyJump` of the user has started.
+/// Ends the process together with the ssh that a `ProxyJump` of the user has started.
 fn kill(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);

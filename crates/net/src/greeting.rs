@@ -14,37 +14,39 @@ const OFFER: u32 = 4;
 pub(crate) const HELLO_BYTES: usize = 128;
 pub(crate) const WELCOME_BYTES: usize = 80;
 pub(crate) const PROOF_BYTES: usize = 32;
-/// A last word, filled up with zeros.
+/// Length of a last word, which is filled up with zeros.
 pub(crate) const LAST_WORD_BYTES: usize = 512;
-/// The most streams of a path.
+/// Maximum number of streams of a path.
 pub const MAX_STREAMS: u16 = 256;
 
-/// The life of a domain: random, drawn when its process begins.
+/// The life of a domain: a random number, drawn when the domain's process begins.
 pub(crate) type Boot = [u8; 16];
 
 /// The first message of a dialler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// True if everything after it is encrypted.
+    /// True if everything after the hello is encrypted.
     pub encrypt: bool,
-    /// True if this is not a stream but a last word: the domain's process is gone, and the process that
-    /// outlived it will give the reason.
+    /// True if the connection brings a last word and is not a stream: the domain's process is gone, and the
+    /// process that outlived it will give the reason.
     pub last_word: bool,
-    /// True if the end that listens has made this connection, for the other one to dial over it.
+    /// True if the end that listens for this path has made the connection, so that the other end dials over
+    /// it.
     pub offer: bool,
-    /// The dialling domain, and the domain that it wants.
+    /// The domain that sends the hello.
     pub from: u32,
+    /// The domain that the sender wants to reach.
     pub to: u32,
     pub boot: Boot,
     pub stream: StreamId,
     /// Grows each time the stream is dialled.
     pub incarnation: u32,
-    /// The dialler's random number.
+    /// A random number of the dialler.
     pub nonce: [u8; 32],
 }
 
-/// The subject of a greeting: whose, and a stream, a last word or an offer. Each is said in growing
-/// incarnations.
+/// The subject of a greeting: domain, life, stream, and the flags for a last word and for an offer. Each
+/// new greeting about a subject has a higher incarnation.
 pub(crate) type Lineage = (u32, Boot, StreamId, bool, bool);
 
 impl Hello {
@@ -52,7 +54,7 @@ impl Hello {
         (self.from, self.boot, self.stream, self.last_word, self.offer)
     }
 
-    /// Its bytes, with the proof that the sender holds the run's keys.
+    /// Returns the bytes of the hello, with the proof that the sender has the run's keys.
     pub(crate) fn encode(&self, keys: &RunKeys, prover: &Prover) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -75,7 +77,7 @@ impl Hello {
     /// Reads a hello and checks its proof.
     ///
     /// # Errors
-    /// With what is wrong, for this end's log only.
+    /// The hello is wrong; the fault is for this end's log only.
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], keys: &RunKeys, prover: &Prover) -> Result<Hello, Fault> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         if bytes[..8] != MAGIC {
@@ -116,7 +118,7 @@ impl Hello {
     }
 }
 
-/// A listener's answer to a hello: its own life, a random number, and the proof.
+/// Makes a listener's answer to a hello: the listener's own life, a random number, and the proof.
 pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -> [u8; WELCOME_BYTES] {
     let mut bytes = [0; WELCOME_BYTES];
     bytes[..16].copy_from_slice(boot);
@@ -126,7 +128,8 @@ pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -
     bytes
 }
 
-/// The domain that sent the welcome, if it answers this hello and its sender holds the run's keys.
+/// Returns the life of the domain that sent the welcome, if the welcome answers this hello and its sender
+/// has the run's keys.
 pub(crate) fn welcomed(
     prover: &Prover,
     hello: &[u8; HELLO_BYTES],
@@ -136,7 +139,7 @@ pub(crate) fn welcomed(
     holds.then(|| welcome[..16].try_into().expect("16 bytes"))
 }
 
-/// The dialler's proof that it has read the welcome, and did not only repeat an overheard hello.
+/// Makes the dialler's proof that it has read the welcome, and did not only repeat a recorded hello.
 pub(crate) fn proof(
     prover: &Prover,
     hello: &[u8; HELLO_BYTES],
@@ -145,7 +148,7 @@ pub(crate) fn proof(
     prover.prove("proof", &[hello, welcome])
 }
 
-/// Returns true if it is that proof.
+/// Returns true if `proof` is the right proof for this hello and this welcome.
 pub(crate) fn proved(
     prover: &Prover,
     hello: &[u8; HELLO_BYTES],

@@ -1,5 +1,6 @@
-//! A connection that is not a stream yet: it is being made, or its ends are still greeting. A listener says
-//! nothing until the dialler has proved itself.
+//! A connection that is not a stream yet: it is being made, or its ends still exchange greetings. The code
+//! calls such a connection a guest. A listener sends nothing until the dialler has proved that it holds the
+//! keys.
 
 use crate::connection::Connection;
 use crate::fixed_read::{failed, FixedRead};
@@ -16,16 +17,16 @@ use ligament_path::{Nanos, StreamId};
 use std::io;
 use std::net::SocketAddr;
 
-/// When a guest is given up that may take as long as it wants.
+/// Deadline of a guest that may take as long as it wants.
 pub(crate) const NO_DEADLINE_NS: Nanos = Nanos::MAX;
 
-/// The common part of all greetings of a domain.
+/// The part that all greetings of a domain have in common. The code calls it the house.
 pub(crate) struct HandshakeContext {
     pub keys: RunKeys,
     pub prover: Prover,
     pub me: u32,
     pub boot: Boot,
-    /// None if nothing is encrypted.
+    /// `None` if nothing is encrypted.
     pub security: Option<Security>,
 }
 
@@ -36,90 +37,93 @@ impl HandshakeContext {
     }
 }
 
-/// Which stream is dialled.
+/// The stream that a connection is dialled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DialledStream {
     pub domain: u32,
     pub stream: StreamId,
     pub incarnation: u32,
-    /// True if it is dialled only to say the last word of a domain.
+    /// True if the connection is dialled only to send the last word of a domain.
     pub last_word: bool,
 }
 
-/// Why there is a connection.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Errand {
-    /// Somebody has come.
+    /// The other end has made the connection.
     Came,
-    /// A stream is dialled from here.
+    /// This end dials a stream.
     Dials(DialledStream),
-    /// It waits at a relay until somebody there wants this domain; then it is one that came.
+    /// The connection waits at a relay until another domain there wants this one. It is then treated as
+    /// `Came`.
     Waits,
-    /// It was made from here for this domain to dial over it; when it does, it is one that came.
+    /// This end has made the connection for `domain` to dial over it. As soon as the domain does, it is
+    /// treated as `Came`.
     Offers { domain: u32, incarnation: u32, patient: bool },
-    /// This domain has made it, so that it is dialled over from here.
+    /// This domain has made the connection so that this end dials over it.
     Offered(u32),
 }
 
-/// The progress of a connection that waits for somebody of the run.
+/// The progress of a connection that waits for a domain of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GreetingProgress {
     Nothing,
-    /// Some bytes, of nobody knows whom.
+    /// Some bytes have arrived, from an unknown sender.
     Something,
-    /// A hello that is proved by the run's keys.
+    /// A hello has arrived whose proof shows the run's keys.
     Keys,
 }
 
 /// A connection that is not a stream yet.
 pub(crate) struct Handshake {
     pub connection: Connection,
-    /// The other end, or the nearest relay.
+    /// The address of the other end, or of the nearest relay.
     pub place: DialAddress,
-    /// When it is given up.
+    /// Time at which the connection is given up.
     pub deadline: Nanos,
     pub errand: Errand,
-    /// It sent a wrong proof: somebody repeats the greeting of another one.
+    /// True if the other end has sent a wrong proof: it repeats a greeting that it has recorded.
     is_repeated: bool,
     step: DialStep,
 }
 
 enum DialStep {
-    /// Dialled; the far kernel has not answered yet. Over relays, what is then said to them.
+    /// The connection is dialled; the far kernel has not answered yet. Over relays, the passage that
+    /// follows is stored.
     Dialling(Option<Box<Passage>>),
-    /// On its way over relays.
+    /// The connection is on its way over relays.
     Passing(Box<Passage>),
-    /// It was offered; nobody has dialled over it yet.
+    /// The connection was offered to this end, which has not dialled over it yet.
     Offered,
-    /// Our hello is sent; its welcome is due.
+    /// This end has sent its hello; the welcome is due.
     Welcome { line: DialledStream, hello: [u8; HELLO_BYTES], coming: FixedRead<WELCOME_BYTES> },
-    /// It is connected; its hello is due.
+    /// The connection is made; the other end's hello is due.
     Hello(FixedRead<HELLO_BYTES>),
-    /// Its hello is right; the decision whether to admit it is pending.
+    /// The other end's hello is right; it is not decided yet whether to let it in.
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
-    /// It was welcomed; its proof is due.
+    /// This end has sent its welcome; the other end's proof is due.
     Proof {
         hello: Hello,
         bytes: [u8; HELLO_BYTES],
         welcome: [u8; WELCOME_BYTES],
         coming: FixedRead<PROOF_BYTES>,
     },
-    /// It has proved that it speaks for a domain that is gone; its last word is due.
+    /// The other end has proved that it speaks for a domain that is gone; the last word is due.
     LastWord { hello: Hello, coming: Box<FixedRead<LAST_WORD_BYTES>> },
 }
 
-/// How far a guest has come.
+/// The progress of a guest.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More bytes must arrive first.
     Waiting,
-    /// Somebody with the run's keys wants to be admitted: `welcome` them, or close.
+    /// An end that seems to hold the run's keys wants to be let in. The caller must `welcome` or close it.
     Knocks(Hello),
-    /// It is a stream now, dialled from here; whose.
+    /// The connection is now the stream `line`, which this end has dialled.
     Answered { line: DialledStream, boot: Boot },
-    /// It is a stream now, dialled from there.
+    /// The connection is now a stream that the other end has dialled.
     Joined(Hello),
-    /// A domain's process is gone, and the reason.
+    /// A domain's process is gone, for this reason.
     LastWord(Hello, String),
 }
 
@@ -128,7 +132,7 @@ fn without_tls(error: io::Error) -> Fault {
 }
 
 impl Handshake {
-    /// Begins to dial.
+    /// Begins to dial a stream.
     pub fn dial(
         line: DialledStream,
         place: &DialAddress,
@@ -139,28 +143,28 @@ impl Handshake {
         Handshake::leave(Errand::Dials(line), place, passage, deadline)
     }
 
-    /// Begins to go to a relay, to wait there.
+    /// Begins to connect to a relay, to wait there.
     pub fn wait(place: &DialAddress, deadline: Nanos, house: &HandshakeContext) -> io::Result<Handshake> {
         let Some(way) = place.way() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let passage = Passage::wait(way, house.keys.run(), house.me, &house.boot);
         Handshake::leave(Errand::Waits, place, Some(passage), deadline)
     }
 
-    /// Begins to make a connection for a domain to dial over: until its deadline, or as long as it takes where
-    /// the domain is known to be.
+    /// Begins to make a connection over which a domain then dials. The connection lives until its deadline,
+    /// or without limit where the domain is known to be.
     pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Handshake> {
         let Offer { place, incarnation, patient } = offer;
         Handshake::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)
     }
 
-    /// It is kept to be dialled over.
+    /// Keeps the connection, so that a stream can be dialled over it later.
     pub fn is_offered(&mut self, domain: u32) {
         self.errand = Errand::Offered(domain);
         self.deadline = NO_DEADLINE_NS;
         self.step = DialStep::Offered;
     }
 
-    /// It is dialled over: as if the connection had been made from here.
+    /// Dials a stream over the connection, as if this end had made the connection.
     pub fn dial_over(
         &mut self,
         line: DialledStream,
@@ -172,7 +176,7 @@ impl Handshake {
         self.say_hello(line, house)
     }
 
-    /// Returns true if the far kernel has not answered yet, directly.
+    /// Returns true if the connection is dialled without relays, and the far kernel has not answered yet.
     pub fn is_dialling(&self) -> bool {
         matches!(self.step, DialStep::Dialling(None))
     }
@@ -201,14 +205,14 @@ impl Handshake {
         Ok(Handshake { connection, place, deadline, errand, is_repeated: false, step })
     }
 
-    /// Somebody has connected.
+    /// Makes the guest of a connection that another end has made.
     pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Handshake {
         let (place, errand) = (DialAddress::At(address), Errand::Came);
         let step = DialStep::Hello(FixedRead::NONE);
         Handshake { connection, place, deadline, errand, is_repeated: false, step }
     }
 
-    /// The stream that it will be, if it was dialled from here.
+    /// Returns the stream that the connection will be, if this end has dialled it.
     pub fn line(&self) -> Option<DialledStream> {
         match self.errand {
             Errand::Dials(line) => Some(line),
@@ -216,13 +220,13 @@ impl Handshake {
         }
     }
 
-    /// Returns true if it has connected and has not identified itself yet. A hello is checked and accepted only
-    /// once, so a guest that has sent one is identified.
+    /// Returns true if the other end has connected and not identified itself yet. A hello is checked and
+    /// accepted only once, so a guest that has sent a hello is identified.
     pub fn is_unknown(&self) -> bool {
         self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
     }
 
-    /// The hello of a guest that was welcomed; `None` if its proof was wrong.
+    /// Returns the hello of a guest that was welcomed; `None` if its proof was wrong.
     pub fn welcomed_hello(&self) -> Option<&Hello> {
         match &self.step {
             DialStep::Proof { hello, .. } | DialStep::LastWord { hello, .. } if !self.is_repeated => {
@@ -232,7 +236,7 @@ impl Handshake {
         }
     }
 
-    /// The progress of a connection that waited at a relay, or was offered.
+    /// Returns the progress of a connection that waited at a relay, or was offered.
     pub fn heard(&self) -> GreetingProgress {
         match (self.errand, &self.step) {
             (Errand::Waits | Errand::Offers { .. }, DialStep::Hello(coming)) if coming.has_begun() => {
@@ -246,7 +250,7 @@ impl Handshake {
         }
     }
 
-    /// The awaited answer, for the message that says that it did not come.
+    /// Returns the fault for an answer that did not arrive in time.
     pub fn awaited(&self) -> Fault {
         match self.step {
             DialStep::Dialling(_) | DialStep::Offered => {
@@ -265,7 +269,7 @@ impl Handshake {
     /// Continues as far as is possible now.
     ///
     /// # Errors
-    /// It must be closed; the reason is for this end's log only.
+    /// The connection must be closed. The reason is for this end's log only.
     pub fn advance(&mut self, house: &HandshakeContext) -> Result<Progress, Fault> {
         self.connection.flush().map_err(failed)?;
         if let DialStep::Dialling(passage) = &mut self.step {
@@ -330,7 +334,7 @@ impl Handshake {
         }
     }
 
-    /// The dialled address has been reached.
+    /// Begins the greeting, because the dialled address has been reached.
     fn is_there(&mut self, house: &HandshakeContext) -> Result<(), Fault> {
         match self.errand {
             Errand::Dials(line) => self.say_hello(line, house),
@@ -363,7 +367,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// The guest is admitted.
+    /// Lets the guest in, by sending it the welcome.
     pub fn welcome(&mut self, house: &HandshakeContext) -> Result<(), Fault> {
         let DialStep::Known { hello, bytes } = self.step else { return Ok(()) };
         if let Some(security) = &house.security {

@@ -1,5 +1,5 @@
-//! The invitation to a run: one JSON object, which travels by the launcher's channel or lies in a file that
-//! only its owner can read.
+//! The invitation to a run: one JSON object, which is sent by the launcher's channel or stored in a file
+//! that only its owner can read.
 
 use crate::keys::{RunKeys, SECRET_BYTES};
 use crate::private::{self, Unread};
@@ -15,10 +15,10 @@ use zeroize::{Zeroize, Zeroizing};
 /// The version of this format.
 const VERSION: u32 = 1;
 
-/// Everything that is needed to join a run. Whoever has it is admitted.
+/// Everything that is needed to join a run. A process that has the invitation is let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
-    /// Of this format: 1.
+    /// Version of the invitation's format: 1.
     pub version: u32,
     /// The name of the run.
     pub run: String,
@@ -27,7 +27,7 @@ pub struct Invitation {
     /// True if messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
     pub keys: RunKeys,
-    /// The head's way over relays; domains that do not reach each other meet at the last of them.
+    /// The head's way over relays. Domains that cannot reach each other meet at the last relay.
     pub relays: Vec<Station>,
 }
 
@@ -57,8 +57,8 @@ impl Invitation {
         Invitation { version: VERSION, run: run.into(), head, encrypt, keys, relays: Vec::new() }
     }
 
-    /// Addresses at which a domain with this way over relays finds the head: directly first, unless the domain
-    /// lives behind another relay than the head.
+    /// Returns the addresses at which a domain with this way over relays finds the head. Direct addresses
+    /// are first, unless the domain's first relay is not the head's first relay.
     pub fn places_of_head(&self, way: Option<&Arc<Route>>) -> Vec<DialAddress> {
         let direct: Vec<DialAddress> = self.head.iter().map(|&address| DialAddress::At(address)).collect();
         let Some(way) = way else { return direct };
@@ -73,7 +73,7 @@ impl Invitation {
     /// Reads a file that only its owner can read.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, or it is no invitation.
+    /// The file cannot be read, other users can read it, or it is not an invitation.
     pub fn read(path: &Path) -> Result<Invitation, Fault> {
         let name = path.display();
         let text = private::read(path).map_err(|unread| match unread {
@@ -95,20 +95,21 @@ impl Invitation {
         Self::from_text(&text).map_err(|error| error.told(|error| format!("{name}: {error}")))
     }
 
-    /// Writes a new file that only its owner can read, in place of any other; whole or not at all.
+    /// Writes a new file that only its owner can read. The file replaces any other of this name, as a whole
+    /// or not at all.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Fault> {
         private::write(path, &self.to_text()).map_err(|error| {
             fault!(INVITATION_UNUSABLE, "{}: the invitation cannot be written: {error}", path.display())
         })
     }
 
-    /// Reads what `to_text` wrote.
+    /// Reads a text that `to_text` wrote.
     ///
     /// # Errors
-    /// With what is wrong.
+    /// The text is not an invitation of this version; the fault says why.
     pub fn from_text(text: &str) -> Result<Invitation, Fault> {
         let value: serde_json::Value = serde_json::from_str(text)
             .map_err(|error| fault!(INVITATION_UNUSABLE, "this is no invitation to a run: {error}"))?;
@@ -143,7 +144,7 @@ impl Invitation {
         Ok(Invitation { version, run, head, encrypt, keys, relays })
     }
 
-    /// One JSON object.
+    /// Returns the invitation as one JSON object.
     pub fn to_text(&self) -> Zeroizing<String> {
         let written = InvitationFile {
             version: self.version,

@@ -9,26 +9,27 @@ use std::io::ErrorKind;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// Bytes of the secret.
+/// Length of the secret (bytes).
 pub(crate) const SECRET_BYTES: usize = 32;
 
-/// The keys of one run. Whoever holds them belongs to the run. All of them follow from one random secret, each
-/// under a label of its own: the key by which domains prove themselves (HMAC-SHA256), the name of the run in
-/// greetings, and the key pair (Ed25519) that both ends of an encrypted stream must show.
+/// The keys of one run. A process that has them belongs to the run. All keys are derived from one random
+/// secret, each under a label of its own: the key by which domains prove themselves (HMAC-SHA256), the name
+/// of the run in greetings, and the key pair (Ed25519) that both ends of an encrypted stream must show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RunKeys {
-    /// Wiped when it is dropped, as is everything derived from it, except copies inside the library of ciphers.
+    /// The secret is wiped when it is dropped, as is everything derived from it, except copies inside the
+    /// library of ciphers.
     secret: Zeroizing<[u8; SECRET_BYTES]>,
 }
 
-/// A proof of holding a run's secret.
+/// A proof that its sender has a run's secret.
 pub(crate) type ProofTag = [u8; 32];
 
 impl RunKeys {
-    /// New keys, from the kernel's random numbers.
+    /// Makes new keys, from the kernel's random numbers.
     ///
     /// # Panics
-    /// The kernel has none.
+    /// The kernel has no random numbers.
     pub fn make() -> RunKeys {
         RunKeys { secret: Zeroizing::new(random()) }
     }
@@ -40,7 +41,7 @@ impl RunKeys {
     /// Reads a file with the secret, which only its owner can read.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, or it is not 64 hexadecimal digits.
+    /// The file cannot be read, other users can read it, or its text is not 64 hexadecimal digits.
     pub fn read(path: &Path) -> Result<RunKeys, Fault> {
         let name = path.display();
         let text = private::read(path).map_err(|unread| match unread {
@@ -56,10 +57,10 @@ impl RunKeys {
         RunKeys::from_hex(text.trim()).ok_or_else(|| fault!(PATH_KEY, "{name} is not 64 hexadecimal digits"))
     }
 
-    /// Writes the secret into a new file that only its owner can read; whole or not at all.
+    /// Writes the secret into a new file that only its owner can read, as a whole or not at all.
     ///
     /// # Errors
-    /// It cannot be written; or there is a file of this name: somebody may have a copy of the key in it.
+    /// The file cannot be written, or there is a file of this name. The other end may have a copy of its key.
     pub fn write(&self, path: &Path) -> Result<(), Fault> {
         let text = Zeroizing::new(format!("{}\n", self.to_hex()));
         private::write_new(path, &text).map_err(|error| match error.kind() {
@@ -73,12 +74,12 @@ impl RunKeys {
         })
     }
 
-    /// The secret as 64 hexadecimal digits.
+    /// Returns the secret as 64 hexadecimal digits.
     pub(crate) fn to_hex(&self) -> String {
         self.secret.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads what `to_hex` wrote.
+    /// Reads a text that `to_hex` wrote.
     pub(crate) fn from_hex(text: &str) -> Option<RunKeys> {
         if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -96,22 +97,22 @@ impl RunKeys {
         Zeroizing::new(signed.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
-    /// The run, as greetings name it.
+    /// Returns the name of the run in greetings.
     pub(crate) fn run(&self) -> [u8; 16] {
         self.derived("ligament 1: run")[..16].try_into().expect("16 bytes")
     }
 
-    /// A relay, as greetings name it, if this is a relay's secret.
+    /// Returns the name of the relay in greetings, if this is a relay's secret.
     pub(crate) fn relay(&self) -> [u8; 16] {
         self.derived("ligament 1: relay")[..16].try_into().expect("16 bytes")
     }
 
-    /// The seed of the key pair for encryption.
+    /// Returns the seed of the key pair for encryption.
     pub(crate) fn identity(&self) -> Zeroizing<[u8; 32]> {
         self.derived("ligament 1: identity")
     }
 
-    /// The prover, which makes proofs.
+    /// Returns the prover that makes and checks proofs.
     pub(crate) fn prover(&self) -> Prover {
         Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")[..]) }
     }
@@ -129,7 +130,7 @@ pub(crate) struct Prover {
 }
 
 impl Prover {
-    /// A proof over some parts, for one purpose; no part's length may depend on who sends it.
+    /// Makes a proof over some parts, for one purpose. No part's length may depend on the sender.
     pub fn prove(&self, purpose: &str, parts: &[&[u8]]) -> ProofTag {
         let mut context = hmac::Context::with_key(&self.key);
         context.update(purpose.as_bytes());
@@ -137,17 +138,17 @@ impl Prover {
         context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// Returns true if a proof is right, in constant time.
+    /// Returns true if a proof is right. The comparison takes constant time.
     pub fn holds(&self, purpose: &str, parts: &[&[u8]], tag: &[u8]) -> bool {
         let message: Vec<u8> = [purpose.as_bytes()].iter().chain(parts).copied().flatten().copied().collect();
         hmac::verify(&self.key, &message, tag).is_ok()
     }
 }
 
-/// Random bytes.
+/// Returns random bytes.
 ///
 /// # Panics
-/// The kernel has none.
+/// The kernel has no random numbers.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).expect("the kernel gives random numbers");

@@ -1,7 +1,7 @@
-//! The last word of a domain whose process is gone. Another process, which outlived it, greets another domain
-//! in its name (for the same life of the domain), gives the reason in one sentence, and leaves. So a dead agent
-//! is told from a cut cable at once, and only a cut cable is waited for. Unlike the rest of this crate, this
-//! may block.
+//! The last word of a domain whose process is gone. Another process, which outlived it, greets another
+//! domain in the name of the same life of that domain, gives the reason in one sentence, and closes. So a
+//! dead agent is distinguished from a cut cable at once, and only a cut cable is waited for. Unlike the
+//! rest of this crate, this module may block.
 
 use crate::connection::Got;
 use crate::fixed_read::failed;
@@ -15,12 +15,12 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::{ErrorKind, IoSliceMut};
 use std::sync::Arc;
 
-/// How long each address is tried, and how much longer for each relay in between; several times as long by ssh
-/// (ns).
+/// Time for which each address is tried, and additional time for each relay in between; several times as
+/// long by ssh (ns).
 const ADDRESS_TIMEOUT_NS: Nanos = 3_000_000_000;
 
-/// Everything needed to say the last word. Made before the domain's paths, for the process that will outlive
-/// this one.
+/// Everything that is needed to send the last word. It is made before the domain's paths, for the process
+/// that will outlive this one.
 #[derive(Debug, Clone)]
 pub struct LastWord {
     invitation: Invitation,
@@ -39,7 +39,7 @@ impl LastWord {
         LastWord { invitation, way: None, me, boot: random() }
     }
 
-    /// The same, of a domain with this way over relays.
+    /// Returns the same last word for a domain that has this way over relays.
     #[must_use]
     pub fn over(self, way: Option<Arc<Route>>) -> LastWord {
         LastWord { way, ..self }
@@ -50,7 +50,7 @@ impl LastWord {
         HandshakeContext::new(keys.clone(), self.me, *encrypt, self.boot)
     }
 
-    /// Says to the run's head that the domain's process is gone, and why: see `say_to`.
+    /// Tells the run's head that the domain's process is gone, and the reason: see `say_to`.
     ///
     /// # Errors
     /// The head was not reached.
@@ -58,9 +58,9 @@ impl LastWord {
         self.say_at(0, &self.invitation.places_of_head(self.way.as_ref()), why)
     }
 
-    /// Tells a domain at one of these addresses, as it gave them, that the process of this one is gone, and
-    /// why; the reason is cut to 512 bytes. Returns when it was received. Takes at most some seconds for each
-    /// address.
+    /// Tells a domain that the process of this domain is gone, and the reason, which is cut to 512 bytes.
+    /// `addresses` are the words that the other domain gave. Returns when the last word was received. Takes
+    /// at most some seconds for each address.
     ///
     /// # Errors
     /// The domain was not reached; the reason is that of the last address.
@@ -101,8 +101,9 @@ fn tell(house: &HandshakeContext, line: DialledStream, place: &DialAddress, word
             head.connection.say(word).map_err(failed)?;
         }
         head.connection.flush().map_err(failed)?;
-        // The far end says nothing; by closing it shows that it has read the last word. A relay that is killed
-        // meanwhile breaks the connection: then the next way is tried, and who has heard it hears it twice.
+        // The far end sends nothing; by closing it shows that it has read the last word. If a relay is
+        // killed meanwhile, the connection breaks and the next place is tried, so the far end may receive
+        // the last word twice.
         match head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]) {
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(failed(error)),
             Ok(Got::End) | Err(_) if !head.connection.has_unsent() => return Ok(()),
@@ -111,7 +112,7 @@ fn tell(house: &HandshakeContext, line: DialledStream, place: &DialAddress, word
     }
 }
 
-/// Waits until the connection may go on.
+/// Waits until the connection may continue.
 fn wait(head: &mut Handshake, until: Nanos) -> Result<(), Fault> {
     let left = until.saturating_sub(now());
     if left == 0 {
@@ -122,7 +123,7 @@ fn wait(head: &mut Handshake, until: Nanos) -> Result<(), Fault> {
     let wanted = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     let happened = {
         let mut fds = [PollFd::new(head.connection.socket(), wanted)];
-        // Interrupted, it is tried again.
+        // If a signal interrupts the call, the caller waits again.
         let _ = poll(&mut fds, Some(&left));
         fds[0].revents()
     };

@@ -1,6 +1,7 @@
-//! Links between domains over real sockets: who may come in, encryption, streams that are dialled again after a
-//! cut, compression. All of this is around `ligament_path::Path`, which knows nothing of sockets. No threads,
-//! and nothing that blocks.
+//! Links between domains over real sockets: the check of who may come in, encryption, streams that are
+//! dialled again after a cut, compression. The protocol is `ligament_path::Path`, which knows nothing of
+//! sockets. No call blocks, except in `last_word`, and there is no thread but one that waits for an ssh to
+//! end.
 #![deny(unsafe_code)]
 
 mod admission;

@@ -1,4 +1,4 @@
-//! The listener of a domain: one port, on all interfaces or on one.
+//! The listener of a domain: one port, on all interfaces or on some.
 
 use crate::socket;
 use if_addrs::{get_if_addrs, Interface};
@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 
-/// The number of ports chosen by that the kernel are tried, if others of its addresses have them taken.
+/// Number of ports chosen by the kernel that are tried, if a port is taken at another of the addresses.
 const MAX_PORT_ATTEMPTS: u32 = 32;
 
 /// The address family.
@@ -31,13 +31,13 @@ impl Family {
 /// The addresses to listen at. By default on all interfaces, both families, any port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listen {
-    /// Only on this interface, such as `ib0`.
+    /// If given, only this interface, such as `ib0`, is used.
     pub interface: Option<String>,
-    /// Only on this address.
+    /// If given, only this address is used.
     pub address: Option<IpAddr>,
-    /// Only on one of these ports; the first that is free is taken.
+    /// If given, the first free port of this range is used.
     pub ports: Option<RangeInclusive<u16>>,
-    /// Only this family.
+    /// If given, only addresses of this family are used.
     pub family: Option<Family>,
 }
 
@@ -52,7 +52,7 @@ impl Listener {
     /// Begins to listen.
     ///
     /// # Errors
-    /// There is no such interface, it has no address of that family, or no port of the range is free.
+    /// There is no such interface, the interface has no address of the family, or no port of the range is free.
     pub fn bind(listen: &Listen) -> io::Result<Listener> {
         let (wanted, needed) = places(listen)?;
         let any = 0..=0;
@@ -97,7 +97,7 @@ impl Listener {
         })
     }
 
-    /// Addresses that others can dial: those of each interface that is listened on, loopback last.
+    /// Returns addresses that others can dial: those of each interface that is listened on, loopback last.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.addresses.clone()
     }
@@ -107,7 +107,7 @@ impl Listener {
     }
 }
 
-/// The addresses to bind, and whether all of them are needed.
+/// Returns the addresses to bind, and true if all of them are needed.
 fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
     let fits = |address: &IpAddr| listen.family.is_none_or(|family| family == Family::of(address));
     if let Some(address) = listen.address {
@@ -143,7 +143,7 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
     Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why))
 }
 
-/// Addresses that mean nothing unless the dialler names an interface of its own.
+/// Returns true if an address has no meaning unless the dialler names an interface of its own.
 fn is_link_local(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -151,7 +151,7 @@ fn is_link_local(address: &IpAddr) -> bool {
     }
 }
 
-/// One socket for each place, all on one port; 0: one that the kernel chooses.
+/// Makes one socket for each address, all on one port; if `port` is 0, on a port that the kernel chooses.
 fn bind_all(places: &[IpAddr], needed: bool, mut port: u16) -> io::Result<Vec<OwnedFd>> {
     let mut sockets = Vec::new();
     let mut trouble = None;
@@ -162,7 +162,7 @@ fn bind_all(places: &[IpAddr], needed: bool, mut port: u16) -> io::Result<Vec<Ow
                 sockets.push(socket);
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
-            // A machine without one of the families.
+            // The machine may lack one of the address families.
             Err(error) if !needed => trouble = Some(error),
             Err(error) => return Err(error),
         }

@@ -1,4 +1,5 @@
-//! The demands of `Net` on the owner of the messages: their bytes, and memory for those that arrive.
+//! The interface by which `Net` uses the owner of the messages: their bytes, and memory for arriving
+//! messages.
 
 use ligament_catalogue::Fault;
 use ligament_path::MessageId;
@@ -10,22 +11,23 @@ pub trait MessageStore {
     /// a message that was released already: a broken far end may acknowledge bytes that were not sent yet.
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>);
 
-    /// A message of `total` bytes begins to arrive: memory for it is needed. Called once for each message,
-    /// before any `room` of it.
+    /// Prepares memory for a message of `total` bytes that begins to arrive. Called once for each message,
+    /// before any `room` of the message.
     ///
     /// # Errors
-    /// No memory can be had: the path is given up with this reason.
+    /// There is no memory: the path is given up with this reason.
     fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), Fault>;
 
-    /// Memory for exactly the `len` bytes at `offset` of an incoming message.
+    /// Returns memory for exactly the `len` bytes at `offset` of an incoming message.
     fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8];
 
-    /// An incoming message is whole, and all before it on its conduit have been delivered.
+    /// Delivers an incoming message: it is whole, and all earlier messages of its conduit have been
+    /// delivered.
     fn deliver(&mut self, domain: u32, id: MessageId);
 
-    /// The far end has the whole message; its bytes will not be asked for again.
+    /// Releases an outgoing message: the far end has all of it, and its bytes will not be read again.
     fn release(&mut self, domain: u32, id: MessageId);
 
-    /// The number of bytes of a conduit that were received at the far end, in all.
+    /// Takes in the number of bytes of a conduit that the far end has received, in all.
     fn credit(&mut self, domain: u32, conduit: u32, bytes: u64);
 }

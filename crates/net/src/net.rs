@@ -1,5 +1,5 @@
 //! All paths of one domain: the public interface, and the order of work within a turn. `arrivals` handles
-//! connections until they are streams, `streams` handles them afterwards.
+//! connections until they are streams; `streams` handles them afterwards.
 
 mod arrivals;
 mod flow;
@@ -30,9 +30,9 @@ use std::sync::Arc;
 
 pub(crate) use arrivals::ALL;
 
-/// Buffer for bytes whose destination is not known yet (bytes).
+/// Size of the buffer for bytes whose destination is not known yet (bytes).
 const SCRATCH_BYTES: usize = 64 << 10;
-/// The maximum number of sockets reported at once.
+/// Maximum number of sockets that epoll reports at once.
 const READY: usize = 256;
 
 /// The owner of a token of epoll.
@@ -51,20 +51,22 @@ pub struct Net {
     owners: HashMap<u64, Owner>,
     last_token: u64,
     listening: BTreeMap<u64, OwnedFd>,
-    /// No guests are accepted before this time, because there are no descriptors.
+    /// If the kernel had no descriptors, no connection is accepted before this time (`now()`'s clock, ns).
     crowded: Option<Nanos>,
     guests: BTreeMap<u64, Handshake>,
-    /// Connections that wait at a relay for others.
+    /// The connections of this domain that wait at a relay for other domains.
     waiting: Option<RelayWait>,
     peers: BTreeMap<u32, Peer>,
-    /// The number of paths with those whom nobody expects.
+    /// Maximum number of paths at which a domain that is not expected is let in.
     admits: usize,
-    /// Paths that were forgotten, and their lives: what they would go on with is not known any more.
+    /// Paths that were forgotten: domain and life. The state of such a path is gone, so it cannot be
+    /// continued.
     forgotten: VecDeque<(u32, Boot)>,
-    /// The last accepted incarnation of each stream of each life of a domain, and of its last word.
+    /// The newest accepted incarnation of each subject of a greeting, such as one stream of one life of a
+    /// domain.
     seen: HashMap<Lineage, u32>,
     events: VecDeque<Event>,
-    /// Guests and streams that may go on.
+    /// Tokens of the guests (connections that are not streams yet) and streams that may continue.
     ready: Vec<u64>,
     /// True if the last turn returned with more to do.
     again: bool,
@@ -72,18 +74,19 @@ pub struct Net {
 }
 
 impl Net {
-    /// Without any path yet. `me`: this domain's number.
+    /// Makes a `Net` without any path. `me` is the number of this domain.
     ///
     /// # Errors
     /// The kernel has no more descriptors.
     ///
     /// # Panics
-    /// It has no random numbers.
+    /// The kernel has no random numbers.
     pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: NetOptions) -> Result<Net, Fault> {
         Net::of_house(HandshakeContext::new(keys, me, encrypt, random()), tuning)
     }
 
-    /// The paths of a domain, with a `last_word` by which another process can report that this one is gone.
+    /// Makes the `Net` of a domain, with a `last_word` by which another process can report that this
+    /// process is gone.
     ///
     /// # Errors
     /// The kernel has no more descriptors.
@@ -115,7 +118,7 @@ impl Net {
         })
     }
 
-    /// Lets expected domains in there.
+    /// Listens with `listener`, and lets expected domains in.
     pub fn listen(&mut self, listener: Listener) {
         for socket in listener.into_sockets() {
             let token = self.token(Owner::Listener);
@@ -126,14 +129,15 @@ impl Net {
         }
     }
 
-    /// Lets expected domains in that find this one at the last relay of a way, if it has relays.
+    /// Lets in expected domains that find this domain at the last relay of a way. Does nothing if the way
+    /// has no relay.
     pub fn wait_at(&mut self, way: &Arc<Route>) {
         self.waiting = (way.length() > 0).then(|| RelayWait::new(way, &self.tuning));
     }
 
-    /// Begins a path that this end dials, with this many streams; 0: as many as the link needs. The first
-    /// stream is for small messages. After cuts it dials again, with growing pauses. The places all belong to
-    /// the same domain, the likeliest first.
+    /// Begins a path that this end dials, with this many streams; 0 means as many as the link needs. The
+    /// first stream is for small messages. After cuts the path dials again, with growing pauses. All places
+    /// belong to the same domain, the most likely one first.
     ///
     /// # Panics
     /// There are more than 256 streams.
@@ -150,11 +154,12 @@ impl Net {
         self.peers.insert(domain, peer);
     }
 
-    /// The same, of a domain that listens there. If it does not come by itself, connections are made to it,
-    /// over which it then dials: so a domain that nobody can dial may be at either end of a path.
+    /// Begins a path that the other end dials, with a domain that listens at `places`. If that domain does
+    /// not dial in time, this end makes connections to it, over which the domain then dials. So a domain
+    /// that cannot be dialled may be at either end of a path.
     pub fn expect_at<P: Into<DialAddress>>(&mut self, domain: u32, places: Vec<P>) {
         self.expect(domain);
-        // At a relay it finds this domain by itself.
+        // At a relay the other domain finds this domain by itself.
         let (near, far) =
             places.into_iter().map(P::into).partition::<Vec<DialAddress>, _>(|place| place.relays() == 0);
         let peer = self.peer(domain);
@@ -162,31 +167,32 @@ impl Net {
         peer.offers_at(near, now());
     }
 
-    /// Sends a message of `total` bytes, which are asked for later, and must be there until
+    /// Sends a message of `total` bytes. The bytes are read later, and must stay available until
     /// `MessageStore::release`. May be called before there is a connection.
     ///
     /// # Panics
-    /// There was neither `dial` nor `expect` for the domain.
+    /// Neither `dial` nor `expect` was called for the domain.
     pub fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
         let peer = self.peer(domain);
         peer.due = true;
         peer.path.send(conduit, total)
     }
 
-    /// Tells the far end how many bytes of a conduit have been received here, in all.
+    /// Reports to the far end how many bytes of a conduit have been received here, in all.
     ///
     /// # Panics
-    /// There was neither `dial` nor `expect` for the domain.
+    /// Neither `dial` nor `expect` was called for the domain.
     pub fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
         let peer = self.peer(domain);
         peer.due = true;
         peer.path.credit(conduit, bytes);
     }
 
-    /// Nothing more will be sent to the domain. When both ends have said so, `Event::Ended` comes.
+    /// Announces that nothing more will be sent to the domain. When both ends have done so, `Event::Ended`
+    /// follows.
     ///
     /// # Panics
-    /// There was neither `dial` nor `expect` for the domain.
+    /// Neither `dial` nor `expect` was called for the domain.
     pub fn end(&mut self, domain: u32) {
         let peer = self.peer(domain);
         peer.due = true;
@@ -199,12 +205,13 @@ impl Net {
         peer.unwrap_or_else(|| panic!("domain {me} has no path to domain {domain}"))
     }
 
-    /// Readable when `turn` has something to do because of a socket.
+    /// Returns a descriptor that is readable when a socket gives `turn` something to do.
     pub fn poll_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
-    /// When `turn` is due even if no socket is ready (`now()`'s clock). In the past: at once.
+    /// Returns the time at which `turn` is due even if no socket is ready (`now()`'s clock). A time in the
+    /// past means at once.
     pub fn deadline(&self) -> Option<Nanos> {
         if self.again || self.peers.values().any(|peer| peer.due && !peer.streams.is_empty()) {
             return Some(0);
@@ -215,8 +222,9 @@ impl Net {
         guests.chain(peers).chain(self.crowded).chain(waiting).min().filter(|&at| at != NO_DEADLINE_NS)
     }
 
-    /// Does all work that needs no waiting, up to a limit: after some MiB it returns, and is due again at once.
-    /// Call it also after `send`, `credit`, `dial`, `end`. `now`: from `now()`.
+    /// Does all work that needs no waiting, up to a limit: after some MiB the function returns, and is due
+    /// again at once. It must also be called after `send`, `credit`, `dial` and `end`. `now` is a value of
+    /// `now()`.
     pub fn turn(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         self.again = false;
         self.write(cargo, now);
@@ -230,28 +238,29 @@ impl Net {
                 None => {}
             }
         }
-        // After what has come was read: this process itself may have stood still, and nobody was silent.
+        // This follows the reading of all that has arrived: if this process itself was stopped for a while,
+        // no other end is then taken for silent.
         self.pass_time(cargo, now);
         self.write(cargo, now);
         self.again |= !self.ready.is_empty();
     }
 
-    /// The next event, oldest first.
+    /// Removes and returns the oldest event.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Why there is no connection to the domain, as far as it is known.
+    /// Returns the reason why there is no connection to the domain, as far as the reason is known.
     pub fn trouble(&self, domain: u32) -> Option<&Fault> {
         self.peers.get(&domain).map(|peer| &peer.trouble)
     }
 
-    /// Returns true if nothing is under way to or from the domain, and everything is acknowledged.
+    /// Returns true if no message is under way to or from the domain, and everything is acknowledged.
     pub fn idle(&self, domain: u32) -> bool {
         self.peers.get(&domain).is_none_or(|peer| peer.path.is_quiet())
     }
 
-    /// Does the work that is due by time.
+    /// Does the work whose time has come.
     fn pass_time(&mut self, cargo: &mut dyn MessageStore, now: Nanos) {
         self.dismiss_late_guests(now);
         self.listen_again(now);
@@ -271,13 +280,13 @@ impl Net {
         }
     }
 
-    /// Asks the kernel what has become possible.
+    /// Asks the kernel which sockets have become ready.
     fn look(&mut self) {
-        // A local variable, because an event of the kernel may hold a pointer, which would tie the whole struct
-        // to one thread.
+        // A local variable, because an event of the kernel may hold a pointer, and a pointer in the struct
+        // would bind the struct to one thread.
         let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; READY];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // Only a signal can interrupt it, and then the next turn looks again.
+        // Only a signal can interrupt the call, and the next turn then asks again.
         let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&at_once)) else { return };
         for &mut epoll::Event { flags, data } in happened {
             let token = data.u64();
@@ -316,19 +325,19 @@ impl Net {
         self.last_token
     }
 
-    /// Returns true if the kernel watches a socket from now on. If it has no memory for that, nothing is heard
-    /// of a connection, and its time runs out.
+    /// Returns true if the kernel watches the socket from now on. If the kernel has no memory for that, it
+    /// reports nothing about the connection, whose time then runs out.
     fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
         let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
         matches!(added, Ok(()) | Err(Errno::EXIST))
     }
 
-    /// A path is over because of a failure.
+    /// Ends a path because of a failure.
     fn give_up(&mut self, domain: u32, why: Fault) {
         self.part_from(domain, Event::GivenUp { domain, why });
     }
 
-    /// Closes all that belongs to a path, for a reason that is told once.
+    /// Closes all connections of a path, and reports the reason once.
     fn part_from(&mut self, domain: u32, why: Event) {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
         if matches!(peer.standing, PathState::GivenUp | PathState::Ended) {

@@ -1,4 +1,5 @@
-//! One path of this domain: its logic, its streams, and, if this end dials, when to dial each stream again.
+//! One path of this domain: its logic, its streams, and, if this end dials, the time to dial each stream
+//! again.
 
 use crate::codec::Codec;
 use crate::connection::Connection;
@@ -19,7 +20,7 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: StreamReader,
     pub outgoing: StreamWriter,
-    /// True if its socket was told how to send over a way that is long or loses segments.
+    /// True if the socket has the options for sending over a way that is long or loses segments.
     pub tuned: bool,
 }
 
@@ -27,32 +28,33 @@ pub(crate) struct Stream {
 pub(crate) struct DialledState {
     incarnation: u32,
     pause: Nanos,
-    /// When to dial; none while it lives or is being dialled.
+    /// Time at which to dial; `None` while the stream lives or is being dialled.
     at: Option<Nanos>,
-    /// Which of the addresses is next.
+    /// Number of the address to dial next, counted up without end.
     next: usize,
-    /// True if it is dialled although it lives, because it is stuck.
+    /// True if the stream is dialled although it lives, because it is stuck.
     beside: bool,
 }
 
-/// Connections that this end makes for the other one to dial over.
+/// Connections that this end makes so that the other end dials over them.
 pub(crate) struct OfferedConnections {
     places: Vec<DialAddress>,
     next: usize,
     incarnation: u32,
     pause: Nanos,
-    /// When to make the next one; none while there is one.
+    /// Time at which to make the next connection; `None` while there is one.
     at: Option<Nanos>,
-    /// True if the other end has dialled over one, and so will want more; and at which of the places.
+    /// True if the other end has dialled over such a connection, and so will need more.
     used: bool,
+    /// Number of the place at which the other end last did so.
     proved: Option<usize>,
 }
 
-/// A connection that is due to be offered.
+/// A connection that is to be offered now.
 pub(crate) struct Offer {
     pub place: DialAddress,
     pub incarnation: u32,
-    /// True if the other end is known to be there.
+    /// True if the other end is known to be at this place.
     pub patient: bool,
 }
 
@@ -60,50 +62,51 @@ pub(crate) struct Offer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathState {
     Lives,
-    /// Both ends are finished; the last bytes still have to leave.
+    /// Both ends have announced their end; the last bytes still have to be written.
     Ending,
     Ended,
     GivenUp,
 }
 
-/// How long one way to reach a domain is tried before another one is tried at the same time (ns).
+/// Time for which one way to a domain is tried before another way is tried beside it (ns).
 const NEXT_ADDRESS_DELAY_NS: Nanos = 500_000_000;
 
-/// The pauses between logins by ssh: the first, and the longest (ns).
+/// Pauses between logins by ssh: the first, and the longest (ns).
 pub(crate) const LOGINS: (Nanos, Nanos) = (1_000_000_000, 8_000_000_000);
 
 /// One path.
 pub(crate) struct Peer {
     pub path: Path,
     pub flow: Flow,
-    /// The streams that are stuck.
+    /// Streams that are stuck.
     stuck: Vec<StreamId>,
     pub codec: Codec,
     pub streams: BTreeMap<StreamId, Stream>,
     pub standing: PathState,
-    /// Which life of the far domain this path is with.
+    /// The life of the far domain with which this path exists.
     pub boot: Option<Boot>,
-    /// True if there is something to write.
+    /// True if there may be something to write.
     pub due: bool,
-    /// True if the other end lives behind another relay, so that a trunk leads from here to there.
+    /// True if the other end's first relay is not this end's, so that a trunk links the two relays.
     pub by_trunk: bool,
-    /// The last reason for having no stream.
+    /// The last reason for which there was no stream.
     pub trouble: Fault,
-    /// True if that is of a place to which ssh leads.
+    /// True if `trouble` is about a place to which ssh leads.
     pub told_by_ssh: bool,
-    /// Violations of the rules in a row.
+    /// Number of violations of the rules in a row.
     pub wrongs: u32,
     places: Vec<DialAddress>,
     dialled: BTreeMap<StreamId, DialledState>,
-    /// Which of the places was reached last.
+    /// Number of the place that was reached last.
     reached: Option<usize>,
     offering: Option<OfferedConnections>,
 }
 
 impl Peer {
-    /// With places and a number of streams (0: as many as the link needs) if this end dials. If the places are
-    /// some addresses and a relay or a gate, the second stream soon tries the other kind, and the rest wait for
-    /// a moment to see which one is reached.
+    /// Makes a path. If this end dials, `places` and `streams` are given (0 streams means as many as the
+    /// link needs). If the places are some addresses and also a relay or a gate, the second stream soon
+    /// tries the other kind, and the other streams wait for a moment until it is known which kind is
+    /// reached.
     pub fn new(tuning: &NetOptions, places: Vec<DialAddress>, streams: Option<u16>, now: Nanos) -> Peer {
         let mut flow = Flow::new(streams.filter(|&set| set > 0), &tuning.path);
         flow.set_paced(tuning.pace.is_some());
@@ -117,7 +120,7 @@ impl Peer {
         let begin = |stream| match other {
             Some(other) if stream == 1 => (other, now + NEXT_ADDRESS_DELAY_NS),
             Some(_) if stream > 1 => (0, now + 2 * NEXT_ADDRESS_DELAY_NS),
-            // One login shows whether there is a way.
+            // One login shows whether ssh can lead to the place.
             None if by_ssh && stream > 0 => (0, now + 20 * NEXT_ADDRESS_DELAY_NS),
             _ => (0, now),
         };
@@ -152,7 +155,7 @@ impl Peer {
         !self.dialled.is_empty()
     }
 
-    /// If the other end does not come soon, connections are offered to it there.
+    /// Prepares connections to offer at these places if the other end does not dial soon.
     pub fn offers_at(&mut self, places: Vec<DialAddress>, now: Nanos) {
         let at = (!places.is_empty()).then_some(now + 2 * NEXT_ADDRESS_DELAY_NS);
         self.offering = Some(OfferedConnections {
@@ -166,7 +169,7 @@ impl Peer {
         });
     }
 
-    /// The connection that is due to be offered.
+    /// Returns the connection that is to be offered now.
     pub fn take_offer(&mut self, now: Nanos) -> Option<Offer> {
         let (lives, has_come) = (self.standing == PathState::Lives, !self.streams.is_empty());
         let offering = self.offering.as_mut()?;
@@ -181,7 +184,7 @@ impl Peer {
         Some(Offer { place, incarnation: offering.incarnation, patient })
     }
 
-    /// An offered connection was not made, or is gone: another one follows after a pause.
+    /// Notes that an offered connection was not made, or is gone. Another connection follows after a pause.
     pub fn was_not_offered(&mut self, tuning: &NetOptions, now: Nanos) {
         let Some(offering) = &mut self.offering else { return };
         offering.next += 1;
@@ -189,14 +192,14 @@ impl Peer {
         offering.at = Some(now + offering.pause);
     }
 
-    /// The other end has dialled over an offered connection: another one takes its place.
+    /// Notes that the other end has dialled over an offered connection. Another connection replaces it.
     pub fn was_dialled_over(&mut self, now: Nanos) {
         let Some(offering) = &mut self.offering else { return };
         (offering.used, offering.pause, offering.at) = (true, 0, Some(now));
         offering.proved = Some(offering.next % offering.places.len());
     }
 
-    /// All streams are gone: offers are due again.
+    /// Makes offers due again, because all streams are gone.
     pub fn offer_again(&mut self, now: Nanos) {
         let Some(offering) = self.offering.as_mut().filter(|offering| !offering.places.is_empty()) else {
             return;
@@ -206,7 +209,7 @@ impl Peer {
         }
     }
 
-    /// The next stream that is due to be dialled, and where.
+    /// Returns the next stream that is due to be dialled, and its place.
     pub fn take_due(&mut self, domain: u32, now: Nanos) -> Option<(DialledStream, DialAddress)> {
         if self.standing != PathState::Lives || self.places.is_empty() {
             return None;
@@ -219,7 +222,7 @@ impl Peer {
         Some((DialledStream { domain, stream, incarnation: dialled.incarnation, last_word: false }, place))
     }
 
-    /// A stream that waits to be dialled; it is being dialled now.
+    /// Returns a stream that waits to be dialled, and notes that it is now being dialled.
     pub fn take_waiting(&mut self, domain: u32) -> Option<DialledStream> {
         let lives = self.standing == PathState::Lives;
         let (&stream, dialled) = self.dialled.iter_mut().find(|(_, dialled)| lives && dialled.at.is_some())?;
@@ -228,14 +231,14 @@ impl Peer {
         Some(DialledStream { domain, stream, incarnation: dialled.incarnation, last_word: false })
     }
 
-    /// A stream could not be dialled: try where another one was reached, else the next place, after a pause if
-    /// all have been tried.
+    /// Notes that a stream could not be dialled. It is tried next at the place where another stream was
+    /// reached, otherwise at the next place; if all places have been tried, after a pause.
     pub fn not_dialled(&mut self, stream: StreamId, tuning: &NetOptions, now: Nanos) {
-        // There may be none: over an offered connection a stream is dialled nowhere.
+        // There may be no places: a stream that is dialled over an offered connection has none.
         let many = self.places.len().max(1);
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
         if dialled.beside {
-            // The way was right; it is only cut.
+            // The place was right; only the way to it is cut.
             dialled.at = Some(now + tuning.first_pause);
             return;
         }
@@ -246,7 +249,7 @@ impl Peer {
         self.reached = None;
         dialled.next += 1;
         if dialled.next % many == 0 {
-            // Logins that fail again and again are taken for an attack.
+            // Machines take logins that fail again and again for an attack.
             let logins = self.places.iter().any(|place| place.gate().is_some());
             let (least, longest) = if logins { LOGINS } else { (0, tuning.longest_pause) };
             let pause = dialled.pause.max(least);
@@ -257,7 +260,8 @@ impl Peer {
         }
     }
 
-    /// A stream lives that was dialled from here. Those that wait to be dialled go the same way.
+    /// Notes that a stream which this end has dialled now lives. Streams that wait to be dialled use the
+    /// same place.
     pub fn was_dialled(&mut self, stream: StreamId, tuning: &NetOptions, now: Nanos) {
         let many = self.places.len().max(1);
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
@@ -265,7 +269,7 @@ impl Peer {
         self.told_by_ssh = false;
         let (reached, beside) = (dialled.next % many, std::mem::take(&mut dialled.beside));
         if beside {
-            // The way is free again: all others that are stuck get fresh ones.
+            // The way is free again: all other stuck streams are dialled anew.
             let others = std::mem::take(&mut self.stuck).into_iter().filter(|&other| other != stream);
             self.dial_beside(others.collect(), now);
         }
@@ -276,7 +280,8 @@ impl Peer {
         }
     }
 
-    /// There are to be more streams: dials them where another one was reached.
+    /// Adds the streams that the flow now wants, and dials them at the place where another stream was
+    /// reached.
     pub fn grow(&mut self, tuning: &NetOptions, now: Nanos) {
         if !self.dials() {
             return;
@@ -294,18 +299,19 @@ impl Peer {
         }
     }
 
-    /// There are to be fewer streams than were thought: those that wait to be dialled are not.
+    /// Drops the streams that are no longer wanted, if they still wait to be dialled.
     pub fn shrink(&mut self) {
         let streams = self.flow.streams();
         self.dialled.retain(|&stream, dialled| stream < streams || dialled.at.is_none());
     }
 
-    /// These streams are stuck: the first of them is dialled anew, and when it has come through, all that were.
+    /// Takes in the streams that are stuck. The first of them is dialled anew; when it lives, all others
+    /// are as well.
     pub fn stick(&mut self, stuck: Vec<StreamId>, now: Nanos) {
         self.stuck = stuck;
         for (stream, dialled) in &mut self.dialled {
             if dialled.beside && dialled.at.is_some() && !self.stuck.contains(stream) {
-                // It goes on by itself.
+                // The stream continues by itself.
                 (dialled.at, dialled.beside) = (None, false);
             }
         }
@@ -318,20 +324,20 @@ impl Peer {
 
     fn dial_beside(&mut self, streams: Vec<StreamId>, now: Nanos) {
         for stream in streams {
-            // One that waits to be dialled comes anyway.
+            // A stream that waits to be dialled will be dialled in any case.
             if let Some(dialled) = self.dialled.get_mut(&stream).filter(|dialled| dialled.at.is_none()) {
                 (dialled.at, dialled.beside) = (Some(now), true);
             }
         }
     }
 
-    /// How long a stream may take to be reached, if there is a limit beside the usual one: while streams are
-    /// stuck, what was sent to begin one may be lost as well.
+    /// Returns the time that a stream may take to be reached, if there is a limit beside the usual one.
+    /// While streams are stuck, the bytes that begin a new stream may be lost as well.
     pub fn hurry(&self, stream: StreamId) -> Option<Nanos> {
         self.dialled.get(&stream).filter(|dialled| dialled.beside).map(|_| self.flow.patience())
     }
 
-    /// A stream that lived is gone.
+    /// Notes that a stream which lived is gone.
     pub fn dial_again(&mut self, stream: StreamId, now: Nanos) {
         if let Some(dialled) = self.dialled.get_mut(&stream) {
             // The address was right, so use it again.
@@ -340,7 +346,7 @@ impl Peer {
         }
     }
 
-    /// When something is due by time alone.
+    /// Returns the time at which something is due even if no socket is ready.
     pub fn deadline(&self) -> Option<Nanos> {
         match self.standing {
             PathState::GivenUp => None,
@@ -354,7 +360,7 @@ impl Peer {
         }
     }
 
-    /// Returns true if everything has been given to the kernel.
+    /// Returns true if the kernel has taken all bytes.
     pub fn has_written_all(&self) -> bool {
         self.streams.values().all(|stream| stream.outgoing.is_empty() && !stream.connection.has_unsent())
     }

@@ -1,4 +1,4 @@
-//! Files with secrets: only their owner can read them, and they are written whole or not at all.
+//! Files with secrets: only their owner can read them, and they are written as a whole or not at all.
 
 use rustix::fs::{renameat_with, RenameFlags, CWD};
 use rustix::io::Errno;
@@ -11,18 +11,18 @@ use zeroize::Zeroizing;
 /// The maximum length of such a file (bytes).
 const MAX_PRIVATE_FILE_BYTES: u64 = 1 << 20;
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 pub(crate) enum Unread {
     Failed(io::Error),
-    /// It is a directory, a pipe or something else.
+    /// The path leads to a directory, a pipe or something else.
     NoFile,
-    /// Others than its owner can read or write it; its mode.
+    /// Other users can read or write the file, which has this mode.
     Shared(u32),
-    /// It belongs to this other user.
+    /// The file belongs to this other user.
     Foreign(u32),
 }
 
-/// The text of a file that only its owner, who is this user or root, can read.
+/// Returns the text of a file. Only its owner, who is this user or root, may be able to read the file.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, Unread> {
     // Non-blocking, so that a pipe in its place cannot hang the reader.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
@@ -52,7 +52,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 /// Writes a new file that only its owner can read, if there is none of this name.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, text, |fresh, path| match renameat_with(CWD, fresh, CWD, path, RenameFlags::NOREPLACE) {
-        // Network file systems can do the same otherwise.
+        // Some network file systems cannot rename in this way, but can do the same with a link.
         Err(Errno::INVAL | Errno::NOSYS) => {
             fs::hard_link(fresh, path)?;
             fs::remove_file(fresh)

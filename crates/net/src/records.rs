@@ -1,10 +1,10 @@
 //! TLS 1.3 records (RFC 8446, sections 5 and 7.2) with the keys that the handshake in `tls` has agreed on.
-//! Records are sealed straight from where a message lies, and opened in place. Keys are renewed long before
-//! their limit.
+//! Records are sealed directly from the memory of a message, and opened in place. Keys are renewed long
+//! before their limit.
 //!
-//! A connection of the TLS library copies what arrives twice and reads 4 KiB at a time; here each byte is
-//! copied once in each direction, and 256 KiB are read at once. Tests play this module against the library's
-//! own connections.
+//! The TLS library's own connection copies arriving bytes twice and reads 4 KiB at a time; this module
+//! copies each byte once in each direction, and reads 256 KiB at once. Tests run this module against the
+//! library's own connections.
 
 use ligament_catalogue::said;
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_128_GCM, CHACHA20_POLY1305, NONCE_LEN};
@@ -14,20 +14,21 @@ use rustls::server::ServerConnectionData;
 use rustls::{ConnectionTrafficSecrets, Error, ExtractedSecrets};
 use std::io::IoSlice;
 
-/// Bytes before a record's content.
+/// Number of bytes before a record's content.
 pub(crate) const HEADER: usize = 5;
-/// The most plain bytes of a record, and the most that may follow its header.
+/// Maximum number of plain bytes of a record.
 const MAX_PLAIN_BYTES: usize = 1 << 14;
+/// Maximum number of bytes that may follow a record's header.
 pub(crate) const MAX_RECORD_BYTES: usize = MAX_PLAIN_BYTES + 256;
-/// The kinds of records that there are.
+/// The kinds of records of TLS.
 pub(crate) const KINDS: std::ops::RangeInclusive<u8> = 20..=23;
 const TAG: usize = 16;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
-/// Announce new keys, and do not ask for the same.
+/// A message that announces new keys of this end, and does not ask the other end for new keys.
 const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
-/// Records sealed with one key; the limit is twice that (RFC 8446, section 5.5).
+/// Maximum number of records sealed with one key; the limit of RFC 8446, section 5.5, is twice that.
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
 /// Derives new keys from old ones.
@@ -52,7 +53,7 @@ impl Renewal {
     }
 }
 
-/// A key, and how many records it has protected.
+/// A key, and the number of records that it has protected.
 struct Protection {
     key: LessSafeKey,
     iv: [u8; NONCE_LEN],
@@ -75,7 +76,7 @@ impl Protection {
         Ok(Protection { key, iv, sequence })
     }
 
-    /// No nonce is ever used twice: the sequence only grows.
+    /// Returns the next nonce. No nonce is ever used twice, because the sequence only grows.
     fn nonce(&mut self) -> Nonce {
         let mut nonce = self.iv;
         nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()).for_each(|(byte, number)| *byte ^= number);
@@ -87,9 +88,9 @@ impl Protection {
 /// The content of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RecordContent {
-    /// Bytes from here to there.
+    /// Data bytes, from the first position to before the second.
     Data(usize, usize),
-    /// Nothing for anybody but TLS itself.
+    /// Nothing that matters outside TLS itself.
     Nothing,
     /// The other end has closed its direction.
     Closed,
@@ -101,7 +102,7 @@ pub(crate) struct Records {
     opens: Protection,
     renewal: Renewal,
     records_per_key: u64,
-    /// The other end has asked for a new key.
+    /// True if the other end has asked for a new key of this end.
     asked: bool,
 }
 
@@ -111,8 +112,8 @@ impl Records {
         Ok(Records { seals, opens, renewal, records_per_key: RECORDS_PER_KEY, asked: false })
     }
 
-    /// Adds records with the first bytes of some slices to `into`, up to a number of bytes; returns that
-    /// number.
+    /// Appends records with the first bytes of some slices to `into`, at most `most` bytes. Returns the
+    /// number of bytes.
     pub fn seal(&mut self, slices: &[IoSlice<'_>], most: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
         let all = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
         let mut rest = slices.iter();
@@ -172,7 +173,7 @@ impl Records {
         let nonce = self.opens.nonce();
         let opened = self.opens.key.open_in_place(nonce, Aad::from(&*header), content);
         let plain = opened.map_err(|_| Error::DecryptError)?;
-        // After the content come its kind and zeros.
+        // The content is followed by its kind and zeros.
         let Some(end) = plain.iter().rposition(|byte| *byte != 0) else {
             return Err(Error::General(said!(ENCRYPTION_FAILED, "a record of no kind")));
         };
@@ -183,7 +184,7 @@ impl Records {
             (DATA, _) => Ok(RecordContent::Data(HEADER, HEADER + end)),
             // RFC 8446, section 4.6.3: any other value closes the stream.
             (HANDSHAKE, [24, 0, 0, 1, asks @ (0 | 1)]) => {
-                // Answered before the next record.
+                // The request is answered before the next record is sealed.
                 self.asked |= *asks == 1;
                 self.opens = self.renewal.opening()?;
                 Ok(RecordContent::Nothing)

@@ -1,6 +1,6 @@
-//! TLS 1.3 as runs use it. Both ends show the key of the run as a raw public key (RFC 7250) and accept no
-//! other; nothing is resumed. The key follows from the run's secret, so an invitation is 32 bytes and some
-//! addresses, and nothing parses certificates.
+//! TLS 1.3 with the settings of a run. Both ends show the key of the run as a raw public key (RFC 7250) and
+//! accept no other key; no session is resumed. The key is derived from the run's secret, so an invitation
+//! holds 32 bytes and some addresses, and no certificate is parsed.
 
 use crate::keys::RunKeys;
 use crate::tls::Tls;
@@ -20,7 +20,7 @@ use std::io;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Before the seed of an Ed25519 key in PKCS #8 (RFC 8410, section 7).
+/// The bytes before the seed of an Ed25519 key in PKCS #8 (RFC 8410, section 7).
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 
 /// Makes both sides of encrypted streams.
@@ -70,7 +70,7 @@ impl Security {
         Ok(Security { client: Arc::new(client), server: Arc::new(server) })
     }
 
-    /// The side that dials.
+    /// Makes the dialling end of an encrypted stream.
     pub fn dialler(&self) -> io::Result<Tls> {
         // An end has no name; the key identifies the end.
         let name = ServerName::try_from("ligament").expect("a name");
@@ -78,14 +78,14 @@ impl Security {
         Tls::dialler(connection.map_err(io::Error::other)?)
     }
 
-    /// The side that listens.
+    /// Makes the listening end of an encrypted stream.
     pub fn listener(&self) -> io::Result<Tls> {
         let connection = UnbufferedServerConnection::new(Arc::clone(&self.server));
         Tls::listener(connection.map_err(io::Error::other)?)
     }
 }
 
-/// Accepts one key and no other.
+/// A verifier that accepts one key and no other.
 #[derive(Debug)]
 struct PinnedKey {
     key: CertificateDer<'static>,

@@ -15,7 +15,7 @@ fn made_for(address: &SocketAddr) -> io::Result<OwnedFd> {
     Ok(net::socket_with(family, SocketType::STREAM, FLAGS, None)?)
 }
 
-/// Begins to dial. The socket is writable when dialling has succeeded or failed.
+/// Begins to dial. The socket becomes writable when dialling has succeeded or failed.
 pub(crate) fn dial(address: &SocketAddr) -> io::Result<OwnedFd> {
     let socket = made_for(address)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
@@ -25,15 +25,15 @@ pub(crate) fn dial(address: &SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
-/// Both ends of a connection within this machine; the second one is for another process.
+/// Makes both ends of a connection within this machine. The second end is for another process.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let (near, far) = net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     rustix::io::ioctl_fionbio(&near, true)?;
     Ok((near, far))
 }
 
-/// A connection over which nothing is said is tested every now and then, so that it ends if its other end has
-/// vanished, and so that gateways do not forget it.
+/// Makes the kernel test an idle connection regularly, so that the connection ends if its other end has
+/// vanished, and so that gateways do not forget the connection.
 pub(crate) fn keep_alive(socket: &OwnedFd) -> io::Result<()> {
     sockopt::set_tcp_keepidle(socket, Duration::from_secs(15))?;
     sockopt::set_tcp_keepintvl(socket, Duration::from_secs(5))?;
@@ -41,7 +41,7 @@ pub(crate) fn keep_alive(socket: &OwnedFd) -> io::Result<()> {
     Ok(sockopt::set_socket_keepalive(socket, true)?)
 }
 
-/// How dialling went.
+/// Returns the result of dialling.
 pub(crate) fn dialled(socket: &OwnedFd) -> io::Result<()> {
     Ok(sockopt::socket_error(socket)??)
 }
@@ -49,7 +49,7 @@ pub(crate) fn dialled(socket: &OwnedFd) -> io::Result<()> {
 /// Listens on one address.
 pub(crate) fn listen(address: &SocketAddr) -> io::Result<OwnedFd> {
     let socket = made_for(address)?;
-    // Leftovers of an earlier run do not block the port; a live listener does.
+    // This option lets leftovers of an earlier run share the port; a live listener still blocks it.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;
@@ -59,7 +59,7 @@ pub(crate) fn listen(address: &SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The address that a socket has here.
+/// Returns the local address of a socket.
 pub(crate) fn address_of(socket: &OwnedFd) -> io::Result<SocketAddr> {
     let address = net::getsockname(socket)?;
     SocketAddr::try_from(address).map_err(|_| {
@@ -67,13 +67,13 @@ pub(crate) fn address_of(socket: &OwnedFd) -> io::Result<SocketAddr> {
     })
 }
 
-/// The next guest, if there is one.
+/// Accepts the next connection, if there is one.
 pub(crate) fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
     loop {
         match net::acceptfrom_with(listener, FLAGS) {
             Ok((socket, Some(address))) => {
                 let Ok(address) = SocketAddr::try_from(address as SocketAddrAny) else { continue };
-                // It may be gone already; reading will tell.
+                // The connection may be gone already; reading from it will show that.
                 let _ = sockopt::set_tcp_nodelay(&socket, true);
                 return Ok(Some((socket, address)));
             }

@@ -1,4 +1,5 @@
-//! Reading a stream: frames, whose pieces are read straight into the memory of their messages.
+//! The reader of a stream. It reads frames, and puts their pieces directly into the memory of their
+//! messages.
 
 use crate::codec::Codec;
 use crate::connection::{Connection, Got};
@@ -7,14 +8,14 @@ use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::{Destination, FrameHeader, MessageId, Nanos, Path, StreamId, HEADER_BYTES};
 use std::io::{self, IoSliceMut};
 
-/// The most bytes that are read from one stream before the others have their turn.
+/// Maximum number of bytes read from one stream before the other streams are read.
 const MAX_READ_BYTES: usize = 2 << 20;
-/// Bytes read beyond the end of a piece: the next frame's header, and small frames whole.
+/// Number of bytes read beyond the end of a piece: the next frame's header, and small frames whole.
 const READ_AHEAD_BYTES: usize = 4 << 10;
 /// A piece with fewer missing bytes than this is read together with the bytes that follow it.
 const MIN_DIRECT_READ_BYTES: usize = 8 << 10;
 
-/// Why a stream, or the whole path, is closed.
+/// The reason why a stream, or the whole path, is closed.
 #[derive(Debug)]
 pub(crate) enum StreamFailure {
     /// The connection broke, or its other end closed it.
@@ -31,13 +32,13 @@ enum ReadState {
         got: usize,
         bytes: [u8; HEADER_BYTES],
     },
-    /// As they are, into a message.
+    /// Bytes that go into a message unchanged.
     Message {
         id: MessageId,
         offset: u64,
         left: u32,
     },
-    /// Packed: to be unpacked when all bytes are there.
+    /// Bytes of a packed piece, which is unpacked when all of them have arrived.
     Packed {
         id: MessageId,
         offset: u64,
@@ -56,11 +57,11 @@ enum ReadState {
 /// One stream's reader.
 pub(crate) struct StreamReader {
     state: ReadState,
-    /// Bytes that have arrived and are not put in place at once.
+    /// Bytes of a packed piece or an acknowledgement that has not arrived whole.
     bytes: Vec<u8>,
 }
 
-/// The surroundings of a reader.
+/// The objects that a reader uses.
 pub(crate) struct Reach<'a> {
     pub domain: u32,
     pub stream: StreamId,
@@ -68,7 +69,7 @@ pub(crate) struct Reach<'a> {
     pub cargo: &'a mut dyn MessageStore,
     pub codec: &'a mut Codec,
     pub now: Nanos,
-    /// Memory for what is read before it is known where it belongs; at least 64 KiB.
+    /// Memory for bytes that are read before their destination is known; at least 64 KiB.
     pub scratch: &'a mut [u8],
 }
 
@@ -79,7 +80,7 @@ impl StreamReader {
         StreamReader { state: FRESH, bytes: Vec::new() }
     }
 
-    /// Reads what is there, up to a limit.
+    /// Reads the available bytes, up to a limit.
     pub fn read(&mut self, connection: &mut Connection, reach: &mut Reach<'_>) -> Result<(), StreamFailure> {
         let mut taken = 0;
         while taken < MAX_READ_BYTES {

@@ -1,4 +1,5 @@
-//! Writing a stream: as many frames in one call as there are, their bytes straight from where they lie.
+//! The writer of a stream. It writes as many frames as possible in one call, directly from the memory of
+//! the messages.
 
 use crate::codec::Codec;
 use crate::compression_choice::BottleneckRate;
@@ -9,22 +10,23 @@ use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
-/// Frames are taken from the path until this many bytes wait for the socket; those are then bound to this
-/// stream.
+/// Frames are taken from the path until this many bytes wait for the socket. A frame that was taken is
+/// bound to this stream.
 const MAX_BOUND_BYTES: usize = 512 << 10;
-/// Over a long way, frames are taken only until so many wait: some small ones, or one piece.
+/// The same limit over a long way (bytes): enough for some small frames, or one piece.
 const MAX_BOUND_BYTES_FAR: usize = 4 << 10;
-/// The most slices in one call.
+/// Number of slices in one call at which no further frame is added.
 const SLICES: usize = 512;
-/// The most bytes that are written to one stream before the others have their turn.
+/// Maximum number of bytes written to one stream before the other streams are written.
 const MAX_WRITE_BYTES: usize = 4 << 20;
 
-/// How much each stream may take before the others have their turn.
+/// The amount that each stream may write before the other streams are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
-    /// Much.
+    /// Up to `MAX_WRITE_BYTES`.
     Near,
-    /// A piece: over a long way, how soon a message is whole depends on how evenly it is spread.
+    /// One piece: over a long way, a message is whole sooner if its pieces are spread evenly over the
+    /// streams.
     Far,
 }
 
@@ -37,7 +39,7 @@ impl Pass {
         }
     }
 
-    /// How often all streams have their turn before something else is done.
+    /// Returns the number of rounds over all streams before other work is done.
     pub fn many(self) -> usize {
         match self {
             Pass::Near => 1,
@@ -60,9 +62,9 @@ impl Pass {
     }
 }
 
-/// The place of the bytes after a header.
+/// The memory that has the bytes after a header.
 enum FrameBody {
-    /// Here.
+    /// The bytes are stored here.
     Bytes(Vec<u8>),
     Message {
         id: MessageId,
@@ -89,8 +91,9 @@ impl Frame {
 /// One stream's writer.
 pub(crate) struct StreamWriter {
     frames: VecDeque<Frame>,
-    /// Bytes of the first frame that were written, and bytes of all frames that were not.
+    /// Number of bytes of the first frame that were written.
     done: usize,
+    /// Number of bytes of all frames that were taken from the path and not written.
     left: usize,
     link: BottleneckRate,
 }
@@ -191,7 +194,7 @@ impl StreamWriter {
             }
             done = 0;
         }
-        // The kernel takes at most 1024 slices; how many the owner of a message adds is not known beforehand.
+        // The kernel takes at most 1024 slices, and a message may have any number of them.
         slices.truncate(1024);
         Ok(slices)
     }

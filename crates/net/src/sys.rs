@@ -1,18 +1,18 @@
-//! Features that only the C library offers: what the kernel knows of a TCP connection, and how it may be told
-//! to send.
+//! Features that only the C library offers: the kernel's data about a TCP connection, and options that tell
+//! the kernel how to send.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. Whatever a kernel does not say is
-/// 0.
+/// Number of bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. A field that a kernel
+/// does not fill is 0.
 const INFO: usize = 232;
 
 /// The kernel's data about a connection (`TCP_INFO`).
 pub(crate) struct TcpInfo([u8; INFO]);
 
 impl TcpInfo {
-    /// None of what is not a TCP connection.
+    /// Returns the data, or `None` if the socket is not a TCP connection.
     pub fn of(socket: &OwnedFd) -> Option<TcpInfo> {
         let mut bytes = [0; INFO];
         let mut length = INFO as libc::socklen_t;
@@ -32,46 +32,50 @@ impl TcpInfo {
         u64::from_ne_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
     }
 
-    /// How often the kernel has sent the same again, each time after twice as long, without an answer.
+    /// Number of times that the kernel has sent the same segment again without an answer. Each pause is
+    /// twice as long as the pause before.
     pub fn backoff(&self) -> u8 {
         self.0[4]
     }
 
-    /// Segments that were sent and not acknowledged.
+    /// Number of segments that were sent and not acknowledged.
     pub fn unacknowledged(&self) -> u32 {
         self.u32_at(24)
     }
 
-    /// For how long nothing has come back (ms).
+    /// Time since the last acknowledgement arrived (ms).
     pub fn unanswered(&self) -> u32 {
         self.u32_at(56)
     }
 
-    /// The round trip, smoothed, and the shortest that there was lately (µs).
+    /// The smoothed round trip (µs).
     pub fn round_trip(&self) -> u32 {
         self.u32_at(68)
     }
 
+    /// The shortest round trip of the recent past (µs).
     pub fn least_round_trip(&self) -> u32 {
         self.u32_at(148)
     }
 
-    /// Bytes that were sent, without headers; of those, bytes that were sent again; and bytes that have
-    /// arrived.
+    /// Number of bytes that were sent, without headers.
     pub fn sent(&self) -> u64 {
         self.u64_at(200)
     }
 
+    /// Number of bytes that were sent again.
     pub fn sent_again(&self) -> u64 {
         self.u64_at(208)
     }
 
+    /// Number of bytes that have arrived.
     pub fn arrived(&self) -> u64 {
         self.u64_at(120)
     }
 
-    /// For how long there was something to send, for how long of that the other end's room was the limit, and
-    /// for how long this end's memory for the connection was (µs).
+    /// Returns three times (µs): the time in which there was something to send; the part of it in which the
+    /// other end's room was the limit; and the part in which this end's memory for the connection was the
+    /// limit.
     pub fn busy(&self) -> [u64; 3] {
         [168, 176, 184].map(|at| self.u64_at(at))
     }
@@ -89,12 +93,12 @@ fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -
     }
 }
 
-/// The socket takes no more while so many bytes are in it that were never sent.
+/// Makes the socket take no more bytes while this many bytes in it were never sent.
 pub(crate) fn limit_unsent(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
-/// The socket sends at most so many bytes in a second, evenly.
+/// Makes the socket send at most this many bytes per second, evenly.
 pub(crate) fn limit_pace(socket: &OwnedFd, bytes: u64) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes)
 }

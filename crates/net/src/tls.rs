@@ -7,24 +7,25 @@ use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
 use rustls::Error;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 
-/// Bytes received at once: some records.
+/// Number of bytes received at once: room for several records.
 const RECEIVE_BUFFER_BYTES: usize = 256 << 10;
-/// Bytes sealed at once.
+/// Number of bytes sealed at once.
 const SEAL_BUFFER_BYTES: usize = 256 << 10;
 
 /// One end of an encrypted stream.
 pub(crate) struct Tls {
     stage: TlsStage,
-    /// Input: opened bytes that nobody has taken, followed by records.
+    /// Input: opened bytes that were not taken yet, followed by records.
     coming: Vec<u8>,
     opened: std::ops::Range<usize>,
     records: std::ops::Range<usize>,
-    /// During the handshake: the end of the records that `rustls` has seen.
+    /// During the handshake: the end of the records that were shown to `rustls`.
     shown: usize,
-    /// Output for the socket, and how much of it was taken.
+    /// Output for the socket.
     leaving: Vec<u8>,
+    /// Number of bytes of the output that the socket has taken.
     left: usize,
-    /// Content written before the handshake was over.
+    /// Content that was written before the handshake was over.
     early: Vec<u8>,
     closed: bool,
 }
@@ -33,15 +34,15 @@ enum TlsStage {
     Dialler(Box<UnbufferedClientConnection>),
     Listener(Box<UnbufferedServerConnection>),
     Open(Box<Records>),
-    /// Something was wrong.
+    /// The stream cannot be used, because an error occurred.
     Broken,
 }
 
 /// The result of passing input to `rustls`.
 enum TlsProgress {
-    /// This many bytes are consumed, and it may go on.
+    /// `rustls` has consumed this many bytes and can continue.
     Goes(usize),
-    /// This many bytes are consumed, and more must arrive.
+    /// `rustls` has consumed this many bytes, and more must arrive.
     Waits(usize),
 }
 
@@ -74,12 +75,12 @@ impl Tls {
         Ok(tls)
     }
 
-    /// Output that the socket must take first.
+    /// Returns output that the socket must take before anything else.
     pub fn unsent(&self) -> &[u8] {
         &self.leaving[self.left..]
     }
 
-    /// The socket has taken so many bytes.
+    /// Notes that the socket has taken this many bytes.
     pub fn sent(&mut self, bytes: usize) {
         self.left += bytes;
         if self.left == self.leaving.len() {
@@ -88,7 +89,7 @@ impl Tls {
         }
     }
 
-    /// Seals the first of these bytes; returns how many.
+    /// Seals the first of these bytes. Returns the number of bytes that were sealed.
     pub fn seal(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.stage {
             TlsStage::Open(records) => {
@@ -102,7 +103,7 @@ impl Tls {
         }
     }
 
-    /// The buffer for the next bytes of the socket.
+    /// Returns the buffer for the next bytes from the socket.
     pub fn room(&mut self) -> &mut [u8] {
         if self.coming.is_empty() {
             self.coming = vec![0; RECEIVE_BUFFER_BYTES];
@@ -117,13 +118,13 @@ impl Tls {
         &mut self.coming[self.records.end..]
     }
 
-    /// This many bytes have arrived there.
+    /// Takes in this many bytes, which have arrived in the buffer of `room`.
     pub fn came(&mut self, bytes: usize) -> io::Result<()> {
         self.records.end += bytes;
         self.shake_hands()
     }
 
-    /// Returns true if the other end has announced its end.
+    /// Returns true if the other end has announced its end, and all bytes were taken.
     pub fn is_closed(&self) -> bool {
         self.closed && self.opened.is_empty()
     }
@@ -135,7 +136,7 @@ impl Tls {
                 && !matches!(whole(&self.coming[self.records.clone()]), Ok(None))
     }
 
-    /// Puts plain bytes into some places, as many as there are and fit.
+    /// Copies plain bytes into the slices, as many as are available and fit. Returns the number of bytes.
     pub fn take(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let mut taken = 0;
         for place in into {
@@ -154,7 +155,7 @@ impl Tls {
         Ok(taken)
     }
 
-    /// Opens the next record that has content, if it has arrived.
+    /// Opens the next record that has content. Returns true if there was such a record.
     fn open(&mut self) -> io::Result<bool> {
         while let TlsStage::Open(records) = &mut self.stage {
             let Some(len) = whole(&self.coming[self.records.clone()]).map_err(wrong)? else { return Ok(false) };
@@ -215,7 +216,7 @@ impl Tls {
         }
     }
 
-    /// From here on the records are our own.
+    /// Ends the handshake: from now on this module seals and opens the records.
     fn open_records(&mut self) -> io::Result<()> {
         let records = match std::mem::replace(&mut self.stage, TlsStage::Broken) {
             TlsStage::Dialler(connection) => connection
@@ -252,7 +253,7 @@ impl Tls {
     }
 }
 
-/// The length of the first record, if it has arrived whole.
+/// Returns the length of the first record, if the record has arrived whole.
 fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
     let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
     if !KINDS.contains(&header[0]) || header[1] != 3 {
@@ -265,7 +266,7 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
     Ok((bytes.len() >= HEADER + len).then_some(HEADER + len))
 }
 
-/// Does the work that `rustls` asks for.
+/// Does the work that `rustls` has requested.
 fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> Result<TlsProgress, Error> {
     let UnbufferedStatus { discard, state } = status;
     match state? {
@@ -281,7 +282,7 @@ fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> 
             Ok(TlsProgress::Goes(discard))
         }
         ConnectionState::TransmitTlsData(data) => {
-            // It leaves before anything else does.
+            // The output is sent before anything else, so no action is needed here.
             data.done();
             Ok(TlsProgress::Goes(discard))
         }

@@ -5,33 +5,34 @@ use ligament_path::Nanos;
 /// Options of all paths of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetOptions {
-    /// Pieces, acknowledgements, heartbeats, patience.
+    /// Options of the path's protocol: pieces, acknowledgements, heartbeats, patience.
     pub path: ligament_path::PathOptions,
-    /// How long a guest may take to identify itself (ns).
+    /// Time within which a new connection must identify itself (ns).
     pub greeting: Nanos,
-    /// How long a connection may take to be made (ns).
+    /// Time within which a dialled connection must be made (ns).
     pub connect: Nanos,
-    /// The pause before a stream is dialled again: the first, and the longest to which it grows (ns).
+    /// First pause before a stream is dialled again (ns).
     pub first_pause: Nanos,
+    /// Longest pause before a stream is dialled again (ns).
     pub longest_pause: Nanos,
     pub compression: Compression,
     pub congestion: Congestion,
-    /// Bytes in a second that this end sends over a long way, at most; none: as fast as it goes.
+    /// Maximum rate at which this end sends over a long way (bytes per second); `None` for no limit.
     pub pace: Option<u64>,
 }
 
-/// True if the pieces of large messages are compressed.
+/// The cases in which the pieces of large messages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// If it makes messages arrive sooner.
+    /// If compression makes messages arrive sooner.
     WhereItPays,
     Never,
-    /// Whenever it makes them smaller.
+    /// If compression makes the pieces smaller.
     Always,
 }
 
-/// The algorithm that decides how much a stream may have under way, over a way that is long or loses segments.
-/// Over others it is the system's choice.
+/// The algorithm that limits the bytes that a stream may have under way, over a way that is long or loses
+/// segments. Over other ways the system chooses the algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
     /// The algorithm that carries most: BBR where the kernel has it and allows it to this user, else the

@@ -1,100 +1,115 @@
-//! How a link is used: over how many streams, and how much of a message each takes at a time. It follows from
-//! what the kernel says of the streams. Over a short way a few streams are enough, and each takes what it can.
-//! Over a long way a stream carries only what its kernel lets it have under way in a round trip, and after a
-//! pause that is little (10 segments, RFC 6928): there are many streams, and each takes a small part, so that
-//! none holds up the end of a message.
+//! The use of a path's streams: their number, and the number of bytes of a message that each stream takes at
+//! a time. Both follow from the kernel's reports about the streams. On a link with a short round trip a few
+//! streams are enough, and each stream takes as much as it can. On a link with a long round trip a stream
+//! carries only what its kernel allows it to have under way in one round trip, and after a pause that is
+//! little (10 segments, RFC 6928). Such a link therefore has many streams, and each takes a small part, so
+//! that no stream delays the end of a message.
 
 use crate::{LinkShape, Nanos, PathOptions, StreamId};
 use std::collections::BTreeMap;
 
-/// From this round trip on a way is long (ns).
+/// Minimum round trip of a long link (ns).
 const MIN_LONG_ROUND_TRIP_NS: Nanos = 5_000_000;
-/// Streams of a link until its round trip is known, and where that is short.
+/// Number of streams of a link until its round trip is known, and of a link with a short round trip.
 const INITIAL_STREAM_COUNT: u16 = 4;
-/// Streams of a long way: with the first 10 segments of each, 1 MiB is under way after a pause.
+/// Number of streams of a long link. With the first 10 segments of each stream, 1 MiB is under way after a
+/// pause.
 const LONG_LINK_STREAM_COUNT: u16 = 80;
-/// Streams of a way over relays: each must find one there that waits.
+/// Number of streams of a path over relays. It is smaller than for other long links because each stream must
+/// find a waiting connection at the relay.
 const RELAYED: u16 = 32;
-/// Streams of a path over a trunk, which sees to the long way itself: one is for small messages.
+/// Number of streams of a path over a trunk. The trunk itself handles the long link, so two streams are
+/// enough: one of them is for small messages.
 const BY_TRUNK: u16 = 2;
-/// The most that there will be where segments are lost and no queue explains it.
+/// Maximum number of streams on a link that loses segments although no queue is full.
 const MAX_LOSSY_STREAM_COUNT: u16 = 160;
-/// Streams that carry long messages, at least, and one for each of these times in a round trip (ns): what is
-/// under way over a way that is not so long is little for each of many, they fill the queue before it, and each
-/// costs processor time.
+/// Minimum number of streams that carry long messages. On a longer link the number is one for each
+/// `ROUND_TRIP_PER_STREAM_NS` in a round trip. More streams would do harm on a link that is not very long:
+/// each would have only little under way, together they would fill the queue of the link, and each costs
+/// processor time.
 const MIN_BULK_STREAM_COUNT: u16 = 16;
+/// The part of the round trip for which one stream for long messages is used (ns).
 const ROUND_TRIP_PER_STREAM_NS: Nanos = 1_000_000;
-/// Streams that carry long messages where segments are lost because a queue is full: each has more under way
-/// then, and comes back sooner from a loss.
+/// Number of streams that carry long messages if segments are lost because a queue is full. Each stream then
+/// has more under way, and recovers sooner from a loss.
 const QUEUE_LOSS_STREAM_COUNT: u16 = 16;
-/// Longer messages are not spread over all streams, but go over those for long ones (bytes).
+/// Messages longer than this are not spread over all streams: they use only the streams for long messages
+/// (bytes).
 const MIN_LONG_MESSAGE_BYTES: u64 = 4 << 20;
-/// Over a long way, the most bytes of a message that a stream takes at a time, and the least.
+/// Maximum number of bytes of a message that a stream of a long link takes at a time.
 const MAX_PIECE_BYTES: u32 = 64 << 10;
+/// Minimum number of bytes of a message that a stream of a long link takes at a time.
 const MIN_PIECE_BYTES: u32 = 8 << 10;
-/// How often the kernel is asked (ns).
+/// Interval at which the kernel is asked about the streams (ns).
 const KERNEL_POLL_INTERVAL_NS: Nanos = 200_000_000;
-/// A stream is stuck if what it sent was sent again and nothing has come back for so long, or for some round
-/// trips.
+/// Minimum time without an answer after which a stream is stuck, if it has sent the same bytes again (ns). If
+/// `STUCK_ROUND_TRIPS` round trips are longer, they count instead.
 const STUCK_TIMEOUT_NS: Nanos = 600_000_000;
+/// Minimum number of round trips without an answer after which a stream is stuck.
 const STUCK_ROUND_TRIPS: u64 = 3;
-/// How often the first stream of a long way gives a sign of life, so that a cut is noticed soon (ns).
+/// Interval of the heartbeats on the first stream of a long link, so that a cut is noticed soon (ns).
 const HEARTBEAT_INTERVAL_NS: Nanos = 500_000_000;
-/// The part of bytes sent again from which on a way counts as one that loses, and how much longer than the
-/// shortest a round trip is if segments wait in a queue; over a short way the ends themselves take a part of
-/// it.
+/// A link counts as lossy if the part of the bytes that were sent again is above this ratio.
 const MIN_LOSS_RATIO: f64 = 0.0005;
+/// Segments wait in a queue if the round trip is longer than the shortest one by more than this factor.
 const QUEUES: f64 = 1.25;
+/// The same factor on a short link, where the two ends themselves cause a part of the round trip.
 const QUEUES_NEAR: f64 = 2.0;
 
-/// The part of the way behind the end of a stream's connection. The kernel knows only how far away that is.
+/// The part of the route behind the far end of a stream's TCP connection. The kernel knows only the distance
+/// to that end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelayDistance {
-    /// Nothing: it is the other end of the path.
+    /// The connection ends at the other end of the path.
     Nothing,
-    /// A way over relays, which may be long.
+    /// The connection ends at a relay. The rest of the route leads over relays, and may be long.
     Relays,
-    /// Relays with a trunk between them, which carries all that goes from one to the other.
+    /// The connection ends at a relay. A trunk between relays carries everything from one relay to the other.
     Trunk,
 }
 
-/// The kernel's report about one stream. What is counted is counted from the stream's beginning.
+/// The kernel's report about one stream. All counts start at the beginning of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gauge {
-    /// The round trip now, and the shortest one (ns).
+    /// The current round trip (ns).
     pub round_trip: Nanos,
+    /// The shortest round trip so far (ns).
     pub least_round_trip: Nanos,
-    /// Bytes that were sent, those of them that were sent again, and those that have arrived.
+    /// Number of bytes that were sent.
     pub sent: u64,
+    /// Number of bytes that were sent again.
     pub sent_again: u64,
+    /// Number of bytes that have arrived at the other end.
     pub arrived: u64,
-    /// For how long there was something to send; for how long of that the other end had no room, and this end
-    /// no memory for the stream (ns).
+    /// Time during which the stream had something to send (ns).
     pub busy: Nanos,
+    /// The part of `busy` during which the other end had no room (ns).
     pub no_room: Nanos,
+    /// The part of `busy` during which this end's kernel had no memory for the stream (ns).
     pub no_memory: Nanos,
-    /// True if something is under way, for how long nothing has come back (ns), and how often in a row the same
-    /// was sent again.
+    /// True if bytes are under way.
     pub under_way: bool,
+    /// Time since the other end last answered (ns).
     pub unanswered: Nanos,
+    /// Number of times in a row that the same bytes were sent again.
     pub again: u8,
 }
 
-/// The limit of a link.
+/// The cause that limits the rate of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// There is not enough to send.
+    /// Nothing limits the link: there is not enough to send.
     Nothing,
-    /// The way between: its rate, or what it loses.
+    /// The network between the two ends: its rate, or its losses.
     Way,
     /// The memory that this end's kernel gives a stream.
     Memory,
-    /// How fast the other end takes what comes.
+    /// The speed at which the other end takes the bytes that arrive.
     Receiver,
 }
 
 impl Limit {
-    /// Its name in the output for programs.
+    /// Returns the name of the limit in the output for programs.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Nothing => "nothing",
@@ -105,21 +120,22 @@ impl Limit {
     }
 }
 
-/// How a link does.
+/// The state of a link, for reports to the user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkReport {
     pub streams: u16,
-    /// The shortest round trip and that of now, of the first stream (ns).
+    /// The shortest round trip of the first stream (ns).
     pub least_round_trip: Nanos,
+    /// The current round trip of the first stream (ns).
     pub round_trip: Nanos,
-    /// Bytes in a second that have arrived at the other end lately.
+    /// Number of bytes per second that have arrived at the other end lately.
     pub rate: f64,
-    /// The part of the bytes sent that had to be sent again, lately while something was sent.
+    /// The part of the sent bytes that had to be sent again, in the last interval with enough traffic.
     pub loss: f64,
     pub limit: Limit,
 }
 
-/// How a link is used.
+/// The state from which the use of a link's streams follows.
 #[derive(Debug)]
 pub struct Flow {
     /// The number of streams that the user has set.
@@ -128,25 +144,27 @@ pub struct Flow {
     heartbeat: Nanos,
     long: bool,
     streams: u16,
-    /// The number of them that carry long messages, if not all.
+    /// Number of streams that carry long messages, if not all do.
     bulk: Option<u16>,
     /// True if the streams share a rate that the user has set.
     paced: bool,
-    /// True if what a stream may have under way shrinks with each loss.
+    /// True if each loss shrinks the number of bytes that a stream may have under way.
     heeds_losses: bool,
-    /// For how many looks in a row segments were lost although none waited in a queue.
+    /// Number of looks in a row at which segments were lost although none waited in a queue.
     lost: u32,
-    /// The shortest round trip with which any stream came (ns).
+    /// The shortest round trip of all streams at the time when they were connected (ns).
     nearest: Nanos,
-    /// The last report about each stream, and since when it has had something under way at each look.
+    /// The last report about each stream.
     gauges: BTreeMap<StreamId, Gauge>,
+    /// Time of the first look at which a stream had bytes under way, if it has had some at each look since
+    /// (ns).
     under_way: BTreeMap<StreamId, Nanos>,
     glanced: Nanos,
     report: LinkReport,
 }
 
 impl Flow {
-    /// Of a link with so many streams, or as many as it needs.
+    /// Makes the state of a link with `set` streams, or with as many streams as the link needs.
     pub fn new(set: Option<u16>, tuning: &PathOptions) -> Flow {
         let streams = set.unwrap_or(INITIAL_STREAM_COUNT);
         Flow {
@@ -174,9 +192,10 @@ impl Flow {
         }
     }
 
-    /// The round trip of a new stream is known: as far as the nearest relay, if the way leads over relays. What
-    /// is behind a relay counts as far away, but streams are not many there: each must find one that waits. A
-    /// stream that comes while others fill a queue had a long round trip over a short way.
+    /// Takes the round trip of a new stream. On a path over relays, this is the round trip to the nearest
+    /// relay. A path over relays counts as long, but it does not get many streams: each must find a waiting
+    /// connection at the relay. Only the shortest round trip counts, because a stream that is connected while
+    /// other streams fill a queue has a long round trip on a short link.
     pub fn is_joined(&mut self, least_round_trip: Nanos, behind: RelayDistance) {
         if behind == RelayDistance::Trunk {
             return self.goes_by_trunk();
@@ -187,47 +206,47 @@ impl Flow {
             self.long = true;
             self.streams = self.set.unwrap_or(if relayed { RELAYED } else { LONG_LINK_STREAM_COUNT });
             if relayed && self.set.is_none() {
-                // How far it is behind the relay, the kernel does not know.
+                // The kernel does not know the distance behind the relay.
                 self.bulk = Some(RELAYED);
             }
         }
     }
 
-    /// Its streams go by a trunk: to them the way is short.
+    /// Takes note that the path's streams go by a trunk, so that the link counts as short.
     pub fn goes_by_trunk(&mut self) {
         if !self.long {
             self.streams = self.set.unwrap_or(BY_TRUNK);
         }
     }
 
-    /// Returns true if the way is long.
+    /// Returns true if the link has a long round trip.
     pub fn is_long(&self) -> bool {
         self.long
     }
 
-    /// Returns true if streams are to go by the rate at which bytes arrive, and not by single losses: over a
-    /// long way, and over one that loses segments though none wait in a queue.
+    /// Returns true if the streams should follow the rate at which bytes arrive, and not react to single
+    /// losses. This is so on a long link, and on a link that loses segments although none wait in a queue.
     pub fn goes_by_rate(&self) -> bool {
         self.long || self.lost >= 2
     }
 
-    /// Returns true if what a stream may have under way shrinks with each loss.
+    /// Sets whether each loss shrinks the number of bytes that a stream may have under way.
     pub fn heeds_losses(&mut self, heeds: bool) {
         self.heeds_losses = heeds;
     }
 
-    /// True if the streams share a rate that the user has set: one that carried short messages only would waste
-    /// its share.
+    /// Sets whether the streams share a rate that the user has set. If they do, all streams carry long
+    /// messages, because a stream with short messages only would waste its share.
     pub fn set_paced(&mut self, paced: bool) {
         self.paced = paced;
     }
 
-    /// The number of streams that there should be.
+    /// Returns the number of streams that the link should have.
     pub fn streams(&self) -> u16 {
         self.streams
     }
 
-    /// The use of the streams.
+    /// Returns how the path should use its streams.
     pub fn shape(&self) -> LinkShape {
         let usual = u16::try_from(self.nearest / ROUND_TRIP_PER_STREAM_NS)
             .unwrap_or(u16::MAX)
@@ -243,26 +262,26 @@ impl Flow {
         LinkShape { min_piece, max_piece, bulk_streams, beyond, pulse }
     }
 
-    /// The number of bytes that may wait in a stream's socket, if there is a limit.
+    /// Returns the maximum number of bytes that may wait in a stream's socket, if there is a limit.
     pub fn unsent(&self) -> Option<u32> {
         self.long.then_some(MAX_PIECE_BYTES)
     }
 
-    /// When the kernel is to be asked next; over a short way only while something is under way. `quiet`:
-    /// nothing is.
+    /// Returns the time at which the kernel should be asked next. `quiet` means that nothing is under way;
+    /// the kernel is then asked less often, and on a short link not at all.
     pub fn due(&self, quiet: bool) -> Option<Nanos> {
         (self.long || !quiet)
             .then(|| self.glanced + if quiet { HEARTBEAT_INTERVAL_NS } else { KERNEL_POLL_INTERVAL_NS })
     }
 
-    /// How long a stream may take to be dialled beside one that is stuck (ns).
+    /// Returns the time that a new connection for a stuck stream may take (ns).
     pub fn patience(&self) -> Nanos {
         STUCK_TIMEOUT_NS.max(8 * self.report.least_round_trip)
     }
 
-    /// The kernel was asked about all streams. Returns those that are stuck.
+    /// Takes the kernel's reports about all streams. Returns the streams that are stuck.
     pub fn look(&mut self, gauges: BTreeMap<StreamId, Gauge>, now: Nanos) -> Vec<StreamId> {
-        // Bytes before the first look tell nothing about the rate.
+        // Bytes before the first look say nothing about the rate.
         let elapsed = if self.glanced == 0 { Nanos::MAX } else { now.saturating_sub(self.glanced).max(1) };
         self.glanced = now;
         let mut all = Gauge::default();
@@ -304,12 +323,12 @@ impl Flow {
                     self.adapt(loses, queues);
                 }
             } else if gauges.values().any(|gauge| gauge.under_way) {
-                // With nothing under way, a queue cannot be seen.
+                // A queue is visible only while something is under way.
                 self.lost = if loses && !queues { self.lost + 1 } else { 0 };
             }
         }
-        // Of a stream that was quiet, nothing has come back for long either: it counts from when something was
-        // on its way.
+        // A stream that was quiet has had no answer for a long time either. Its time without an answer
+        // therefore counts only from the moment when something was under way.
         let sent = gauges.iter().filter(|(_, gauge)| gauge.under_way);
         let since = |stream: &StreamId| self.under_way.get(stream).copied().unwrap_or(now);
         self.under_way = sent.map(|(stream, _)| (*stream, since(stream))).collect();
@@ -320,13 +339,14 @@ impl Flow {
         stuck
     }
 
-    /// Returns true if what was last said is old enough to be asked for again.
+    /// Returns true if the last reports are so old that the kernel should be asked again.
     pub fn is_stale(&self, now: Nanos) -> bool {
         now >= self.glanced + KERNEL_POLL_INTERVAL_NS
     }
 
-    /// Adapts to a link where each loss shrinks what a stream may have under way: if a full queue loses, fewer
-    /// streams lose less; if the way itself does, more of them have more under way together.
+    /// Adapts the number of streams to a link where each loss shrinks what a stream may have under way. If
+    /// the losses come from a full queue, fewer streams lose less. If the network itself loses segments, more
+    /// streams have more under way together.
     fn adapt(&mut self, loses: bool, queues: bool) {
         self.lost = if loses && !queues { self.lost + 1 } else { 0 };
         if loses && queues {
@@ -339,13 +359,13 @@ impl Flow {
         }
     }
 
-    /// How the link does.
+    /// Returns the last state of the link.
     pub fn report(&self) -> LinkReport {
         self.report
     }
 }
 
-/// Returns true if it is, if something has been under way for so long (ns).
+/// Returns true if a stream is stuck that has had bytes under way for `under_way` (ns).
 fn is_stuck(gauge: &Gauge, under_way: Nanos) -> bool {
     let unanswered = gauge.unanswered.min(under_way);
     gauge.again > 0 && unanswered >= STUCK_TIMEOUT_NS.max(STUCK_ROUND_TRIPS * gauge.round_trip)

@@ -1,14 +1,14 @@
-//! Frames: the 40 bytes before each piece of a message, and the small control frames. All numbers are
+//! Frames: a header of 40 bytes before each piece of a message, and small control frames. All numbers are
 //! little-endian.
 
 use crate::{MessageNumber, StreamId};
 use std::fmt;
 
-/// Bytes of a frame's header.
+/// Number of bytes of a frame's header.
 pub const HEADER_BYTES: usize = 40;
-/// The most bytes that may follow a control frame's header.
+/// Maximum number of bytes after the header of a control frame.
 const MAX_CONTROL: u32 = 64 << 10;
-/// The most bytes of a message in one frame.
+/// Maximum number of bytes of a message in one frame.
 pub(crate) const MAX_PIECE: u32 = 4 << 20;
 
 /// The kind of a frame.
@@ -16,13 +16,13 @@ pub(crate) const MAX_PIECE: u32 = 4 << 20;
 pub enum FrameKind {
     /// A piece of a message.
     Piece,
-    /// The number of frames that have arrived on each stream.
+    /// A report: the number of frames that have arrived on each stream.
     Acknowledgement,
-    /// The number of bytes of a conduit that have been received by its instance.
+    /// Credit: the number of bytes of a conduit that its receiving instance has received.
     Credit,
-    /// A heartbeat. With number 1, it asks for an acknowledgement.
+    /// A heartbeat. With number 1, the frame asks for an acknowledgement.
     Heartbeat,
-    /// Nothing more will be sent except acknowledgements.
+    /// The end of a direction: the sender sends nothing more except acknowledgements.
     End,
 }
 
@@ -30,23 +30,23 @@ pub enum FrameKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameHeader {
     pub kind: FrameKind,
-    /// How the piece is packed; 0: as it is.
+    /// The compression of the piece. 0 means that the piece is not compressed.
     pub codec: u8,
-    /// Bytes that follow on the stream.
+    /// Number of bytes that follow on the stream.
     pub stored: u32,
-    /// Of a piece: bytes of the message that it stands for.
+    /// In a piece: number of bytes of the message that the piece contains after unpacking.
     pub len: u32,
     pub conduit: u32,
-    /// Of a piece: its message's number on the conduit. Of credit: bytes received in all. Of a heartbeat:
-    /// whether it asks for an acknowledgement.
+    /// In a piece: the number of its message on the conduit. In a credit frame: total number of bytes
+    /// received. In a heartbeat: 1 if an acknowledgement is asked for, else 0.
     pub number: MessageNumber,
-    /// Of a piece: where it begins in its message.
+    /// In a piece: the position of its first byte in the message.
     pub offset: u64,
-    /// Of a piece: the message's length.
+    /// In a piece: the length of the whole message, in bytes.
     pub total: u64,
 }
 
-/// The problem of a frame. Its sender is broken, or not a Ligament of this version.
+/// A problem with a frame. Its sender is faulty, or is not a Ligament of this version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameError(pub String);
 
@@ -63,12 +63,12 @@ pub(crate) fn wrong<T>(what: impl Into<String>) -> Result<T, FrameError> {
 }
 
 impl FrameHeader {
-    /// A control frame with so many bytes after it.
+    /// Makes the header of a control frame that has `stored` bytes after it.
     pub(crate) fn control(kind: FrameKind, stored: u32) -> FrameHeader {
         FrameHeader { kind, codec: 0, stored, len: 0, conduit: 0, number: 0, offset: 0, total: 0 }
     }
 
-    /// The bytes on the stream.
+    /// Returns the header as it is written to the stream.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0] = match self.kind {
@@ -88,11 +88,11 @@ impl FrameHeader {
         bytes
     }
 
-    /// Reads a header and checks everything that can be checked without context: lengths, ranges, fields that
-    /// must be 0.
+    /// Reads a header and checks everything that can be checked without context: lengths, ranges, and fields
+    /// that must be 0.
     ///
     /// # Errors
-    /// With what is wrong.
+    /// Fails if one of these checks fails. The error says which.
     pub fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<FrameHeader, FrameError> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
@@ -151,7 +151,8 @@ impl FrameHeader {
     }
 }
 
-/// The number of counted frames that have arrived on one incarnation of a stream.
+/// The number of counted frames that have arrived on one incarnation of a stream. Pieces, credit and ends are
+/// counted; acknowledgements and heartbeats are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Count {
     pub stream: StreamId,
@@ -159,7 +160,7 @@ pub(crate) struct Count {
     pub frames: u64,
 }
 
-/// The bytes of an acknowledgement: 16 for each stream.
+/// Returns the bytes of an acknowledgement: 16 for each stream.
 pub(crate) fn encode_counts(counts: impl Iterator<Item = Count>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for Count { stream, incarnation, frames } in counts {
@@ -170,7 +171,7 @@ pub(crate) fn encode_counts(counts: impl Iterator<Item = Count>) -> Vec<u8> {
     bytes
 }
 
-/// Reads what `encode_counts` wrote.
+/// Reads the bytes that `encode_counts` wrote.
 pub(crate) fn decode_counts(bytes: &[u8]) -> Result<Vec<Count>, FrameError> {
     let entries = bytes.chunks_exact(16);
     if !entries.remainder().is_empty() {

@@ -1,5 +1,5 @@
-//! One end of a path: what to write to each stream next, how to take what was read, and what is due at a given
-//! time.
+//! One end of a path. It decides what to write to each stream next, where the bytes that are read belong, and
+//! what is due at a given time.
 
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::reassembly::{Fate, Inbound};
@@ -11,27 +11,28 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 /// Options of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathOptions {
-    /// The most bytes of a message in one frame; at most 4 MiB.
+    /// Maximum number of bytes of a message in one frame; at most 4 MiB.
     pub piece: u32,
-    /// Messages up to this length never queue behind larger ones.
+    /// Maximum length of a small message (bytes). Small messages never queue behind larger ones.
     pub small: u64,
-    /// The longest message that is accepted from the other end.
+    /// Maximum length of a message that is accepted from the other end (bytes).
     pub longest: u64,
-    /// The number of messages of a conduit that may be under way to here.
+    /// Maximum number of messages of a conduit that may be under way to this end.
     pub most: u64,
-    /// The number of conduits; their numbers are less.
+    /// Number of conduits. The conduits are numbered from 0 to this number minus 1.
     pub conduits: u64,
-    /// Arrivals are acknowledged after this many bytes, or after this long.
+    /// Arrivals are acknowledged after this number of bytes, or after the time `tell_after`.
     pub tell_after_bytes: u64,
+    /// Maximum time between an arrival and its acknowledgement (ns).
     pub tell_after: Nanos,
-    /// A stream that has been quiet for this long sends a heartbeat.
+    /// A stream that has sent nothing for this time sends a heartbeat (ns).
     pub heartbeat: Nanos,
-    /// A stream on which nothing has arrived for this long is taken for dead.
+    /// A stream on which nothing has arrived for this time counts as dead (ns).
     pub silence: Nanos,
-    /// A path that has had no stream for this long is given up.
+    /// A path that has had no stream for this time is given up (ns).
     pub patience: Nanos,
-    /// How long an end waits for a new stream that has received the other's end, and lacks only the news that
-    /// its own was received.
+    /// Time for which an end without a stream waits for a new one, if it has received the other end's `End`
+    /// frame and lacks only the acknowledgement of its own (ns).
     pub farewell: Nanos,
 }
 
@@ -54,102 +55,108 @@ impl Default for PathOptions {
     }
 }
 
-/// A frame to be written.
+/// A frame that is to be written to a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutgoingFrame {
-    /// The header, then `len` bytes at `offset` of the message.
+    /// A header, followed by `len` bytes at `offset` of the message.
     Piece { header: FrameHeader, id: MessageId, offset: u64, len: u32 },
-    /// The header, then these bytes.
+    /// A header, followed by these bytes.
     Control { header: FrameHeader, bytes: Vec<u8> },
 }
 
-/// The destination of the bytes after a header.
+/// The destination of the bytes that follow a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// Into a message's memory. `first`: this is the message's first piece, so it has no memory yet. Ask
-    /// `is_wanted` before each part of the bytes is stored: another stream may have completed the message
-    /// meanwhile.
+    /// The bytes belong into the memory of a message. `first` means that this is the message's first piece,
+    /// so the message has no memory yet. Call `is_wanted` before each part of the bytes is stored, because
+    /// another stream may have completed the message meanwhile.
     Message { id: MessageId, total: u64, offset: u64, len: u32, codec: u8, stored: u32, first: bool },
-    /// Nowhere: read this many bytes and drop them.
+    /// The bytes are not needed: read `stored` bytes and drop them.
     Nowhere { stored: u32 },
-    /// To `acknowledged`.
+    /// The bytes belong to an acknowledgement: pass them to `acknowledged`.
     Acknowledgement { stored: u32 },
-    /// There are none.
+    /// No bytes follow the header.
     Done,
 }
 
-/// An action for the owner of a path.
+/// An action that the owner of a path must perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// The message is whole, and all of its conduit before it were delivered.
+    /// Deliver the message. It is whole, and all earlier messages of its conduit were delivered.
     Deliver(MessageId),
-    /// The other end has the whole message: its memory here can be released.
+    /// Release the memory of the message at this end: the other end has the whole message.
     Release(MessageId),
-    /// The number of bytes of the conduit that were received at the other end, in all.
+    /// Pass on credit: `bytes` is the total number of bytes of the conduit that were received at the other
+    /// end.
     Credit { conduit: u32, bytes: u64 },
-    /// The stream is dead: close it, and dial it again if this end is the dialler.
+    /// Close the stream, because it is dead. The end that dials must then dial it again.
     Close { stream: StreamId },
-    /// There is something to write on some stream.
+    /// Write to the streams: at least one of them has a frame to send.
     Write,
-    /// The path has had no stream for longer than its patience.
+    /// Give up: the path has had no stream for longer than its patience.
     GiveUp,
-    /// Both ends have announced that nothing more comes, and everything has arrived.
+    /// The path has ended: both ends have announced their end, and everything has arrived.
     Ended,
 }
 
-/// The use of a link's streams, as `Flow` finds it.
+/// The use of a link's streams, as computed by `Flow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkShape {
-    /// The minimum and maximum of a large message's pieces (bytes).
+    /// Minimum length of a piece of a large message (bytes).
     pub min_piece: u32,
+    /// Maximum length of a piece of a large message (bytes).
     pub max_piece: u32,
-    /// The number of streams that carry messages of more than `beyond` bytes.
+    /// Number of streams that carry messages of more than `beyond` bytes.
     pub bulk_streams: u16,
+    /// Maximum length of a message that is spread over all streams (bytes).
     pub beyond: u64,
-    /// The time after which the first stream gives a sign of life.
+    /// Interval of the heartbeats on the first stream, if it sends nothing else (ns).
     pub pulse: Nanos,
 }
 
 /// One end of a path: a state machine without I/O and without a clock.
 ///
-/// Times are those of any clock that never goes back; a later call has no earlier time. The calls:
+/// Times are those of any clock that never goes back; a later call has no earlier time. The owner of a path
+/// makes these calls:
 ///
-/// 1. The owner tells of connections: [`stream_up`](Path::stream_up) and [`stream_down`](Path::stream_down).
-/// 2. It asks for messages to be sent ([`send`](Path::send)), returns credit ([`credit`](Path::credit)), and
-///    ends the path ([`end`](Path::end)), at any time, with or without streams.
-/// 3. Reading a stream: [`begins`](Path::begins) with each header says where the bytes after it go;
-///    [`finished`](Path::finished) when they are there, or [`acknowledged`](Path::acknowledged) for an
-///    acknowledgement. [`heard`](Path::heard) when anything came.
-/// 4. Writing a stream that has room: [`next`](Path::next) gives the frame, until it gives none.
+/// 1. For connections: [`stream_up`](Path::stream_up) and [`stream_down`](Path::stream_down).
+/// 2. To send a message: [`send`](Path::send); to return credit: [`credit`](Path::credit); to end the path:
+///    [`end`](Path::end). These calls are allowed at any time, with or without streams.
+/// 3. When a stream is read: [`begins`](Path::begins) with each header returns where the bytes after the header
+///    belong. [`finished`](Path::finished) follows when these bytes have arrived, or
+///    [`acknowledged`](Path::acknowledged) for an acknowledgement. [`heard`](Path::heard) reports any arrival.
+/// 4. When a stream has room for writing: [`next`](Path::next) returns the next frame, until it returns none.
 /// 5. [`tick`](Path::tick) at the time of [`deadline`](Path::deadline), which every call may change.
-/// 6. After any of these, [`action`](Path::action) until it gives none: messages to deliver, memory to release,
-///    streams to close or to write. After `GiveUp` or `Ended` no call changes anything.
+/// 6. After any of these, [`action`](Path::action) until it returns none: messages to deliver, memory to
+///    release, streams to close or to write. After `GiveUp` or `Ended` no call changes anything.
 #[derive(Debug)]
 pub struct Path {
     tuning: PathOptions,
     streams: BTreeMap<StreamId, Stream>,
     outbound: Outbound,
     inbound: Inbound,
-    /// The bytes that this end's instances have received, by conduit, and the conduits of which that must be
-    /// reported.
+    /// Number of bytes that this end's instances have received, by conduit.
     credits: HashMap<u32, u64>,
+    /// Conduits whose number in `credits` must still be reported to the other end.
     credits_due: BTreeSet<u32>,
-    /// The bytes that the other end's instances have received.
+    /// Number of bytes that the other end's instances have received, by conduit.
     credited: HashMap<u32, u64>,
-    /// Since when there have been unacknowledged arrivals.
+    /// Time of the first arrival that is not acknowledged yet.
     tell_since: Option<Nanos>,
-    /// Since when there has been no stream.
+    /// Time at which the last stream was lost, if the path has no stream.
     alone_since: Option<Nanos>,
     given_up: bool,
-    /// The time of the last tick.
+    /// Time of the last call of `tick`.
     ticked: Nanos,
-    /// The least and the most bytes of a piece, and when the first stream speaks if it has nothing to say.
+    /// Minimum and maximum length of a piece (bytes).
     pieces: (u32, u32),
+    /// Time after which the first stream sends a heartbeat if it has sent nothing else (ns).
     pulse: Nanos,
-    /// The number of streams that carry messages of more than so many bytes, beside the first.
+    /// Number of streams, beside the first, that carry messages of more than `beyond` bytes.
     bulk: usize,
+    /// Maximum length of a message that is spread over all streams (bytes).
     beyond: u64,
-    /// The first of the streams that do not.
+    /// The first of the streams that do not carry messages of more than `beyond` bytes.
     spare: Option<StreamId>,
     ending: ClosingState,
     actions: VecDeque<Action>,
@@ -157,19 +164,22 @@ pub struct Path {
 
 #[derive(Debug, Default)]
 struct ClosingState {
-    /// This end has nothing more to send; its end must be sent (again); its end is sent and acknowledged.
+    /// True if this end has nothing more to send.
     wanted: bool,
+    /// True if this end's `End` frame must be sent, perhaps once more.
     due: bool,
+    /// True if the other end has acknowledged this end's `End` frame.
     heard: bool,
-    /// An acknowledgement was asked for since the last stream broke.
+    /// True if this end has asked for an acknowledgement since the last stream broke.
     asked: bool,
-    /// The other end has announced its end.
+    /// True if the other end has announced its end.
     theirs: bool,
+    /// True if the end of the path was reported to the owner.
     told: bool,
 }
 
 impl Path {
-    /// An end of a path without streams.
+    /// Makes an end of a path without streams.
     pub fn new(tuning: PathOptions, now: Nanos) -> Path {
         let tuning = PathOptions { piece: tuning.piece.clamp(1, MAX_PIECE), ..tuning };
         Path {
@@ -194,8 +204,8 @@ impl Path {
         }
     }
 
-    /// From now on a large message is spread evenly over the streams for such, in pieces of these sizes, but
-    /// one of more than `beyond` bytes goes over `bulk_streams` of them only.
+    /// Sets the use of the streams. A large message is spread evenly over the streams for large messages, in
+    /// pieces of the given sizes. A message of more than `beyond` bytes uses only `bulk_streams` of them.
     pub fn shape(&mut self, shape: LinkShape) {
         (self.bulk, self.beyond) = (usize::from(shape.bulk_streams.max(1)), shape.beyond);
         let most = shape.max_piece.clamp(1, MAX_PIECE);
@@ -206,11 +216,12 @@ impl Path {
 
     fn spread(&mut self) {
         self.spare = self.streams.keys().nth(self.bulk.saturating_add(1)).copied();
-        // Longer messages than this have pieces of the largest size, over however many streams.
+        // Messages above a certain length have pieces of the maximum size, so the number of streams for
+        // messages of more than `beyond` bytes does not matter here.
         self.outbound.spread(self.pieces, self.carriers(1));
     }
 
-    /// The longest message of which a stream carries a part.
+    /// Returns the maximum length of a message of which this stream may carry a part (bytes).
     fn longest_on(&self, stream: StreamId) -> u64 {
         if self.spare.is_some_and(|spare| stream >= spare) {
             self.beyond
@@ -219,7 +230,7 @@ impl Path {
         }
     }
 
-    /// How long a stream may be quiet.
+    /// Returns the time for which a stream may send nothing (ns).
     fn heartbeat(&self, first: bool) -> Nanos {
         if first {
             self.pulse
@@ -228,31 +239,31 @@ impl Path {
         }
     }
 
-    /// The number of streams that carry a large message of so many bytes now.
+    /// Returns the number of streams that carry a large message of `total` bytes now.
     pub fn carriers(&self, total: u64) -> usize {
         let all = self.streams.len().saturating_sub(1);
         let some = if total > self.beyond { all.min(self.bulk) } else { all };
         some.max(1)
     }
 
-    /// The next thing to do, if there is any.
+    /// Returns the next action for the owner, if there is any.
     pub fn action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// Sends a message of `total` bytes; they must stay until `Release`.
+    /// Sends a message of `total` bytes. The owner must keep these bytes until the action `Release`.
     pub fn send(&mut self, conduit: u32, total: u64) -> MessageId {
         self.actions.push_back(Action::Write);
         self.outbound.add(conduit, total)
     }
 
-    /// The same, of a message that goes with the large ones, however short it is: a part of something large.
+    /// Sends a message as if it were large, however short it is, because it is a part of something large.
     pub fn send_as_large(&mut self, conduit: u32, total: u64) -> MessageId {
         self.actions.push_back(Action::Write);
         self.outbound.add_to_large(conduit, total)
     }
 
-    /// An instance here has received `bytes` of a conduit, in all.
+    /// Reports that an instance at this end has received `bytes` bytes of a conduit in total.
     pub fn credit(&mut self, conduit: u32, bytes: u64) {
         let known = self.credits.entry(conduit).or_default();
         if bytes > *known {
@@ -262,7 +273,7 @@ impl Path {
         }
     }
 
-    /// Nothing more will be sent from here.
+    /// Announces that this end sends nothing more.
     pub fn end(&mut self) {
         if !self.ending.wanted {
             self.ending = ClosingState { wanted: true, due: true, ..std::mem::take(&mut self.ending) };
@@ -270,7 +281,8 @@ impl Path {
         }
     }
 
-    /// A stream is connected. Both ends know its incarnation; a new incarnation ends the one before.
+    /// Reports that a stream is connected. Both ends know its incarnation. A new incarnation ends the
+    /// previous one.
     pub fn stream_up(&mut self, stream: StreamId, incarnation: u32, now: Nanos) {
         self.stream_down(stream, now);
         self.streams.insert(stream, Stream::new(incarnation, now));
@@ -279,7 +291,7 @@ impl Path {
         self.actions.push_back(Action::Write);
     }
 
-    /// A stream has broken. What was on it goes to the others.
+    /// Reports that a stream has broken. Its unacknowledged frames are sent again on other streams.
     pub fn stream_down(&mut self, stream: StreamId, now: Nanos) {
         let Some(gone) = self.streams.remove(&stream) else { return };
         for cargo in gone.flight {
@@ -291,7 +303,7 @@ impl Path {
                 Payload::End => self.ending.due = true,
             }
         }
-        // Reports about other streams may have been under way on this one.
+        // Acknowledgements of other streams may have been under way on the broken stream.
         for other in self.streams.values_mut().filter(|other| other.came > 0) {
             other.told = 0;
             self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
@@ -304,7 +316,7 @@ impl Path {
         self.actions.push_back(Action::Write);
     }
 
-    /// The next frame for a stream that can take one. It counts as sent.
+    /// Returns the next frame for a stream that has room. The frame then counts as sent.
     pub fn next(&mut self, stream: StreamId, now: Nanos) -> Option<OutgoingFrame> {
         let first = *self.streams.keys().next()? == stream;
         let only = self.streams.len() == 1;
@@ -353,7 +365,7 @@ impl Path {
         Some(frame)
     }
 
-    /// Returns true if a stream that can take a frame would get one.
+    /// Returns true if `next` would return a frame for the stream.
     pub fn has_next(&self, stream: StreamId, now: Nanos) -> bool {
         let Some(state) = self.streams.get(&stream) else { return false };
         let first = self.streams.keys().next() == Some(&stream);
@@ -399,15 +411,15 @@ impl Path {
         })
     }
 
-    /// Returns true if an acknowledgement can ride on the frames that the first stream carries at this moment,
-    /// so that nobody has to be woken for it later. Frames that arrived at this very moment wait for the next
-    /// occasion.
+    /// Returns true if an acknowledgement can be sent together with the frames that the first stream sends at
+    /// this moment. The other end is then not woken a second time for the acknowledgement. Frames that
+    /// arrived at this very moment are acknowledged at the next occasion.
     fn may_tell(&self, now: Nanos) -> bool {
         self.tell_since.is_some_and(|since| since < now)
             && self.streams.values().next().is_some_and(|first| first.spoke == now)
     }
 
-    /// Returns true if this end waits only for acknowledgements before it can announce its end.
+    /// Returns true if this end only needs acknowledgements before it can announce its end.
     fn may_ask(&self) -> bool {
         let ClosingState { wanted, asked, .. } = self.ending;
         wanted
@@ -417,7 +429,7 @@ impl Path {
             && !self.outbound.has_large(u64::MAX)
     }
 
-    /// A heartbeat that asks for an acknowledgement at once.
+    /// Makes a heartbeat that asks for an acknowledgement at once.
     fn ask(&mut self) -> OutgoingFrame {
         self.ending.asked = true;
         let header = FrameHeader { number: 1, ..FrameHeader::control(FrameKind::Heartbeat, 0) };
@@ -435,11 +447,11 @@ impl Path {
         OutgoingFrame::Control { header, bytes }
     }
 
-    /// A header was read from a stream: says where the bytes after it belong. Call `finished` when they have
-    /// arrived.
+    /// Takes a header that was read from a stream, and returns where the bytes after it belong. The owner
+    /// must call `finished` when these bytes have arrived.
     ///
     /// # Errors
-    /// The other end breaks the rules; the stream is to be closed.
+    /// Fails if the other end breaks the rules of the protocol. The stream must then be closed.
     pub fn begins(
         &mut self,
         stream: StreamId,
@@ -465,7 +477,7 @@ impl Path {
                 Ok(Destination::Done)
             }
             FrameKind::Credit => {
-                // One that tells nothing leaves nothing behind.
+                // A credit frame without news must not add an entry to the map.
                 let known = self.credited.get(&header.conduit).copied().unwrap_or(0);
                 if header.number > known {
                     self.credited.insert(header.conduit, header.number);
@@ -477,7 +489,7 @@ impl Path {
             FrameKind::End => {
                 self.ending.theirs = true;
                 self.count(stream, 0, now);
-                // No other frame may follow that could carry the acknowledgement.
+                // The other end sends no further frames that could carry the acknowledgement.
                 self.tell_at_once(now);
                 self.end_if_over();
                 Ok(Destination::Done)
@@ -507,7 +519,7 @@ impl Path {
         self.inbound.is_wanted(id)
     }
 
-    /// The bytes of a piece have arrived.
+    /// Reports that all bytes of a piece have arrived.
     pub fn finished(&mut self, stream: StreamId, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         state.heard = now;
@@ -519,22 +531,22 @@ impl Path {
         self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));
     }
 
-    /// Returns true if anything has come on a stream since then.
+    /// Returns true if anything has arrived on a stream at or after the time `since`.
     pub fn was_heard(&self, stream: StreamId, since: Nanos) -> bool {
         self.streams.get(&stream).is_some_and(|state| state.heard >= since)
     }
 
-    /// Some bytes of a frame have arrived: the stream is alive.
+    /// Reports that some bytes of a frame have arrived, so the stream is alive.
     pub fn heard(&mut self, stream: StreamId, now: Nanos) {
         if let Some(state) = self.streams.get_mut(&stream) {
             state.heard = now;
         }
     }
 
-    /// The bytes of an acknowledgement have arrived.
+    /// Takes the bytes of an acknowledgement.
     ///
     /// # Errors
-    /// They make no sense; the stream is to be closed.
+    /// Fails if the bytes are invalid. The stream must then be closed.
     pub fn acknowledged(&mut self, stream: StreamId, bytes: &[u8], now: Nanos) -> Result<(), FrameError> {
         if let Some(state) = self.streams.get_mut(&stream) {
             (state.heard, state.reading) = (now, None);
@@ -573,7 +585,7 @@ impl Path {
         self.actions.push_back(Action::Write);
     }
 
-    /// A counted frame has arrived.
+    /// Counts a frame that has arrived.
     fn count(&mut self, stream: StreamId, bytes: u64, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         state.came += 1;
@@ -585,7 +597,7 @@ impl Path {
     }
 
     /// Returns true if everything is done, except that the other end may not have received this end's last
-    /// frame. The other end may be gone.
+    /// frame. The process at the other end may have ended already.
     fn lacks_only_a_farewell(&self) -> bool {
         let ClosingState { wanted, theirs, told, .. } = self.ending;
         wanted && theirs && !told && self.outbound.len() == 0
@@ -601,15 +613,15 @@ impl Path {
 
     fn end_if_over(&mut self) {
         let ClosingState { heard, theirs, told, .. } = self.ending;
-        // The other end must learn that its end was received.
+        // The path ends only after the other end's `End` frame was acknowledged.
         if heard && theirs && !told && self.tell_since.is_none() {
             self.ending.told = true;
             self.actions.push_back(Action::Ended);
         }
     }
 
-    /// When `tick` is due next. Frames that an earlier `tick` has queued are not counted again: they wait for
-    /// their stream.
+    /// Returns the time at which `tick` is due next. Frames that an earlier `tick` has queued are not counted
+    /// again: these frames wait for their stream.
     pub fn deadline(&self) -> Option<Nanos> {
         let tell =
             self.tell_since.filter(|_| !self.streams.is_empty()).map(|since| since + self.tuning.tell_after);
@@ -622,7 +634,8 @@ impl Path {
         unsaid.chain(silent).chain(alone).min()
     }
 
-    /// Time has passed.
+    /// Handles everything that is due at the time `now`: dead streams, the end of the patience, and frames to
+    /// write.
     pub fn tick(&mut self, now: Nanos) {
         self.ticked = now;
         let silent = |stream: &Stream| now.saturating_sub(stream.heard) >= self.tuning.silence;
@@ -647,14 +660,15 @@ impl Path {
         }
     }
 
-    /// Returns true if nothing is under way in either direction, and everything sent is acknowledged.
+    /// Returns true if nothing is under way in either direction, and all sent frames are acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.under_way() == (0, 0)
             && self.credits_due.is_empty()
             && self.streams.values().all(|stream| stream.flight.is_empty())
     }
 
-    /// Messages that are not fully acknowledged, and messages that have not been delivered.
+    /// Returns the number of sent messages that are not fully acknowledged, and the number of arriving
+    /// messages that have not been delivered.
     pub fn under_way(&self) -> (usize, usize) {
         (self.outbound.len(), self.inbound.len())
     }

@@ -1,20 +1,22 @@
-//! Reassembly of arriving messages: pieces of messages in any order, some of them twice. Out come whole
-//! messages, once each; messages of one conduit come out in the order in which they were sent.
+//! Reassembly of arriving messages. The pieces of messages arrive in any order, some of them twice. Each
+//! whole message is delivered once, and the messages of a conduit are delivered in the order in which they
+//! were sent.
 
 use crate::frame::{wrong, FrameError, FrameHeader};
 use crate::{MessageId, MessageNumber};
 use std::collections::{BTreeMap, HashMap};
 
-/// The number of pieces of a message that may have arrived apart from each other, and one more for so many
-/// bytes.
+/// Number of separate ranges of a message that may have arrived, in addition to one for each
+/// `BYTES_PER_SEPARATE_PIECE` bytes of the message.
 const MAX_SEPARATE_PIECES: u64 = 256;
+/// Number of bytes of a message for which it may have one more separate range.
 const BYTES_PER_SEPARATE_PIECE: u64 = 4 << 10;
 
 /// A message of which some bytes have arrived.
 #[derive(Debug)]
 struct Assembly {
     total: u64,
-    /// Begin → end of each range that has arrived; adjacent ranges are merged.
+    /// Begin → end of each range of bytes that has arrived. Adjacent ranges are merged.
     ranges: BTreeMap<u64, u64>,
 }
 
@@ -34,7 +36,8 @@ impl Assembly {
         self.ranges.insert(from, to);
     }
 
-    /// Returns true if the message has more separate ranges than an honest sender causes. Each costs memory.
+    /// Returns true if the message has more separate ranges than an honest sender causes. Each range costs
+    /// memory.
     fn is_scattered(&self) -> bool {
         self.ranges.len() as u64 > MAX_SEPARATE_PIECES + self.total / BYTES_PER_SEPARATE_PIECE
     }
@@ -44,20 +47,21 @@ impl Assembly {
     }
 }
 
-/// A conduit's messages that have not been delivered.
+/// The messages of a conduit that have not been delivered.
 #[derive(Debug, Default)]
 struct ConduitReassembly {
-    /// The last message that was delivered.
+    /// The number of the last message that was delivered.
     delivered: MessageNumber,
-    /// Messages that have arrived in part, and whole messages that wait for those before them (none).
+    /// Messages that have arrived in part, and whole messages (`None`) that wait for earlier messages.
     waiting: BTreeMap<MessageNumber, Option<Assembly>>,
 }
 
 /// All messages of one direction that have not been delivered.
 #[derive(Debug)]
 pub(crate) struct Inbound {
-    /// The longest message that is accepted, and how many of a conduit may be under way at once.
+    /// Maximum length of a message that is accepted (bytes).
     longest: u64,
+    /// Maximum number of messages of a conduit that may be under way at once.
     most: u64,
     conduits: HashMap<u32, ConduitReassembly>,
     waiting: usize,
@@ -66,9 +70,9 @@ pub(crate) struct Inbound {
 /// The treatment of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Its bytes are needed; whether it is the first of its message.
+    /// The bytes of the piece are needed. `first` is true for the first piece of its message.
     Wanted { first: bool },
-    /// Its message is whole already.
+    /// The bytes are not needed, because the message is whole already.
     Twice,
 }
 
@@ -85,10 +89,10 @@ impl Inbound {
             .is_some_and(|assembly| assembly.is_some())
     }
 
-    /// A piece begins.
+    /// Takes the header of a piece, and returns how to treat the piece.
     ///
     /// # Errors
-    /// It contradicts another piece, or exceeds a limit.
+    /// Fails if the piece contradicts another piece, or exceeds a limit.
     pub fn begin(&mut self, header: &FrameHeader) -> Result<Fate, FrameError> {
         let FrameHeader { number, conduit, total, .. } = *header;
         let arriving = self.conduits.entry(conduit).or_default();
@@ -120,8 +124,8 @@ impl Inbound {
         Ok(Fate::Wanted { first: true })
     }
 
-    /// All bytes of a piece have arrived. Calls `deliver` for each message that can be handed over now, in
-    /// order.
+    /// Takes note that all bytes of a piece have arrived. Calls `deliver` for each message that can be
+    /// delivered now, in order.
     pub fn end(&mut self, id: MessageId, offset: u64, len: u32, mut deliver: impl FnMut(MessageId)) {
         let Some(arriving) = self.conduits.get_mut(&id.conduit) else { return };
         let Some(slot) = arriving.waiting.get_mut(&id.number) else { return };
@@ -139,7 +143,7 @@ impl Inbound {
         }
     }
 
-    /// Messages that have arrived in part, or wait for their turn.
+    /// Returns the number of messages that have arrived in part, or are whole and wait for earlier messages.
     pub fn len(&self) -> usize {
         self.waiting
     }

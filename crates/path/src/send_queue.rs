@@ -1,21 +1,21 @@
-//! The queue of leaving messages: messages cut into pieces, small ones apart from large ones, and whatever must
-//! be sent again.
+//! The queue of messages to be sent. Messages are cut into pieces. Small messages have a queue of their own,
+//! and so do the pieces that must be sent again.
 
 use crate::{MessageId, MessageNumber};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// A message on its way out.
+/// A message that is not fully acknowledged.
 #[derive(Debug)]
 struct QueuedMessage {
     total: u64,
     small: bool,
-    /// It is a part of something large, and goes over the streams for long messages.
+    /// True if the message is a part of something large. It then uses the streams for long messages.
     part: bool,
     /// The offset of the first byte that was never sent.
     next: u64,
-    /// An empty message is one piece too.
+    /// True if a piece was cut from the message. An empty message also has one piece.
     started: bool,
-    /// Bytes that are acknowledged.
+    /// Number of bytes that are acknowledged.
     arrived: u64,
 }
 
@@ -31,21 +31,23 @@ pub(crate) struct MessagePiece {
 /// All messages of one direction that are not fully acknowledged.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    /// The least and the most bytes of a piece, and over how many streams a message is spread between these
-    /// limits.
+    /// Minimum and maximum length of a piece of a large message (bytes).
     pieces: (u32, u32),
+    /// Number of streams over which a large message is spread, as far as the limits of a piece allow it.
     streams: u64,
-    /// Messages up to this length are small.
+    /// Maximum length of a small message (bytes).
     small: u64,
-    /// The number of each conduit's last message.
+    /// The number of the last message of each conduit.
     last: HashMap<u32, MessageNumber>,
     leaving: HashMap<MessageId, QueuedMessage>,
     small_ones: VecDeque<MessageId>,
-    /// Large messages wait per conduit; conduits take turns, frame by frame.
+    /// Large messages that have bytes to be sent, by conduit.
     large_ones: BTreeMap<u32, VecDeque<MessageId>>,
+    /// Conduits with large messages, in the order in which they may send the next frame: one frame each.
     turns: VecDeque<u32>,
-    /// Pieces of small and of large messages that must be sent again, the oldest message of a conduit first.
+    /// Pieces of small messages that must be sent again, the oldest message of a conduit first.
     small_again: BTreeSet<MessagePiece>,
+    /// Pieces of large messages that must be sent again, in the same order.
     large_again: BTreeSet<MessagePiece>,
 }
 
@@ -65,7 +67,7 @@ impl Outbound {
         }
     }
 
-    /// From now on large messages are spread evenly over so many streams, within these limits of a piece.
+    /// Spreads large messages evenly over this number of streams from now on, within these limits of a piece.
     pub fn spread(&mut self, pieces: (u32, u32), streams: usize) {
         (self.pieces, self.streams) = (pieces, streams.max(1) as u64);
     }
@@ -74,7 +76,7 @@ impl Outbound {
         self.queue(conduit, total, total <= self.small, false)
     }
 
-    /// Adds a message that goes with the long ones, however short it is.
+    /// Adds a message that uses the streams for long messages, however short it is.
     pub fn add_to_large(&mut self, conduit: u32, total: u64) -> MessageId {
         self.queue(conduit, total, false, true)
     }
@@ -96,12 +98,12 @@ impl Outbound {
         id
     }
 
-    /// Messages that are not fully acknowledged.
+    /// Returns the number of messages that are not fully acknowledged.
     pub fn len(&self) -> usize {
         self.leaving.len()
     }
 
-    /// The next piece of a small message; pieces to be sent again come first.
+    /// Returns the next piece of a small message. Pieces that must be sent again come first.
     pub fn next_small(&mut self) -> Option<MessagePiece> {
         if let Some(piece) = self.small_again.pop_first() {
             return Some(piece);
@@ -114,7 +116,7 @@ impl Outbound {
         Some(piece)
     }
 
-    /// The next piece of a large message of at most so many bytes.
+    /// Returns the next piece of a large message, if a message of at most `longest` bytes has one.
     pub fn next_large(&mut self, longest: u64) -> Option<MessagePiece> {
         if let Some(&piece) = self.large_again.iter().find(|piece| self.length(piece.id) <= longest) {
             self.large_again.remove(&piece);
@@ -140,18 +142,19 @@ impl Outbound {
         !self.small_ones.is_empty() || !self.small_again.is_empty()
     }
 
-    /// Returns true if there is such a piece.
+    /// Returns true if `next_large` would return a piece.
     pub fn has_large(&self, longest: u64) -> bool {
         self.turns.iter().any(|conduit| self.front(*conduit) <= longest)
             || self.large_again.iter().any(|piece| self.length(piece.id) <= longest)
     }
 
-    /// The length of the first large message of a conduit that has one.
+    /// Returns the length of the first large message of a conduit, or 0 if the conduit has no large message.
     fn front(&self, conduit: u32) -> u64 {
         self.large_ones.get(&conduit).and_then(|queue| queue.front()).map_or(0, |id| self.length(*id))
     }
 
-    /// The length of a message, by which its stream is chosen. A part of a larger one counts as `u64::MAX`.
+    /// Returns the length by which the stream of a message is chosen. A part of a larger message counts as
+    /// `u64::MAX`.
     fn length(&self, id: MessageId) -> u64 {
         match self.leaving.get(&id) {
             Some(message) if message.part => u64::MAX,
@@ -171,7 +174,7 @@ impl Outbound {
         (piece, message.next == message.total)
     }
 
-    /// A piece may be lost.
+    /// Queues a piece once more, because it may be lost.
     pub fn send_again(&mut self, id: MessageId, offset: u64, len: u32) {
         let Some(message) = self.leaving.get(&id) else { return };
         let piece = MessagePiece { id, offset, len, total: message.total };
@@ -179,7 +182,7 @@ impl Outbound {
         again.insert(piece);
     }
 
-    /// A piece is acknowledged. Returns whether its whole message is.
+    /// Takes note that a piece is acknowledged. Returns true if its whole message is acknowledged now.
     pub fn arrived(&mut self, id: MessageId, len: u32) -> bool {
         let Some(message) = self.leaving.get_mut(&id) else { return false };
         message.arrived += u64::from(len);

@@ -1,9 +1,10 @@
-//! One stream of a path: its current incarnation, what is unacknowledged on it, and what has arrived.
+//! One stream of a path: its current incarnation, the frames that are not acknowledged, and counts of what
+//! arrived.
 
 use crate::{MessageId, Nanos};
 use std::collections::VecDeque;
 
-/// The contents of a frame that must arrive.
+/// The contents of a frame that must arrive. If the stream breaks, it is sent again on another stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Payload {
     Piece { id: MessageId, offset: u64, len: u32 },
@@ -11,34 +12,35 @@ pub(crate) enum Payload {
     End,
 }
 
-/// The live incarnation of a stream.
+/// The current incarnation of a stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub incarnation: u32,
     /// Frames that were sent and are not acknowledged, oldest first.
     pub flight: VecDeque<Payload>,
-    /// Counted frames that were sent and acknowledged.
+    /// Number of counted frames that were sent and acknowledged.
     pub acknowledged: u64,
-    /// Counted frames that arrived.
+    /// Number of counted frames that have arrived. Pieces, credit and ends are counted.
     pub came: u64,
-    /// Bytes that arrived since the last acknowledgement.
+    /// Number of bytes that have arrived since the last acknowledgement.
     pub untold: u64,
-    /// The value of `came` in the last acknowledgement.
+    /// The value of `came` in the last acknowledgement that was sent.
     pub told: u64,
-    /// When something was last received, and last sent.
+    /// Time at which something last arrived.
     pub heard: Nanos,
+    /// Time at which something was last sent.
     pub spoke: Nanos,
-    /// The piece whose bytes are being read, if any.
+    /// The piece or the acknowledgement whose bytes are being read, if any.
     pub reading: Option<PendingRead>,
 }
 
-/// The next bytes on a stream.
+/// The bytes that follow the header that was read last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PendingRead {
     pub id: MessageId,
     pub offset: u64,
     pub len: u32,
-    /// True if it is counted when it is read; acknowledgements are not.
+    /// True if the bytes belong to an acknowledgement. An acknowledgement is not counted; a piece is.
     pub acknowledgement: bool,
 }
 
@@ -57,7 +59,8 @@ impl Stream {
         }
     }
 
-    /// The frames that `frames` acknowledges. None if more are acknowledged than were sent: that is a lie.
+    /// Removes the frames that are acknowledged by the count `frames`, and returns them. Returns `None` if
+    /// the count is greater than the number of frames sent: the other end is then faulty.
     pub fn take_acknowledged(
         &mut self,
         frames: u64,

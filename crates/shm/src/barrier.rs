@@ -1,6 +1,7 @@
-//! The two halves of an asymmetric fence. Whoever publishes (often) pays for `light`, a compiler fence; whoever
-//! parks (rarely) pays for `heavy`, which makes the kernel run a full fence on every processor that runs a
-//! registered process (membarrier(2), GLOBAL_EXPEDITED). Where the kernel refuses, both are full fences.
+//! The two halves of an asymmetric fence. A process that publishes (often) calls `light`, a compiler fence.
+//! A process that parks (rarely) calls `heavy`, which makes the kernel run a full fence on every processor
+//! that runs a registered process (membarrier(2), GLOBAL_EXPEDITED). If the kernel refuses membarrier, both
+//! are full fences.
 
 #[cfg(not(loom))]
 use crate::memory::ShmError;
@@ -16,10 +17,11 @@ const ASYMMETRIC: u8 = 1;
 #[cfg(not(loom))]
 const SYMMETRIC: u8 = 2;
 
-/// The kind of fence that `light` is, in this process.
+/// The kind of fence that `light` is in this process.
 #[cfg(not(loom))]
 static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
-/// True if this process is registered: then `heavy` is for those whose `light` is a compiler fence.
+/// True if this process is registered. Then `heavy` calls membarrier, for the processes whose `light` is a
+/// compiler fence.
 #[cfg(not(loom))]
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -34,14 +36,15 @@ fn membarrier(command: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Registers this process for the asymmetric fence, if it can be had, and says whether it is in force. Every
-/// process of a domain must use the same kind: the agent calls this, and hands the answer out on the board.
+/// Registers this process for the asymmetric fence and returns true if the kernel allows it. All processes
+/// of a domain must use the same kind of fence: the agent calls this function and writes the result to the
+/// board.
 #[cfg(not(loom))]
 pub fn register() -> bool {
     let ok = membarrier(REGISTER_GLOBAL_EXPEDITED);
     if ok {
         REGISTERED.store(true, Ordering::SeqCst);
-        // If a domain with full fences was joined before, full fences do for both.
+        // If this process joined a domain with full fences before, full fences work for both domains.
         let _ = MODE.compare_exchange(UNKNOWN, ASYMMETRIC, Ordering::SeqCst, Ordering::SeqCst);
     } else {
         MODE.store(SYMMETRIC, Ordering::SeqCst);
@@ -49,10 +52,11 @@ pub fn register() -> bool {
     ok
 }
 
-/// Uses the kind of fence that the agent of a domain has found.
+/// Uses the kind of fence that the agent of the domain has found.
 ///
 /// # Errors
-/// This process is refused what its agent has: senders would not see that it sleeps.
+/// The kernel refuses this process the asymmetric fence that its agent has. Senders would then not see that
+/// this process sleeps.
 #[cfg(not(loom))]
 pub fn join(asymmetric: bool) -> Result<(), ShmError> {
     if !asymmetric {
@@ -68,7 +72,7 @@ pub fn join(asymmetric: bool) -> Result<(), ShmError> {
     }
 }
 
-/// Between a publication and the look at the other side's flag.
+/// The fence between a publication and the look at the reader's flag.
 #[cfg(not(loom))]
 #[inline(always)]
 pub fn light() {
@@ -79,7 +83,7 @@ pub fn light() {
     }
 }
 
-/// Between raising a flag and the last look at what the other side may have published.
+/// The fence between setting the own flag and the last look for a publication of the other side.
 #[cfg(not(loom))]
 pub fn heavy() {
     fence(Ordering::SeqCst);

@@ -1,6 +1,7 @@
-//! The board: one shared page range per domain, written by all of it. It holds how many endpoints are awake and
-//! one doorbell line per endpoint. Peers may be wrong but not hostile: scribbling here can wake somebody for
-//! nothing or delay a wake-up by at most a second, and never changes a message.
+//! The board: one piece of shared memory per domain, which all processes of the domain write. It holds the
+//! number of cores that awake endpoints keep busy, and one line with a doorbell for each endpoint. The
+//! processes may be faulty but are not hostile: a wrong write to the board can wake an endpoint in vain or
+//! delay a wake-up by at most a second. It never changes a message.
 
 use crate::barrier;
 use crate::sync::{AtomicU32, Ordering};
@@ -14,32 +15,32 @@ use rustix::fd::AsFd;
 #[cfg(not(loom))]
 use std::time::Duration;
 
-/// Parked: waits for messages.
+/// The owner is parked until a message arrives.
 pub const FOR_MESSAGES: u32 = 1;
-/// Parked: waits for credit, for room in a ring, or for a block to come back.
+/// The owner is parked until credit, room in a ring, or a block of memory is returned to it.
 pub const FOR_CREDIT: u32 = 2;
 
-/// An endpoint's doorbell: one cache line.
+/// The doorbell of an endpoint: one cache line. The endpoint is the owner of the doorbell.
 #[repr(C, align(64))]
 pub struct Doorbell {
-    /// The futex: changes with every ring.
+    /// The futex of the owner. Each ring of the doorbell changes its value.
     bell: AtomicU32,
-    /// The event that the owner waits for while it is parked; 0 otherwise.
+    /// The event that the owner waits for while it is parked (`FOR_MESSAGES`, `FOR_CREDIT`); 0 otherwise.
     parked: AtomicU32,
-    /// Counts what the agent has put into the owner's socket.
+    /// Number of times the agent has put something into the owner's socket.
     control: AtomicU32,
-    /// True if the owner is counted as awake.
+    /// 1 if the owner is counted as awake.
     awake: AtomicU32,
-    /// The core on which the owner began to wait last, plus one; 0 if it never did.
+    /// Number of the core on which the owner last began to wait, plus one; 0 if the owner never waited.
     core: AtomicU32,
-    /// True if the owner stands for others that are on other machines.
+    /// 1 if the owner is a carrier: the endpoint that stands for all endpoints of other domains.
     far: AtomicU32,
-    /// The number of cores that the owner keeps busy while it is awake; 0 stands for one.
+    /// Number of cores that the owner keeps busy while it is awake; 0 means one.
     busy: AtomicU32,
-    /// True if the owner has begun to steer.
+    /// 1 if the owner has begun to steer.
     steers: AtomicU32,
     spare: [AtomicU32; 8],
-    /// The threads that sleep on the futex, in loom's world.
+    /// The threads that sleep on the futex, in a model check with loom.
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
 }
@@ -49,7 +50,7 @@ pub struct Doorbell {
 unsafe impl crate::memory::Shared for Doorbell {}
 
 impl Doorbell {
-    /// A doorbell in a process's own memory.
+    /// Makes a doorbell in the private memory of a process.
     pub fn new() -> Doorbell {
         Doorbell {
             bell: AtomicU32::new(0),
@@ -66,24 +67,27 @@ impl Doorbell {
         }
     }
 
-    /// How often the agent has called.
+    /// Returns the number of times the agent has put something into the owner's socket. The owner compares
+    /// it with its last value to see whether it must read the socket.
     #[inline]
     pub fn control(&self) -> u32 {
         self.control.load(Ordering::Acquire)
     }
 
-    /// After a publication: wakes the owner if it is parked for `what`, and tells whether it was.
+    /// Called after a publication: wakes the owner if it is parked for `what`, and returns true if it was.
+    /// Calls `first` before the owner is woken.
     #[inline(always)]
     pub fn ring_if_parked(&self, what: u32, first: impl FnOnce()) -> bool {
         barrier::light();
         self.parked.load(Ordering::Relaxed) & what != 0 && self.ring(first)
     }
 
-    /// Wakes the owner if it is parked, and tells whether it was; before it is woken, does what comes `first`.
+    /// Wakes the owner if it is parked, and returns true if it was. Calls `first` before the owner is woken.
     ///
-    /// The flag goes first and the bell after it: a ring that takes the flag of a park has the bell still
-    /// before it, so that this park cannot sleep on. (The other way round a late ring could take the flag of
-    /// the next park without waking it; loom found that.)
+    /// The order matters: this function clears the flag `parked` first and changes the bell after it. If it
+    /// clears the flag of a park, the bell still changes after that park has read it, so the park cannot
+    /// continue to sleep. (In the opposite order, a late ring could clear the flag of the next park without
+    /// waking it; loom found that.)
     #[cold]
     pub fn ring(&self, first: impl FnOnce()) -> bool {
         let parked = self.parked.swap(0, Ordering::SeqCst) != 0;
@@ -95,49 +99,50 @@ impl Doorbell {
         parked
     }
 
-    /// Wakes whoever sleeps here, parked or not.
+    /// Wakes all threads that sleep on this doorbell, whether or not the owner is parked.
     pub fn rouse(&self) {
         self.parked.store(0, Ordering::SeqCst);
         self.bell.fetch_add(1, Ordering::SeqCst);
         wake(self);
     }
 
-    /// The present value of the bell: until it changes one can sleep here, though nobody rings before
-    /// `lie_down`.
+    /// Returns the present value of the bell. A thread can sleep with this value until the bell changes.
+    /// Senders ring only after `lie_down`.
     pub fn seen(&self) -> u32 {
         self.bell.load(Ordering::SeqCst)
     }
 
-    /// The agent: there is something in the owner's socket.
+    /// Agent: tells the owner that its socket holds a new notice.
     pub fn call(&self) {
         self.control.fetch_add(1, Ordering::SeqCst);
         self.ring(|| {});
     }
 
-    /// The owner, before it looks whether the agent has called: from now on it asks before each step whether it
-    /// may go on.
+    /// Owner: begins to steer, which means that it asks before each step whether it may continue. The owner
+    /// calls this before it looks whether the agent has called.
     pub fn begins_to_steer(&self) {
         self.steers.store(1, Ordering::SeqCst);
-        // The look after this store is one of all or nothing with the agent's, which comes after its call.
+        // Either the owner's look after this store sees the agent's call, or the agent's look after its call
+        // sees this store.
         crate::sync::fence(Ordering::SeqCst);
     }
 
-    /// The agent, after it has called: whether the owner has begun to steer. If not, it hears of what it was
-    /// called for before it makes its first step.
+    /// Agent, after `call`: returns true if the owner has begun to steer. If not, the owner will read the
+    /// notice before its first step.
     pub fn steers(&self) -> bool {
         self.steers.load(Ordering::SeqCst) != 0
     }
 
-    /// Marks the owner as a carrier, whose messages come from other machines: a process that waits for it must
-    /// not spin.
+    /// Marks the owner as a carrier, whose messages come from other machines. A process that waits for the
+    /// owner must not spin.
     pub fn stands_for_others(&self) {
         self.far.store(1, Ordering::Relaxed);
     }
 
-    /// While the owner is awake, so many cores are busy: it has threads, or ranks. To be said while it is
-    /// counted as asleep.
+    /// Sets the number of cores that the owner keeps busy while it is awake, because it has threads or
+    /// ranks. Must be called while the owner is counted as asleep.
     pub fn keeps_busy(&self, cores: u32) {
-        // So that no sum of them overflows.
+        // The limit prevents an overflow of the sum over all endpoints.
         self.busy.store(cores.min(1 << 16), Ordering::SeqCst);
     }
 
@@ -145,26 +150,26 @@ impl Doorbell {
         self.busy.load(Ordering::SeqCst).max(1)
     }
 
-    /// Returns true if the owner is marked as a carrier.
+    /// Returns true if the owner is a carrier.
     pub fn is_far(&self) -> bool {
         self.far.load(Ordering::Relaxed) != 0
     }
 
-    /// The owner begins to wait on this core.
+    /// Stores the core on which the owner begins to wait.
     pub fn waits_on(&self, core: u32) {
         if self.core.load(Ordering::Relaxed) != core + 1 {
             self.core.store(core + 1, Ordering::Relaxed);
         }
     }
 
-    /// Returns true if the owner is awake and was last seen on this core.
+    /// Returns true if the owner is awake and last began to wait on this core.
     pub fn is_awake_on(&self, core: u32) -> bool {
         self.core.load(Ordering::Relaxed) == core + 1 && self.awake.load(Ordering::Relaxed) != 0
     }
 
-    /// Parks the owner, unless `ready` says that there is no need: `sleep` is told the bell as it was before,
-    /// and is to return when the bell is no longer that, or when it has slept for long enough. `owner` is
-    /// handed to both.
+    /// Parks the owner, unless `ready` returns true. `sleep` gets the value of the bell from before the
+    /// park. It must return when the bell has another value, or when it has slept for long enough. Both
+    /// functions get `owner`.
     pub fn park<W: ?Sized>(
         &self,
         what: u32,
@@ -179,8 +184,9 @@ impl Doorbell {
         self.get_up();
     }
 
-    /// The first part of a park: from now on others ring for `what`. The owner looks once more whether there is
-    /// need to sleep, and may do so while the bell is what comes back.
+    /// The first part of a park: from now on other processes ring for `what`. Returns the value of the bell.
+    /// The owner must look once more for its event, and may then sleep while the bell has the returned
+    /// value.
     pub fn lie_down(&self, what: u32) -> u32 {
         let before = self.bell.load(Ordering::SeqCst);
         self.parked.store(what, Ordering::SeqCst);
@@ -188,17 +194,17 @@ impl Doorbell {
         before
     }
 
-    /// The last part of a park.
+    /// The last part of a park: the owner is no longer parked.
     pub fn get_up(&self) {
         self.parked.store(0, Ordering::SeqCst);
     }
 
-    /// Sleeps until the bell is no longer `seen`, a signal comes, or `at_most` has passed.
+    /// Sleeps until the bell has another value than `seen`, a signal arrives, or `at_most` has passed.
     pub fn sleep(&self, seen: u32, at_most: Timeout) {
         wait(self, seen, at_most);
     }
 
-    /// Returns true if the bell is no longer `seen`.
+    /// Returns true if the bell has another value than `seen`.
     pub fn has_rung(&self, seen: u32) -> bool {
         self.bell.load(Ordering::SeqCst) != seen
     }
@@ -211,7 +217,7 @@ impl Default for Doorbell {
 }
 
 #[cfg(not(loom))]
-/// How long a park may last.
+/// Maximum duration of a park.
 pub type Timeout = Duration;
 
 #[cfg(not(loom))]
@@ -249,7 +255,7 @@ pub struct BoardHead {
 // SAFETY: only atomics.
 unsafe impl crate::memory::Shared for BoardHead {}
 
-/// The board, mapped.
+/// The board, as a process has mapped it.
 #[cfg(not(loom))]
 pub struct Board {
     map: Mapping,
@@ -261,12 +267,12 @@ const MAGIC: u32 = 0x4c49_4742;
 
 #[cfg(not(loom))]
 impl Board {
-    /// Bytes that a board for so many endpoints takes.
+    /// Returns the size of a board for `endpoints` endpoints, bytes.
     pub fn size(endpoints: usize) -> usize {
         64 * (1 + endpoints)
     }
 
-    /// The agent: lays out a fresh board. `cores` is how many processors the instances may use together.
+    /// Agent: lays out a fresh board. `cores` is the number of cores that all instances may use together.
     pub fn create(fd: impl AsFd, endpoints: usize, cores: u32, asymmetric: bool) -> Result<Board, ShmError> {
         let map = Mapping::writable(fd, 0, Board::size(endpoints))?;
         let head: &BoardHead = map.at(0);
@@ -277,10 +283,10 @@ impl Board {
         Ok(Board { map, doorbells: endpoints })
     }
 
-    /// Maps a board that the agent laid out.
+    /// Maps a board that the agent has laid out.
     ///
     /// # Errors
-    /// `Malformed` if this is no board.
+    /// `Malformed` if the memory is not a board.
     pub fn open(fd: impl AsFd) -> Result<Board, ShmError> {
         let size = rustix::fs::fstat(&fd).map_err(crate::memory::during("fstat"))?.st_size as usize;
         if size < Board::size(1) {
@@ -301,12 +307,12 @@ impl Board {
         unsafe { self.map.at_checked(0) }
     }
 
-    /// Returns true if the agent found the asymmetric fence to work.
+    /// Returns true if the agent found that the asymmetric fence works.
     pub fn asymmetric(&self) -> bool {
         self.head().asymmetric.load(Ordering::Relaxed) != 0
     }
 
-    /// An endpoint's doorbell, or none if the board has no such line.
+    /// Returns the doorbell of an endpoint, or None if the board has no line for it.
     #[inline]
     pub fn doorbell(&self, endpoint: EndpointId) -> Option<&Doorbell> {
         let index = endpoint.index();
@@ -314,22 +320,23 @@ impl Board {
         (index < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index)) })
     }
 
-    /// Returns true if a core is there for all that those who are awake keep busy, so that spinning robs
-    /// nobody.
+    /// Returns true if the awake endpoints keep no more cores busy than there are. Then an endpoint may spin
+    /// without taking a core from another one.
     #[inline]
     pub fn may_spin(&self) -> bool {
         let head = self.head();
         head.awake.load(Ordering::Relaxed) <= head.cores.load(Ordering::Relaxed)
     }
 
-    /// Returns true if one more could be awake and none would have to give way.
+    /// Returns true if one more endpoint could be awake and would find a free core.
     pub fn has_spare_core(&self) -> bool {
         let head = self.head();
         head.awake.load(Ordering::Relaxed) < head.cores.load(Ordering::Relaxed)
     }
 
-    /// After a publication: wakes the owner of a doorbell if it is parked for `what`, and tells whether it was.
-    /// It counts as awake from then on, before it runs: whoever woke it may stand in its way by spinning.
+    /// Called after a publication: wakes the owner of a doorbell if it is parked for `what`, and returns
+    /// true if it was. The owner counts as awake from then on, before it runs, because the caller may occupy
+    /// the core that the owner needs if it spins.
     #[inline(always)]
     pub fn ring_if_parked(&self, bell: &Doorbell, what: u32) -> bool {
         bell.ring_if_parked(what, || self.wake_up(bell))
@@ -342,7 +349,8 @@ impl Board {
         }
     }
 
-    /// Counts an endpoint as asleep: when it parks, when it ends, and, by the agent, when it has died.
+    /// Counts an endpoint as asleep. An endpoint calls this when it parks and when it ends; the agent calls
+    /// it for an endpoint that has died.
     pub fn fall_asleep(&self, bell: &Doorbell) {
         if bell.awake.swap(0, Ordering::SeqCst) == 1 {
             self.head().awake.fetch_sub(bell.busy(), Ordering::SeqCst);

@@ -1,5 +1,6 @@
-//! A check for forks of the process that mapped the memory. A child shares what is mapped, so what it drops
-//! must not be given back: the memory belongs to its parent.
+//! Detects a fork of the process that mapped the shared memory. The child process shares the mappings of its
+//! parent. When the child drops an object, it must not release the memory, because the memory belongs to the
+//! parent.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
@@ -11,14 +12,14 @@ extern "C" fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How often this process has come out of a fork since `watch` was called. What was made before a fork sees
-/// another number in the child.
+/// Returns the number of forks between the call of `watch` and this process. An object that stores this
+/// number at its creation sees a different number in a forked child.
 #[inline]
 pub fn count() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// Begins to watch for forks.
+/// Starts to count forks.
 pub fn watch() {
     WATCH.call_once(|| {
         // SAFETY: the handler only touches an atomic, which is allowed in a forked child.

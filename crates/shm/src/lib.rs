@@ -1,8 +1,10 @@
-//! Memory that processes of one domain share: the board with its doorbells, each endpoint's area and outbox,
-//! rings of slots, slabs of blocks, and the Unix socket over which the agent hands them out.
+//! The memory that the processes of one domain share: the board with its doorbells, the area and the outbox
+//! of each endpoint, rings of entries, slabs of blocks, and the Unix socket over which the agent hands them
+//! out.
 //!
-//! The writers of each piece are fixed by the mapping, not by manners: an outbox and a slab are written by
-//! their sender, an area by its owner, the board by all. Everything else is mapped read-only.
+//! The mapping of each piece decides which processes can write it: a sender writes its own outbox and slabs,
+//! an endpoint writes its own area, and all processes write the board. Every other process maps the piece
+//! read-only (one exception: `slab::stays_in_caches`).
 
 pub mod barrier;
 pub mod board;
@@ -10,7 +12,7 @@ pub mod ring;
 mod sync;
 pub mod turn;
 
-// Under loom only the ring, the doorbell and the turn are compiled: they are what it checks.
+// Under loom, the crate contains only the ring, the doorbell and the turn, because loom checks only these.
 #[cfg(not(loom))]
 pub mod area;
 #[cfg(not(loom))]

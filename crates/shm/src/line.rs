@@ -1,5 +1,6 @@
-//! An endpoint's line to its agent: registering, and asking for memory and rings. The agent's answers come in
-//! the order of the requests; what it says of its own accord may come in between.
+//! The connection of an endpoint to its agent: registration, and requests for memory and rings. The agent
+//! answers requests in their order. Notices that the agent sends without a request may arrive between the
+//! answers.
 
 use crate::area::Layout;
 use crate::endpoint::{AgentNotice, Custodian, Foundation, OpenedRing};
@@ -12,31 +13,32 @@ use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
-/// The address of an endpoint's agent, and the identity of the endpoint.
+/// The identity of an endpoint, and the address of its agent.
 pub struct Identity {
-    /// The agent's socket: `@name` is an abstract one, anything else a path.
+    /// Address of the agent's socket: `@name` is an abstract socket, anything else is a path.
     pub agent: String,
-    /// Such as `micro[3]`.
+    /// Name of the instance, for example `micro[3]`.
     pub instance: String,
     pub token: String,
 }
 
-/// The result of registering: the connection, what the agent told, and the memory that it gave.
+/// The result of a registration: the connection, the data from the agent, and the memory that the agent
+/// gave.
 pub struct Registration {
     pub line: AgentLine,
     pub welcome: Welcome,
     pub foundation: Foundation,
 }
 
-/// The connection.
+/// The connection to the agent.
 pub struct AgentLine<F = Socket> {
     socket: F,
-    /// Said of its own accord while we waited for an answer.
+    /// Notices that arrived while this side waited for an answer.
     kept: VecDeque<AgentNotice>,
 }
 
 impl AgentLine {
-    /// Registers with the agent that the identity names: see `register_over`.
+    /// Registers with the agent that `identity` names; see `register_over`.
     pub fn register(
         identity: &Identity,
         ports: Option<Vec<PortDeclaration>>,
@@ -53,11 +55,11 @@ impl AgentLine {
 }
 
 impl<F: Frames> AgentLine<F> {
-    /// Registers over a connection that is open: what the agent tells, and the memory it gives. `light` says
-    /// that this process can run all instances of its program.
+    /// Registers over an open connection. Returns the connection, the data from the agent, and the memory
+    /// that the agent gave. `light` means that this process can run all instances of its program.
     ///
     /// # Errors
-    /// The agent's reason, or why it could not be asked.
+    /// The agent refuses the registration (the error has its reason), or the connection fails.
     pub fn register_over(
         socket: F,
         identity: &Identity,
@@ -109,7 +111,7 @@ impl<F: Frames> AgentLine<F> {
         }
     }
 
-    /// Says something that is not answered.
+    /// Sends a request that has no answer.
     pub fn tell(&mut self, request: &Request) -> Result<(), ShmError> {
         self.socket.send(&to_bytes(request))
     }
@@ -119,7 +121,7 @@ impl<F: Frames> AgentLine<F> {
         self.answer()
     }
 
-    /// The next answer; what comes in between is kept for `notices`.
+    /// Waits for the next answer. Notices that arrive before it are kept for `notices`.
     fn answer(&mut self) -> Result<(Notice, VecDeque<OwnedFd>), ShmError> {
         loop {
             let frame = match self.socket.receive() {
@@ -226,7 +228,7 @@ impl<F: Frames> Custodian for AgentLine<F> {
                     AgentFrame::Answer(answer, _) => return Err(unexpected(&answer)),
                 },
                 Ok(None) | Err(ShmError::Interrupted) => break,
-                // Notices from before it went are worth reading.
+                // Notices that arrived before the agent ended are still delivered.
                 Err(_) if !self.kept.is_empty() => break,
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,5 @@
-//! Anonymous shared memory (`memfd`): made, sealed, mapped, and its pages asked for before they are touched.
+//! Anonymous shared memory (`memfd`): creating, sealing and mapping it, and allocating its pages before
+//! their first use.
 
 use ligament_catalogue::{fault, hinted, said, Code, Coded, Fault};
 use rustix::fd::{AsFd, OwnedFd};
@@ -8,33 +9,35 @@ use rustix::mm::{madvise, mmap, mmap_anonymous, munmap, Advice, MapFlags, ProtFl
 use std::fmt;
 use std::ptr::{null_mut, NonNull};
 
-/// Size of a huge page: large slabs are aligned to it, so that the kernel may use them.
+/// Size of a huge page, bytes. Large slabs are aligned to it, so that the kernel can back them with huge
+/// pages.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// Size of a page.
+/// Size of a page, bytes.
 pub const PAGE: usize = 4096;
 
 /// Errors of shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShmError {
-    /// The memory for `bytes` is not to be had; `reason` says whose limit was reached.
+    /// The memory for `bytes` bytes cannot be had; `reason` names the limit that was reached.
     OutOfMemory { bytes: u64, reason: Fault },
-    /// A message of `bytes` on a conduit whose messages may have `limit` bytes.
+    /// A message has `bytes` bytes, but messages on its conduit may have at most `limit` bytes.
     TooLarge { bytes: u64, limit: u64 },
     /// A system call failed.
     System { call: &'static str, error: Errno },
-    /// This process is refused the fence that the others of its run have: senders would not see that it sleeps.
+    /// The kernel refuses this process the fence that the other processes of its run use. Senders would not
+    /// see that this process sleeps.
     NoFence { error: Errno },
-    /// The other side of the agent's socket is gone.
+    /// The agent has closed its end of the socket.
     AgentGone,
-    /// The agent said that the run ends.
+    /// The agent has announced the end of the run.
     RunEnds(String),
-    /// A peer or the agent sent something that cannot be.
+    /// A peer or the agent sent data that cannot be valid.
     Malformed(String),
-    /// Nothing came within the time allowed.
+    /// No message arrived within the time allowed.
     TimedOut,
-    /// A signal arrived and the caller wants to see it.
+    /// A signal arrived, and the caller has asked to be interrupted by signals.
     Interrupted,
-    /// Nothing has come, and an instance that shares its process cannot wait within a step.
+    /// No message has arrived, and an instance that shares its process cannot wait within a step.
     NotHere,
 }
 
@@ -94,12 +97,12 @@ impl fmt::Display for ShmError {
 
 impl std::error::Error for ShmError {}
 
-/// Names the call that failed.
+/// Makes an error that names the failed system call.
 pub(crate) fn during(call: &'static str) -> impl FnOnce(Errno) -> ShmError {
     move |error| ShmError::System { call, error }
 }
 
-/// Why so many bytes were not mapped.
+/// Makes the error for `len` bytes that could not be mapped.
 fn unmapped(len: usize) -> impl FnOnce(Errno) -> ShmError {
     move |error| match error {
         Errno::NOMEM => ShmError::OutOfMemory {
@@ -113,7 +116,8 @@ fn unmapped(len: usize) -> impl FnOnce(Errno) -> ShmError {
     }
 }
 
-/// Makes shared memory of `size` bytes that can neither shrink nor grow. It costs nothing until it is touched.
+/// Creates shared memory of `size` bytes that can neither shrink nor grow. Its pages are allocated at their
+/// first use.
 pub fn create(name: &str, size: usize) -> Result<OwnedFd, ShmError> {
     let fd =
         memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).map_err(during("memfd_create"))?;
@@ -122,12 +126,13 @@ pub fn create(name: &str, size: usize) -> Result<OwnedFd, ShmError> {
     Ok(fd)
 }
 
-/// Forbids every further writable mapping; those that exist stay. Called by the writer once it has its own.
+/// Forbids every further writable mapping; existing mappings stay writable. The writer calls this after it
+/// has mapped the memory.
 pub fn seal_against_writers(fd: impl AsFd) -> Result<(), ShmError> {
     fcntl_add_seals(fd, SealFlags::FUTURE_WRITE).map_err(during("fcntl(F_SEAL_FUTURE_WRITE)"))
 }
 
-/// A piece of shared memory in this process's address space; unmapped when dropped.
+/// A piece of shared memory in the address space of this process. It is unmapped when it is dropped.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<u8>,
@@ -183,31 +188,32 @@ impl Mapping {
         .map_err(unmapped(len))?;
         let start =
             NonNull::new(start.cast::<u8>()).ok_or(ShmError::Malformed("mmap gave address 0".into()))?;
-        // Shared pages do not belong into core dumps: the agent keeps them anyway.
+        // Shared pages are left out of core dumps, because the agent holds them anyway.
         // SAFETY: advises on the range just mapped.
         let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxDontDump) };
         Ok(Mapping { start, len })
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// Bytes mapped.
+    /// Returns the number of bytes mapped.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns true if nothing is mapped (never, but clippy asks).
+    /// Returns true if no byte is mapped. This never happens; clippy requires the function beside `len`.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// A typed reference into the mapping.
+    /// Returns a typed reference into the mapping.
     ///
     /// # Panics
-    /// When `T` at `offset` would not lie within the mapping or be aligned; offsets are ours, never a peer's.
+    /// If `T` at `offset` would not lie within the mapping or would not be aligned. The offsets come from
+    /// this process, never from a peer.
     pub fn at<T: Shared>(&self, offset: usize) -> &T {
         assert!(offset + size_of::<T>() <= self.len && offset % align_of::<T>() == 0);
         // SAFETY: in bounds and aligned by the assertion; `Shared` types are valid for any bytes and only have
@@ -215,7 +221,7 @@ impl Mapping {
         unsafe { &*self.start.as_ptr().add(offset).cast::<T>() }
     }
 
-    /// As `at`, where the bounds were checked before: on the way of every message.
+    /// Like `at`, for callers that have checked the bounds before. It is used on the way of every message.
     ///
     /// # Safety
     /// `T` at `offset` lies within the mapping and is aligned.
@@ -226,23 +232,24 @@ impl Mapping {
         unsafe { &*self.start.as_ptr().add(offset).cast::<T>() }
     }
 
-    /// A slice of typed words in the mapping; panics as `at` does.
+    /// Returns a slice of typed words in the mapping. Panics like `at`.
     pub fn slice_at<T: Shared>(&self, offset: usize, count: usize) -> &[T] {
         assert!(offset + size_of::<T>() * count <= self.len && offset % align_of::<T>() == 0);
         // SAFETY: as in `at`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast::<T>(), count) }
     }
 
-    /// Asks for huge pages where the system offers them on request.
+    /// Asks the kernel for huge pages, on systems that give them on request.
     pub fn advise_huge(&self) {
         // SAFETY: advice only, on our own range.
         let _ = unsafe { madvise(self.start.as_ptr().cast(), self.len, Advice::LinuxHugepage) };
     }
 
-    /// Has the pages of `[offset, offset + len)` in place for writing, so that a later write cannot fail.
+    /// Allocates the pages of `[offset, offset + len)` for writing, so that a later write cannot fail.
     ///
     /// # Errors
-    /// `OutOfMemory` when the system has none. On kernels before 5.14 the pages come with the first touch.
+    /// `OutOfMemory` when the system has no memory. On kernels before 5.14 the call does nothing, and each
+    /// page is allocated at its first use.
     pub fn populate_write(&self, offset: usize, len: usize) -> Result<(), ShmError> {
         let from = offset / PAGE * PAGE;
         let to = (offset + len).next_multiple_of(PAGE).min(self.len.next_multiple_of(PAGE));
@@ -279,7 +286,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Types that may lie in shared memory: valid for any bytes, all fields atomic.
+/// A type that may lie in shared memory: it is valid for any bytes, and all its fields are atomic.
 ///
 /// # Safety
 /// The implementor must hold only atomics (or arrays of them).
@@ -290,16 +297,17 @@ unsafe impl Shared for std::sync::atomic::AtomicU64 {}
 // SAFETY: atomics themselves.
 unsafe impl Shared for std::sync::atomic::AtomicU32 {}
 
-/// Bytes that are copied at once. Measured on Zen 5: a copy in such pieces is faster than one of the C
-/// library's in one go, 4 MiB 68 µs against 80, 8 MiB 0.2 ms against 0.28, 64 MiB 3.0 to 3.5 ms against 3.6 to
-/// 4.2. Who copies behind another core wants them neither small nor large: 256 KiB … 4 MiB received into an
+/// Number of bytes that `copy_in_pieces` copies in one piece. Measured on Zen 5: a copy in such pieces is
+/// faster than one call of the C library's copy for the whole array: 4 MiB take 68 µs instead of 80, 8 MiB
+/// 0.2 ms instead of 0.28, 64 MiB 3.0 to 3.5 ms instead of 3.6 to 4.2. A receiver that follows the copy of a
+/// sender on another core needs pieces that are neither small nor large: to receive 256 KiB … 4 MiB into an
 /// array in steps of 16, 32, 64 and 256 KiB took 6.2, 5.8, 4.7, 8.9 … 101, 88, 87, 91 µs.
 const COPY_PIECE_BYTES: usize = 64 << 10;
 
-/// Copies a large array, and tells after each piece how many bytes are copied.
+/// Copies a large array, and calls `tell` after each piece with the number of bytes copied so far.
 ///
 /// # Panics
-/// If the two are not as long as each other.
+/// If `to` and `from` differ in length.
 pub fn copy_in_pieces(to: &mut [u8], from: &[u8], mut tell: impl FnMut(usize)) {
     assert_eq!(to.len(), from.len());
     let mut copied = 0;

@@ -1,26 +1,28 @@
-//! Memory of this process alone, for messages between instances that share it: aligned as blocks of slabs are.
+//! Private memory of one process, for messages between instances that share the process. It is aligned like
+//! the blocks of slabs.
 
 use crate::memory::ShmError;
 use ligament_catalogue::fault;
 use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::ptr::NonNull;
 
-/// Parts of messages begin at multiples of this.
+/// Alignment of the parts of a message, bytes.
 const LINE: usize = 64;
 
-/// Bytes that begin at a multiple of 64.
+/// Private memory that begins at a multiple of 64.
 pub struct OwnMemory {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it is the only way to its bytes, but for the pointer that `start` gives, whose user answers for it.
+// SAFETY: the struct is the only access to its bytes, except for the pointer from `start`, whose user is
+// responsible for its use.
 unsafe impl Send for OwnMemory {}
 // SAFETY: shared references only read.
 unsafe impl Sync for OwnMemory {}
 
 impl OwnMemory {
-    /// `len` zeroed bytes.
+    /// Allocates `len` zeroed bytes.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -36,12 +38,13 @@ impl OwnMemory {
         Ok(OwnMemory { start, layout })
     }
 
-    /// The first byte, for callers in other languages; valid for as long as this is.
+    /// Returns the address of the first byte, for callers in other languages. The address is valid as long
+    /// as this struct exists.
     pub fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// The bytes, to be written.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: so many bytes were allocated and zeroed, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }

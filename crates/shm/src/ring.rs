@@ -1,28 +1,30 @@
-//! A ring of entries from one writer to one reader. Line 0 of an entry is a message's header with the lap stamp
-//! in the top byte of its last word; the reader polls that line and nothing else.
+//! A ring of entries from one writer to one reader. The first cache line of an entry is the header of a
+//! message. The top byte of its last word holds the lap stamp, which tells the reader that the entry is new.
+//! The reader polls only this line.
 //!
-//! Memory order: the writer stores all other words relaxed, then word 7 with release; the reader loads word 7
-//! with acquire. The reader's cursor (how many entries it has taken) lies in memory of the reader; the writer
-//! looks at it only when the ring seems full.
+//! Memory order: the writer stores all other words relaxed, then word 7 with release; the reader loads word
+//! 7 with acquire. The reader's cursor (the number of entries that it has taken) lies in memory of the
+//! reader. The writer reads the cursor only when the ring seems full.
 
 use crate::sync::{AtomicU64, Ordering};
 use std::ptr::NonNull;
 
-/// Words in an entry: a header line and four lines of body.
+/// Number of words in an entry: one line of header and four lines of body.
 pub const ENTRY_WORDS: usize = 40;
-/// Bytes of an entry.
+/// Number of bytes of an entry.
 pub const ENTRY_BYTES: usize = ENTRY_WORDS * 8;
-/// Words of an entry's body.
+/// Number of words of an entry's body.
 pub const BODY_WORDS: usize = ENTRY_WORDS - 8;
-/// Bytes of an entry's body.
+/// Number of bytes of an entry's body.
 pub const BODY_BYTES: usize = BODY_WORDS * 8;
-/// The word that carries the stamp.
+/// Index of the word that holds the lap stamp.
 const STAMPED: usize = 7;
 const STAMP_SHIFT: u32 = 56;
-/// The line of the entry to be written next in which its message is announced while it is still being copied:
-/// how far that has come, and what `Announcement` says. A message that is announced has no body in its entry.
+/// Index of the first word of an announcement. While the writer still copies a message to its block, it
+/// announces the message in the last line of the next entry: first the number of bytes copied, then the
+/// words of `Announcement`. The entry of an announced message has no body.
 const ANNOUNCED: usize = ENTRY_WORDS - 8;
-/// The part of word 7 that belongs to the header.
+/// Mask of the bits of word 7 that belong to the header.
 pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
 
 /// One entry of a ring.
@@ -46,7 +48,8 @@ impl RingEntry {
     }
 }
 
-/// Which message is being copied, and to where: words that mean something to the ends of the ring only.
+/// Identifies a message that is being copied, and the place of the copy. Only the two ends of the ring give
+/// the words a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announcement {
     pub channel: u64,
@@ -55,7 +58,8 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    /// A word that no body has by chance in its place: a body may stand where an announcement could.
+    /// Returns a check word for this announcement. The words of an announcement may hold part of an older
+    /// body, and a body does not have this check word by chance.
     pub fn tag(&self) -> u64 {
         let mixed =
             (self.channel.rotate_left(40) ^ self.sequence).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.place;
@@ -63,7 +67,7 @@ impl Announcement {
     }
 }
 
-/// Position in a ring: which entry comes next, and the stamp of this lap.
+/// A position in a ring: the index of the next entry, and the stamp of this lap.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
     index: usize,
@@ -77,20 +81,21 @@ impl Cursor {
         self.index += 1;
         if self.index == entries {
             self.index = 0;
-            // Two neighbouring laps must differ, and none may be 0, which fresh memory holds.
+            // Two successive laps must have different stamps, and no stamp may be 0, because fresh memory
+            // holds 0.
             self.stamp = 0x80 | ((self.stamp + 1) & 0x7f);
         }
     }
 }
 
-/// The writing end.
+/// The writing end of a ring.
 pub struct RingWriter {
     entries: NonNull<RingEntry>,
     count: usize,
     next: Cursor,
-    /// Slots written since the ring pair exists, over all its segments.
+    /// Number of entries written in total, over all segments of the ring.
     written: u64,
-    /// The reader's cursor as last seen.
+    /// The reader's cursor at the last look.
     taken_seen: u64,
     taken: NonNull<AtomicU64>,
 }
@@ -99,45 +104,47 @@ pub struct RingWriter {
 unsafe impl Send for RingWriter {}
 
 impl RingWriter {
-    /// A writer at the start of a zeroed segment of `count` entries.
+    /// Makes a writer at the start of a zeroed segment of `count` entries.
     ///
     /// # Safety
-    /// `entries` must point to `count` entries and `taken` to the reader's cursor; both must stay mapped while
-    /// the writer lives, and nobody else may write the entries.
+    /// `entries` must point to `count` entries and `taken` to the reader's cursor; both must stay mapped
+    /// while the writer lives, and no other writer may write the entries.
     pub unsafe fn new(entries: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
         assert!(count >= 2);
         RingWriter { entries, count, next: Cursor::FIRST, written: 0, taken_seen: 0, taken }
     }
 
-    /// Slots in the present segment.
+    /// Returns the number of entries in the present segment.
     pub fn entries(&self) -> usize {
         self.count
     }
 
-    /// Slots written so far.
+    /// Returns the number of entries written so far.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Slots that the reader has taken, as it says now.
+    /// Returns the number of entries that the reader has taken. Reads the cursor of the reader.
     pub fn taken(&mut self) -> u64 {
         // SAFETY: stays mapped, by the contract of `new`.
         let taken = unsafe { self.taken.as_ref() }.load(Ordering::Acquire);
-        // A cursor ahead of what was written would be a broken reader; it must not make us overwrite entries.
+        // A cursor beyond the written entries comes from a broken reader. It must not make the writer
+        // overwrite entries.
         if taken <= self.written {
             self.taken_seen = taken.max(self.taken_seen);
         }
         self.taken_seen
     }
 
-    /// Returns true if an entry can be written for certain, as far as is known without a look at the reader's
-    /// cursor.
+    /// Returns true if an entry can certainly be written. Uses the cursor of the last look, so the result
+    /// may be false although the reader has made room since.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.written - self.taken_seen + 1 < self.count as u64
     }
 
-    /// The number of entries that can be written before only the last one, kept for the jump, is left.
+    /// Returns the number of entries that can be written. The last free entry does not count: it is reserved
+    /// for `jump`.
     #[inline]
     pub fn room(&mut self) -> usize {
         let used = self.written.wrapping_sub(self.taken_seen) as usize;
@@ -148,7 +155,7 @@ impl RingWriter {
         (self.count - 1).saturating_sub(used)
     }
 
-    /// Writes one entry and publishes it. The caller has made sure of `room`.
+    /// Writes one entry and publishes it. The caller must have made sure that `room` is not 0.
     #[inline(always)]
     pub fn publish(&mut self, header: &[u64; 8], body: &[u64]) {
         debug_assert!(body.len() <= BODY_WORDS);
@@ -166,8 +173,8 @@ impl RingWriter {
         self.written += 1;
     }
 
-    /// Announces the message of the next entry, of which nothing is copied yet. The caller has made sure of
-    /// `room`.
+    /// Announces the message of the next entry before any of its bytes is copied. The caller must have made
+    /// sure that `room` is not 0.
     pub fn announce(&self, what: Announcement) {
         // SAFETY: as in `publish`.
         let words = unsafe { &self.entries.add(self.next.index).as_ref().words[ANNOUNCED..] };
@@ -177,18 +184,20 @@ impl RingWriter {
         words[4].store(what.tag(), Ordering::Relaxed);
     }
 
-    /// Tells the reader how many bytes of the announced message are copied. The caller sets 0 before it
-    /// publishes the message: else the reader would find an old announcement when the entry is used again.
+    /// Publishes the number of bytes of the announced message that are copied. The caller sets the number to
+    /// 0 before it publishes the message. Otherwise the reader would find the old announcement when the
+    /// entry is used again.
     pub fn progress(&self, bytes: u64) {
         // SAFETY: as in `publish`.
         let words = unsafe { &self.entries.add(self.next.index).as_ref().words };
         words[ANNOUNCED].store(bytes, Ordering::Release);
     }
 
-    /// Publishes `header` and `body` in the entry kept for it, and goes on in another, zeroed segment.
+    /// Publishes `header` and `body` in the entry reserved for a jump, and continues in another, zeroed
+    /// segment.
     ///
     /// # Safety
-    /// As for `new`; `header` and `body` must tell the reader where the segment lies.
+    /// As for `new`; `header` and `body` must tell the reader where the new segment lies.
     pub unsafe fn jump(&mut self, header: &[u64; 8], body: &[u64], entries: NonNull<RingEntry>, count: usize) {
         assert!(count >= 2);
         self.publish(header, body);
@@ -198,7 +207,7 @@ impl RingWriter {
     }
 }
 
-/// The reading end.
+/// The reading end of a ring.
 pub struct RingReader {
     entries: NonNull<RingEntry>,
     count: usize,
@@ -211,10 +220,10 @@ pub struct RingReader {
 unsafe impl Send for RingReader {}
 
 impl RingReader {
-    /// A reader at the start of a segment of `count` entries.
+    /// Makes a reader at the start of a segment of `count` entries.
     ///
     /// # Safety
-    /// As for `RingWriter::new`, where nobody else may write `taken`.
+    /// As for `RingWriter::new`, and no other code may write `taken`.
     pub unsafe fn new(entries: NonNull<RingEntry>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
         assert!(count >= 2);
         RingReader { entries, count, next: Cursor::FIRST, taken_count: 0, taken }
@@ -226,13 +235,13 @@ impl RingReader {
         unsafe { self.entries.add(self.next.index).as_ref() }
     }
 
-    /// Returns true if an entry is there to be read.
+    /// Returns true if the next entry is ready to be read.
     #[inline]
     pub fn ready(&self) -> bool {
         self.entry().stamp() == self.next.stamp
     }
 
-    /// Reads the header of the next entry, if there is one; the stamp is taken off.
+    /// Reads the header of the next entry, without its stamp. Returns false if no entry is ready.
     #[inline]
     pub fn peek(&self, header: &mut [u64; 8]) -> bool {
         let entry = self.entry();
@@ -247,7 +256,8 @@ impl RingReader {
         true
     }
 
-    /// The announcement for the next entry, and the bytes of it that are copied, if any are.
+    /// Returns the announcement in the next entry and the number of its bytes that are copied, if there are
+    /// any.
     #[inline]
     pub fn announced(&self) -> Option<(Announcement, u64)> {
         let words = &self.entry().words[ANNOUNCED..];
@@ -260,7 +270,7 @@ impl RingReader {
         (what.tag() == tag).then_some((what, bytes))
     }
 
-    /// Copies the first words of the peeked entry's body.
+    /// Copies the first words of the peeked entry's body to `out`.
     #[inline]
     pub fn body(&self, out: &mut [u64]) {
         debug_assert!(out.len() <= BODY_WORDS);
@@ -269,14 +279,14 @@ impl RingReader {
         }
     }
 
-    /// The first line of the peeked entry's body.
+    /// Returns the first line of the peeked entry's body.
     #[inline]
     pub fn body_line(&self) -> [u64; 8] {
         let words = &self.entry().words;
         std::array::from_fn(|i| words[8 + i].load(Ordering::Relaxed))
     }
 
-    /// Gives the peeked entry back to the writer.
+    /// Returns the peeked entry to the writer.
     #[inline]
     pub fn take(&mut self) {
         self.next.step(self.count);
@@ -285,7 +295,7 @@ impl RingReader {
         unsafe { self.taken.as_ref() }.store(self.taken_count, Ordering::Release);
     }
 
-    /// Takes the peeked entry and goes on in another segment.
+    /// Takes the peeked entry and continues in another segment.
     ///
     /// # Safety
     /// As for `new`.

@@ -1,5 +1,6 @@
-//! Frames with file descriptors over a Unix stream socket: what an endpoint and its agent talk through. Reading
-//! keeps what is incomplete; writing queues what the other side does not take yet.
+//! The connection between an endpoint and its agent: frames with file descriptors over a Unix stream socket.
+//! The reader keeps incomplete frames until the rest arrives. The writer queues frames that the other side
+//! does not accept yet.
 
 use crate::memory::{during, ShmError};
 use ligament_catalogue::{said, Code, Coded};
@@ -15,7 +16,7 @@ use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 
-/// The most descriptors that a frame of ours carries.
+/// Maximum number of descriptors in a frame.
 const MAX_FDS: usize = 4;
 const FRAME_HEADER_BYTES: usize = 8;
 
@@ -26,11 +27,11 @@ pub struct SocketFrame {
     pub fds: Vec<OwnedFd>,
 }
 
-/// The address of an agent, as `LIGAMENT_AGENT` has it: `@name` is an abstract Unix socket, anything else a
-/// path.
+/// Parses the address of an agent in the format of `LIGAMENT_AGENT`: `@name` is an abstract Unix socket,
+/// anything else is a path.
 ///
 /// # Errors
-/// It is longer than the system allows, or has a NUL in it.
+/// The address is longer than the system allows, or contains a NUL byte.
 pub fn address_of(agent: &str) -> Result<SocketAddrUnix, Errno> {
     match agent.strip_prefix('@') {
         Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
@@ -38,12 +39,13 @@ pub fn address_of(agent: &str) -> Result<SocketAddrUnix, Errno> {
     }
 }
 
-/// Why there is no connection to an agent.
+/// The reason for a failed connection to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectFailure {
-    /// The address has no listener.
+    /// No process listens at the address.
     Nobody(Errno),
-    /// The socket is another user's, or who answers there is; nothing was said to them.
+    /// The socket, or the process that answers at the address, belongs to another user. Nothing was sent to
+    /// that process.
     Stranger { user: Option<u32> },
 }
 
@@ -77,18 +79,18 @@ impl fmt::Display for ConnectFailure {
     }
 }
 
-/// A line of frames to an agent.
+/// A connection to an agent that carries frames.
 pub trait Frames {
-    /// Sends a frame and waits until it is sent.
+    /// Sends a frame and waits until the kernel has taken it.
     fn send(&mut self, bytes: &[u8]) -> Result<(), ShmError>;
     /// Waits for the next frame.
     ///
     /// # Errors
-    /// `AgentGone` when the other side has closed; `Interrupted` on a signal.
+    /// `AgentGone` if the other side has closed the connection; `Interrupted` on a signal.
     fn receive(&mut self) -> Result<SocketFrame, ShmError>;
-    /// The next frame if it is here already.
+    /// Returns the next frame if it has arrived already.
     fn try_receive(&mut self) -> Result<Option<SocketFrame>, ShmError>;
-    /// Returns true if the other side has closed, without waiting.
+    /// Returns true if the other side has closed the connection. Does not wait.
     fn is_gone(&self) -> bool;
 }
 
@@ -112,10 +114,11 @@ impl Socket {
         Socket { fd, incoming: Vec::new(), incoming_fds: VecDeque::new(), outgoing: VecDeque::new() }
     }
 
-    /// Connects to an agent, and looks who answers: the name of an agent that is gone may be anybody's.
+    /// Connects to an agent and checks the user of the process that answers. If the agent has ended, any
+    /// program may use its address.
     ///
     /// # Errors
-    /// The address has no listener, or one of another user.
+    /// No process listens at the address, or a process of another user does.
     pub fn connect(agent: &str) -> Result<Socket, ConnectFailure> {
         let address = address_of(agent).map_err(ConnectFailure::Nobody)?;
         let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
@@ -129,7 +132,7 @@ impl Socket {
             }
         }
         let socket = Socket::new(fd);
-        // The one that called listen(), whoever accepts.
+        // `peer` names the process that called listen(), even if another process accepts the connection.
         match socket.peer() {
             Ok((user, _)) if user == rustix::process::geteuid().as_raw() => Ok(socket),
             Ok((user, _)) => Err(ConnectFailure::Stranger { user: Some(user) }),
@@ -147,7 +150,7 @@ impl Socket {
         self.outgoing.push_back((frame, 0, fds));
     }
 
-    /// Sends what is queued, as far as the other side takes it at once. Returns whether all is sent.
+    /// Sends the queued frames as far as the other side accepts them at once. Returns true if all are sent.
     pub fn flush(&mut self) -> Result<bool, ShmError> {
         self.send_queued(SendFlags::DONTWAIT)
     }
@@ -177,7 +180,7 @@ impl Socket {
         Ok(true)
     }
 
-    /// Reads once. Returns false if nothing was there.
+    /// Reads once from the socket. Returns false if no bytes were available.
     fn read(&mut self, flags: RecvFlags) -> Result<bool, ShmError> {
         let mut chunk = [0u8; 16 << 10];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
@@ -231,7 +234,7 @@ impl Socket {
         Ok(Some(SocketFrame { bytes, fds: self.incoming_fds.drain(..fds).collect() }))
     }
 
-    /// The process at the other end as the kernel knows it: its user and its id.
+    /// Returns the user id and the process id of the other end, as the kernel knows them.
     pub fn peer(&self) -> Result<(u32, i32), ShmError> {
         let credentials = rustix::net::sockopt::socket_peercred(&self.fd).map_err(during("SO_PEERCRED"))?;
         Ok((credentials.uid.as_raw(), credentials.pid.as_raw_nonzero().get()))

@@ -1,27 +1,28 @@
-//! The status page: what an endpoint shows of itself to its agent without being asked, readable also when the
-//! process is stopped or dead. Written by the endpoint alone, with plain relaxed stores; each field is one
-//! word, so a reader sees no torn value. `epoch` is odd while the endpoint waits and changes with every wait:
-//! what is read between two equal looks at it belongs to one wait.
+//! The status page: the state that an endpoint shows to its agent at any time. The agent can read it without
+//! asking, even when the process is stopped or dead. The endpoint alone writes it, with plain relaxed
+//! stores. Each field is one word, so a reader sees no torn value. `epoch` is odd while the endpoint waits
+//! and changes with every wait: if two looks at `epoch` give the same value, all fields read in between
+//! belong to one wait.
 
 use crate::timeline::TimelineTotals;
 pub use ligament_wire::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::EndpointId;
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
-/// The page in shared memory.
+/// The status page as it lies in shared memory.
 #[repr(C, align(64))]
 pub struct StatusPage {
     state: AtomicU64,
     epoch: AtomicU64,
-    /// The kind of wait: one of the constants below.
+    /// Kind of the wait: one of the constants `FOR_...` below.
     waits: AtomicU64,
-    /// When the wait began, ns of CLOCK_MONOTONIC.
+    /// Time at which the wait began, ns of CLOCK_MONOTONIC.
     since: AtomicU64,
-    /// Model time, bits of an f64; NaN before the first message.
+    /// Model time, as the bits of an f64; NaN before the first message.
     time: AtomicU64,
     iterations: AtomicU64,
     pinned: AtomicU64,
-    /// The last round of looking again that the endpoint has taken part in.
+    /// Number of the last round of the agent's `Look` requests in which the endpoint has looked again.
     looked: AtomicU64,
     sent_messages: AtomicU64,
     sent_bytes: AtomicU64,
@@ -31,22 +32,24 @@ pub struct StatusPage {
     transferred: AtomicU64,
     started: AtomicU64,
     ended: AtomicU64,
-    /// While it waits: how many channels it waits for, or the one channel, or the peer.
+    /// Target of the wait: the number of awaited channels, the number of the one channel, the number of the
+    /// peer, or the number of the change.
     waits_detail: AtomicU64,
-    /// The budget with which the send could go on, bytes.
+    /// Budget with which the waiting send could continue, bytes.
     waits_needs: AtomicU64,
-    /// 1 if the wait ends by itself.
+    /// 1 if the wait has a deadline.
     waits_timed: AtomicU64,
-    /// 1 if the code may hold views of others' memory while it waits: 1 until it is known.
+    /// 1 if the code may hold views of other endpoints' memory while it waits. The value is 1 until the
+    /// endpoint has looked.
     waits_holding: AtomicU64,
-    /// Waits that have ended.
+    /// Number of waits that have ended.
     wait_count: AtomicU64,
-    /// That part of `transferred` that went into receiving.
+    /// Part of `transferred` that was spent on receiving, ns.
     receiving: AtomicU64,
-    /// Records of the timeline so far, and causes in its table.
+    /// Number of records written to the timeline so far. `causes` is the number of causes in its table.
     records: AtomicU64,
     causes: AtomicU64,
-    /// Not 0: the endpoint shall keep no timeline. Written by the agent, before there is an endpoint.
+    /// Not 0 if the endpoint is to keep no timeline. The agent writes this word before the endpoint exists.
     no_timeline: AtomicU64,
     spare: [AtomicU64; 7],
 }
@@ -60,34 +63,34 @@ const FOR_STEERING: u64 = 5;
 // SAFETY: only atomics.
 unsafe impl crate::memory::Shared for StatusPage {}
 
-/// The target of a wait that begins. Channels by their numbers in the run.
+/// The target of a wait that begins. Channels are named by their numbers in the run.
 pub enum Awaits<'a> {
-    /// A message on any of these channels.
+    /// The endpoint waits for a message on any of these channels.
     Message(&'a mut dyn Iterator<Item = u32>),
-    /// Credit on a channel; a budget of `needs` bytes would do as well.
+    /// The endpoint waits for credit on a channel. A budget of `needs` bytes would also end the wait.
     Credit { channel: u32, needs: u64 },
-    /// Slots of the ring to a peer.
+    /// The endpoint waits for free entries in its ring to a peer.
     Slots { endpoint: EndpointId },
-    /// A block of memory.
+    /// The endpoint waits for a block of memory.
     Memory,
-    /// That this change is agreed on, or this halt over.
+    /// The endpoint waits until this change is agreed on, or until this halt is over.
     Steering { change: u64 },
 }
 
 #[inline]
 fn add(word: &AtomicU64, by: u64) {
-    // One writer: no need for a locked instruction.
+    // The word has one writer, so no locked instruction is needed.
     word.store(word.load(Ordering::Relaxed) + by, Ordering::Relaxed);
 }
 
 impl StatusPage {
-    /// Endpoint: says what it does now.
+    /// Endpoint: stores its present activity.
     #[inline]
     pub fn set_state(&self, state: EndpointActivity) {
         self.state.store(state as u64, Ordering::Relaxed);
     }
 
-    /// Endpoint: a wait begins. `list` is the area's room for the channels waited for.
+    /// Endpoint: stores the begin of a wait. `list` is the area's memory for the awaited channels.
     pub fn begin_wait(&self, what: Awaits<'_>, timed: bool, list: &[AtomicU32], now: u64) {
         let (kind, detail, needs) = match what {
             Awaits::Message(channels) => (FOR_MESSAGE, write_list(channels, list), 0),
@@ -107,45 +110,47 @@ impl StatusPage {
             FOR_STEERING => EndpointActivity::Held,
             _ => EndpointActivity::WaitingToSend,
         };
-        // The first that tells of the wait: whoever sees it sees all of the above.
+        // This store publishes the wait: a reader that sees the new epoch sees all stores above.
         self.epoch.store(self.epoch.load(Ordering::Relaxed) + 1, Ordering::Release);
         self.state.store(state as u64, Ordering::Release);
     }
 
-    /// Endpoint: a wait took so many ns.
+    /// Endpoint: counts a wait that took `ns` nanoseconds.
     pub fn count_wait(&self, ns: u64) {
         add(&self.waited, ns);
         add(&self.wait_count, 1);
     }
 
-    /// Endpoint: the wait is over.
+    /// Endpoint: stores the end of the wait.
     pub fn end_wait(&self) {
         add(&self.epoch, 1);
-        // Whoever sees what the next wait writes also sees that this one is over.
+        // A reader that sees a value of the next wait also sees the end of this one.
         fence(Ordering::Release);
         self.state.store(EndpointActivity::Computing as u64, Ordering::Release);
     }
 
-    /// Endpoint: it has not run for so long in all, ns. For an instance that shares its thread, which waits
-    /// whenever others run.
+    /// Endpoint: sets the total time in which it has not run, ns. This is for an instance that shares its
+    /// thread: it waits whenever another instance runs.
     pub fn set_waited(&self, ns: u64) {
         self.waited.store(ns, Ordering::Relaxed);
     }
 
-    /// Endpoint, while it waits: it has done something that others may notice. This counts as a new wait.
+    /// Endpoint, during a wait: has changed something that another endpoint may notice. The agent must treat
+    /// this as a new wait, so the epoch changes.
     pub fn stir(&self) {
         add(&self.epoch, 2);
     }
 
-    /// Endpoint, while it waits: it has looked again since it was asked to in this round, and what it waits for
-    /// had not come. By now it knows whether the code holds views, and what budget would do.
+    /// Endpoint, during a wait: confirms that it has looked again in this round of the agent and that its
+    /// target has not arrived. `holding` says whether the code holds views, `needs` is the budget that would
+    /// end the wait.
     pub fn confirm(&self, round: u64, holding: bool, needs: u64) {
         self.waits_holding.store(u64::from(holding), Ordering::Relaxed);
         self.waits_needs.store(needs, Ordering::Relaxed);
         self.looked.store(round, Ordering::Release);
     }
 
-    /// Endpoint: one message left; `time` is its timestamp, s.
+    /// Endpoint: counts one sent message; `time` is its timestamp, s.
     #[inline]
     pub fn count_sent(&self, bytes: u64, time: f64) {
         add(&self.sent_messages, 1);
@@ -153,7 +158,7 @@ impl StatusPage {
         self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
-    /// Endpoint: one message was handed to the code; `time` is its timestamp, s.
+    /// Endpoint: counts one message that the code has received; `time` is its timestamp, s.
     #[inline]
     pub fn count_received(&self, bytes: u64, time: f64) {
         add(&self.received_messages, 1);
@@ -161,38 +166,38 @@ impl StatusPage {
         self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
-    /// Endpoint: it has come to this model time, s.
+    /// Endpoint: sets the model time that it has reached, s.
     #[inline]
     pub fn set_time(&self, time: f64) {
         self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
-    /// Endpoint: time spent copying, ns.
+    /// Endpoint: adds time spent on copying, ns.
     #[inline]
     pub fn add_transferred(&self, ns: u64, receiving: bool) {
         add(&self.transferred, ns);
         add(&self.receiving, if receiving { ns } else { 0 });
     }
 
-    /// Endpoint: what this page shows has no timeline.
+    /// Endpoint: marks that this page has no timeline.
     pub fn keep_no_timeline(&self) {
         self.no_timeline.store(1, Ordering::Relaxed);
     }
 
-    /// The offset of `no_timeline` in the page.
+    /// Offset of `no_timeline` in the page, bytes.
     pub(crate) const NO_TIMELINE_AT: usize = std::mem::offset_of!(StatusPage, no_timeline);
 
-    /// Endpoint: whether it shall keep a timeline.
+    /// Endpoint: returns true if it is to keep a timeline.
     pub(crate) fn keeps_timeline(&self) -> bool {
         self.no_timeline.load(Ordering::Relaxed) == 0
     }
 
-    /// Endpoint: its timeline has so many records.
+    /// Endpoint: sets the number of records in its timeline.
     pub(crate) fn set_records(&self, records: u64) {
         self.records.store(records, Ordering::Release);
     }
 
-    /// Endpoint: its timeline has so many causes.
+    /// Endpoint: sets the number of causes in its timeline.
     pub(crate) fn set_causes(&self, causes: u64) {
         self.causes.store(causes, Ordering::Release);
     }
@@ -205,7 +210,7 @@ impl StatusPage {
         self.causes.load(Ordering::Acquire)
     }
 
-    /// Endpoint: what it has counted so far.
+    /// Endpoint: returns its sums so far, for a record of the timeline.
     pub(crate) fn sums(&self) -> TimelineTotals {
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         TimelineTotals {
@@ -222,36 +227,37 @@ impl StatusPage {
         }
     }
 
-    /// Endpoint: another pass of the reuse loop.
+    /// Endpoint: counts another pass of the reuse loop.
     pub fn count_iteration(&self) {
         add(&self.iterations, 1);
     }
 
-    /// Endpoint: bytes that live views hold.
+    /// Endpoint: sets the number of bytes that live views hold.
     #[inline]
     pub fn set_pinned(&self, bytes: u64) {
         self.pinned.store(bytes, Ordering::Relaxed);
     }
 
-    /// Endpoint: it has begun (ns of CLOCK_MONOTONIC).
+    /// Endpoint: stores the time of its start, ns of CLOCK_MONOTONIC.
     pub fn start(&self, now: u64) {
         self.time.store(f64::NAN.to_bits(), Ordering::Relaxed);
         self.started.store(now, Ordering::Relaxed);
         self.set_state(EndpointActivity::Computing);
     }
 
-    /// Endpoint: it is over.
+    /// Endpoint: stores its last activity and the time of its end, ns of CLOCK_MONOTONIC.
     pub fn end(&self, state: EndpointActivity, now: u64) {
         self.ended.store(now, Ordering::Relaxed);
         self.set_state(state);
     }
 
-    /// Anybody: what the page says; `list` is the area's room for the channels waited for.
+    /// Any process: reads the page. `list` is the area's memory for the awaited channels.
     pub fn read(&self, list: &[AtomicU32]) -> Status {
-        // One that moves faster than it can be read is not waiting.
+        // An endpoint whose epoch changes during each of so many attempts is not waiting.
         const MAX_READ_ATTEMPTS: usize = 4;
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
-        // First, so that what is read of the wait is at least what was confirmed in this round.
+        // `looked` is read first, so that the wait read below is at least as new as the confirmation of this
+        // round.
         let looked = self.looked.load(Ordering::Acquire);
         let mut epoch = 0;
         let mut waits = None;
@@ -270,7 +276,7 @@ impl StatusPage {
             }
             (Some(WaitRecord { what: AwaitedEvent::Steering { .. }, .. }), _) => EndpointActivity::Held,
             (Some(_), _) => EndpointActivity::WaitingToSend,
-            // A wait that has ended meanwhile, or is about to begin.
+            // The endpoint's wait has ended meanwhile, or a wait is about to begin.
             (
                 None,
                 EndpointActivity::WaitingToReceive | EndpointActivity::WaitingToSend | EndpointActivity::Held,
@@ -323,7 +329,7 @@ impl StatusPage {
     }
 }
 
-/// Writes down the channels waited for, each once, and says how many they are.
+/// Writes the awaited channels to `list`, each channel once, and returns their number.
 fn write_list(channels: &mut dyn Iterator<Item = u32>, list: &[AtomicU32]) -> u64 {
     let mut count = 0;
     for channel in channels {
@@ -332,7 +338,7 @@ fn write_list(channels: &mut dyn Iterator<Item = u32>, list: &[AtomicU32]) -> u6
             count += 1;
             continue;
         }
-        // There is room for every channel: some stand here more than once.
+        // `list` has room for every channel of the endpoint, so a full list contains some channel twice.
         let seen = list[..count].iter().map(|c| c.load(Ordering::Relaxed));
         let mut distinct: Vec<u32> = seen.chain([channel]).collect();
         distinct.sort_unstable();
@@ -343,7 +349,7 @@ fn write_list(channels: &mut dyn Iterator<Item = u32>, list: &[AtomicU32]) -> u6
     count as u64
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC, the clock that all processes of a machine share.
+/// Returns the time of CLOCK_MONOTONIC, ns. All processes of a machine share this clock.
 pub fn now() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64

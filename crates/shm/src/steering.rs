@@ -1,35 +1,36 @@
-//! Steering, as one endpoint takes part in it: which changes it has been told of, whether it has passed their
-//! times, where it has to wait, and what is in force from which of its steps on. No I/O, so that tests can
-//! drive it through anything.
+//! Steering inside one endpoint: the changes that the head has announced to it, the instances that have
+//! passed the times of these changes, the places where an instance must wait, and the settings that are in
+//! force from one of its steps on. The module does no I/O, so tests can drive it through all cases.
 //!
-//! A change is first *prepared*: the endpoint accepts it if none of the instances that it concerns has passed
-//! its time, and then goes no further than that time until it hears more. A change without a time holds each of
-//! them at its next step. Only the head knows whether all have accepted, so only the head may say that it is
-//! made good or withdrawn: no patience here.
+//! A change is first *prepared*. The endpoint accepts it if none of its instances that the change concerns
+//! has passed the time of the change. From then on these instances do not go beyond that time until the head
+//! decides. A change without a time holds each instance at its next step. Only the head knows whether all
+//! endpoints have accepted, so only the head may commit or withdraw a change. The endpoint never gives up
+//! waiting.
 
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
 use ligament_wire::times::{begin_of, is_before};
 use std::sync::Arc;
 
-/// The gate at which an instance asks whether something has changed.
+/// The place in its loop at which an instance asks for changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
-    /// In each step.
+    /// In each step of the instance.
     Step = 0,
-    /// When a pass of the reuse loop begins.
+    /// At the begin of a pass of the reuse loop.
     Pass = 1,
 }
 
-/// The notice of an endpoint about a change.
+/// The answer of an endpoint to a change: the number of the change and the answer.
 pub type SteeringNotice = (u64, Steers);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChangeStage {
-    /// Not accepted yet: somebody whom it concerns has never been at its gate.
+    /// Not accepted yet: some instance that the change concerns has never been at its gate.
     Asked,
-    /// Accepted.
+    /// Accepted by this endpoint; the head has not decided yet.
     Held,
-    /// Made good.
+    /// Committed by the head.
     Good,
 }
 
@@ -38,16 +39,17 @@ struct Change {
     number: u64,
     at: Option<f64>,
     stage: ChangeStage,
-    /// None: a halt.
+    /// The new settings; None for a halt.
     settings: Option<Arc<[u8]>>,
     gate: Gate,
-    /// Whom it concerns, and whether each has made it.
+    /// The instances that the change concerns. The flag is true if the instance has made the change.
     members: Vec<(u32, bool)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct SteppedInstance {
-    /// The last times that it has passed, at either gate, and how long it took to get there.
+    /// For each gate: the last model time that the instance has passed there, and in `step` the last
+    /// increase of that time.
     last: [f64; 2],
     step: [f64; 2],
     over: bool,
@@ -67,7 +69,7 @@ impl SteppedInstance {
         }
     }
 
-    /// The step with which it comes to a time.
+    /// Returns the step with which the instance comes to `time` at a gate.
     fn step_to(&self, gate: Gate, time: f64) -> f64 {
         let last = self.last[gate as usize];
         if time > last {
@@ -78,13 +80,14 @@ impl SteppedInstance {
     }
 }
 
-/// True if who comes to `time` with this step has come to `at`. Nobody below `begin_of(at)` has, so that a look
-/// at one number tells most of them.
+/// Returns true if an instance that comes to `time` with this step has reached `at`. This allows for
+/// rounding: `time` may be below `at` by up to a quarter of a step. No time below `begin_of(at)` has reached
+/// `at`, so one comparison decides most cases.
 fn has_come(time: f64, step: f64, at: f64) -> bool {
     time >= at || time >= begin_of(at) && at - time <= 0.25 * step
 }
 
-/// An instance at a gate, its time, and the step with which it came there.
+/// An instance at a gate, its model time, and the step with which it came to that time.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
     member: u32,
@@ -99,15 +102,15 @@ pub struct SteeringState {
     members: Vec<SteppedInstance>,
     changes: Vec<Change>,
     here: Option<Stand>,
-    /// True if anybody has been at a gate.
+    /// True if any instance has been at a gate.
     begun: bool,
-    /// There is nothing to be done for who comes to a time below this.
+    /// An instance that comes to a time below this one has nothing to do for steering.
     wakes: f64,
 }
 
 impl Default for SteeringState {
     fn default() -> SteeringState {
-        // The first who comes to a gate has to say so.
+        // The first instance that comes to a gate must report this, so no time is below `wakes`.
         SteeringState {
             members: Vec::new(),
             changes: Vec::new(),
@@ -120,11 +123,11 @@ impl Default for SteeringState {
 
 impl Change {
     fn concerns(&self, member: u32, gate: Gate) -> bool {
-        // Halts hold at both gates.
+        // A halt holds an instance at both gates.
         (self.settings.is_none() || self.gate == gate) && self.members.iter().any(|&(one, _)| one == member)
     }
 
-    /// True if it keeps who stands at a gate from going on.
+    /// Returns true if the change keeps the instance `here` from continuing.
     fn holds(&self, here: Stand) -> bool {
         let come = |at| has_come(here.time, here.step, at);
         match self.stage {
@@ -136,7 +139,8 @@ impl Change {
 }
 
 impl SteeringState {
-    /// The changes that are known from the beginning on: changes that are made good, and whom each concerns.
+    /// Adds the changes that are known from the start: committed changes, and the instances that each
+    /// concerns.
     pub fn begin(&mut self, schedule: &[(ScheduledChange, Vec<u32>)]) {
         for (ScheduledChange { change, at, matter }, members) in schedule {
             self.add(*change, Some(at.0), matter.clone(), members, ChangeStage::Good);
@@ -144,12 +148,12 @@ impl SteeringState {
         self.reckon();
     }
 
-    /// Returns true if anybody has been at a gate.
+    /// Returns true if any instance has been at a gate.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Whoever comes to a lower time than this can go on.
+    /// Returns the time below which an instance can continue without a look at the changes.
     #[inline(always)]
     pub fn wakes(&self) -> f64 {
         self.wakes
@@ -163,7 +167,7 @@ impl SteeringState {
         &mut self.members[index]
     }
 
-    /// An instance has passed a time.
+    /// Notes that an instance has passed a time at a gate.
     #[inline]
     pub fn passes(&mut self, member: u32, gate: Gate, time: f64) {
         match self.members.get_mut(member as usize) {
@@ -183,7 +187,7 @@ impl SteeringState {
         self.changes.push(Change { number, at, stage, settings, gate, members });
     }
 
-    /// The head wants something. Gives what is to be answered.
+    /// Handles a request of the head. Returns the answers for the head.
     pub fn hear(&mut self, steer: Steer, members: &[u32]) -> Vec<SteeringNotice> {
         let mut told = Vec::new();
         match steer {
@@ -207,15 +211,15 @@ impl SteeringState {
                 }
             }
         }
-        // An instance that waits here may be at a halt now that was only asked for, or that has moved and is
-        // here still.
+        // An instance that waits at a gate may now be at a halt: one that was only prepared before, or one
+        // that was moved to another time that holds the instance all the same.
         told.extend(self.halts());
         self.changes.retain(|known| known.stage != ChangeStage::Asked || !known.members.is_empty());
         self.reckon();
         told
     }
 
-    /// The answer to a change that was asked for; none as long as that cannot be told.
+    /// Returns the answer to a prepared change, or None if the answer is not known yet.
     fn answer(&mut self, index: usize) -> Option<Steers> {
         let change = &self.changes[index];
         let mut last = f64::NEG_INFINITY;
@@ -237,7 +241,8 @@ impl SteeringState {
             });
             let is_here =
                 self.here.is_some_and(|here| here.member == member && change.concerns(member, here.gate));
-            // A halt may also meet who never comes to a gate; settings would not be read there.
+            // A halt may also concern an instance that never comes to a gate. Settings need a gate, because
+            // the instance reads them only there.
             if passed == f64::NEG_INFINITY && !is_here && change.settings.is_some() {
                 return None;
             }
@@ -257,7 +262,7 @@ impl SteeringState {
         Some(Steers::Accepts { last: (last > f64::NEG_INFINITY).then_some(ModelTime(last)), next })
     }
 
-    /// An instance comes to a gate at a time. Gives what is to be told.
+    /// Notes that an instance comes to a gate at a model time. Returns the answers for the head.
     pub fn arrives(&mut self, member: u32, gate: Gate, time: f64) -> Vec<SteeringNotice> {
         let step = self.member(member).step_to(gate, time);
         self.begun = true;
@@ -274,7 +279,7 @@ impl SteeringState {
         told
     }
 
-    /// The halts at which whoever is here stands.
+    /// Returns the halts that hold the instance at the gate.
     fn halts(&self) -> Vec<SteeringNotice> {
         let Some(here) = self.here else { return Vec::new() };
         let stands = |known: &&Change| {
@@ -284,14 +289,15 @@ impl SteeringState {
         self.changes.iter().filter(stands).map(told).collect()
     }
 
-    /// The change for which whoever is here has to wait.
+    /// Returns the number of the change for which the instance at the gate has to wait.
     pub fn waits_for(&self) -> Option<u64> {
         let here = self.here?;
         let holds = |known: &&Change| known.concerns(here.member, here.gate) && known.holds(here);
         self.changes.iter().find(holds).map(|known| known.number)
     }
 
-    /// Whoever is here goes on: the settings that have changed, in their order, and what is to be told.
+    /// Lets the instance at the gate continue. Returns the settings that have changed for it, in their
+    /// order, and the answers for the head.
     pub fn leaves(&mut self) -> (Vec<Arc<[u8]>>, Vec<SteeringNotice>) {
         let Some(Stand { member, gate, time, step }) = self.here.take() else { return Default::default() };
         self.passes(member, gate, time);
@@ -316,7 +322,7 @@ impl SteeringState {
         (due.into_iter().map(|(_, _, settings)| settings).collect(), told)
     }
 
-    /// An instance is over: it comes to no time any more.
+    /// Notes that an instance has ended and reaches no further time. Returns the answers for the head.
     pub fn over(&mut self, member: u32) -> Vec<SteeringNotice> {
         self.member(member).over = true;
         let mut told = Vec::new();
@@ -332,12 +338,12 @@ impl SteeringState {
         told
     }
 
-    /// Whoever was here has met an error and did not go on.
+    /// Notes that the instance at the gate has met an error and did not continue.
     pub fn gives_up(&mut self) {
         self.here = None;
     }
 
-    /// Lets go of settings that all have whom they concern.
+    /// Forgets the committed settings that all instances concerned have. Returns the answers for the head.
     fn forget_made(&mut self) -> Vec<SteeringNotice> {
         let members = &self.members;
         let is_over = |member: u32| members.get(member as usize).is_some_and(|known| known.over);
@@ -347,7 +353,8 @@ impl SteeringState {
                 && known.settings.is_some()
                 && known.members.iter().all(|&(one, made)| made || is_over(one));
             if made {
-                // A change that was made by no instance, since all ended before its time, is not in force.
+                // If all instances ended before the time of the change, no instance made it, and it is not
+                // in force.
                 let by_anybody = known.members.iter().any(|&(_, made)| made);
                 told.push((known.number, if by_anybody { Steers::Made } else { Steers::Over }));
             }

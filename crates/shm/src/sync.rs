@@ -1,4 +1,5 @@
-//! The atomics that rings and doorbells use: the processor's own, or loom's when they are model-checked.
+//! The atomic types of rings and doorbells: those of the standard library, or those of loom in a model
+//! check.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
-//! The box of a tap: shared memory into which a sender puts the latest value of a port when it is asked to, and
-//! out of which whoever looks on takes it. The sender looks at one word, and writes if it is its turn; it reads
-//! nothing else there. The other side copies what it is given before it looks at it, and believes no length.
+//! The box of a tap: shared memory that passes the latest value of a port from its sender to a viewer. The
+//! sender puts in a value only when the viewer has asked for one: it reads the word of the turn and no other
+//! word of the box. The viewer copies the contents before it parses them, and trusts no length in the box.
 
 use crate::memory::{Mapping, ShmError};
 use crate::own::OwnMemory;
@@ -9,34 +9,36 @@ use ligament_wire::tap::TapOutcome;
 use rustix::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most bytes of a value that a box has room for.
+/// Maximum number of bytes of a value in a box.
 pub const MAX_VALUE_BYTES: u64 = 1 << 30;
 const TURN_AT: usize = 0;
-/// A line of its own: the sender writes it with each message that it counts.
+/// Offset of the count of sent messages. It has a cache line of its own, because the sender writes it with
+/// each message that it counts.
 const PASSED_AT: usize = 64;
 const NOTE_AT: usize = 128;
 const NOTE_WORDS: usize = 8;
 const BODY_AT: usize = 192;
 
-/// The note beside the value in a box.
+/// The description of the value in a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Note {
     pub outcome: TapOutcome,
-    /// Of the value's body: its parts, and its length in bytes; also of one that is too large.
+    /// Number of parts and length in bytes (`body_len`) of the value's body. They are also set for a body
+    /// that is too large for the box.
     pub parts: u16,
     pub body_len: u64,
-    /// Of the message, s.
+    /// Timestamp of the message, s.
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
-    /// Of a vector port.
+    /// Slot of a vector port, if the port is one.
     pub slot: Option<u32>,
-    /// The number of messages that the port had sent since the tap began, with this one.
+    /// Number of messages that the port had sent since the tap began, this message included.
     pub number: u64,
 }
 
 impl Note {
     fn words(&self) -> [u64; NOTE_WORDS] {
-        // Of what is none: a number that no time and no slot has.
+        // `u64::MAX` stands for None: no time and no slot has this value.
         let next = self.next_timestamp.map_or(u64::MAX, f64::to_bits);
         let slot = self.slot.map_or(u64::MAX, u64::from);
         let parts = u64::from(self.parts);
@@ -57,29 +59,30 @@ impl Note {
     }
 }
 
-/// Bytes of memory of a box with room for a value of so many bytes.
+/// Returns the size of a box with room for a value of `room` bytes.
 pub fn size_for(room: u64) -> usize {
     BODY_AT + room.min(MAX_VALUE_BYTES) as usize
 }
 
-/// The memory of a box with room for a value of so many bytes. It costs nothing until it is touched.
+/// Creates the memory of a box with room for a value of `room` bytes. Its pages are allocated at their first
+/// use.
 ///
 /// # Errors
-/// There is none.
+/// The memory cannot be created.
 pub fn make(room: u64) -> Result<OwnedFd, ShmError> {
     crate::memory::create("ligament-tap", size_for(room))
 }
 
-/// A box, as one side of it has it in its memory.
+/// A box, mapped by the sender or by the viewer.
 pub struct TapBox {
     map: Mapping,
 }
 
 impl TapBox {
-    /// Maps a box with room for a value of so many bytes.
+    /// Maps a box with room for a value of `room` bytes.
     ///
     /// # Errors
-    /// It is smaller than that, or cannot be mapped.
+    /// The memory is smaller than such a box, or cannot be mapped.
     pub fn open(memory: impl AsFd, room: u64) -> Result<TapBox, ShmError> {
         let size = size_for(room);
         let real = rustix::fs::fstat(&memory).map_err(crate::memory::during("fstat"))?.st_size;
@@ -89,7 +92,7 @@ impl TapBox {
         Ok(TapBox { map: Mapping::writable(memory, 0, size)? })
     }
 
-    /// How large a value there is room for, bytes.
+    /// Returns the size of the largest value that fits into the box, bytes.
     pub fn room(&self) -> u64 {
         (self.map.len() - BODY_AT) as u64
     }
@@ -98,24 +101,25 @@ impl TapBox {
         self.map.at(TURN_AT)
     }
 
-    /// Sender: so many messages have been sent since the tap began.
+    /// Sender: stores the number of messages sent since the tap began.
     pub fn count(&self, passed: u64) {
         self.map.at::<AtomicU64>(PASSED_AT).store(passed, Ordering::Relaxed);
     }
 
-    /// For the viewer: how many messages have been sent since the tap began.
+    /// Viewer: returns the number of messages sent since the tap began.
     pub fn passed(&self) -> u64 {
         self.map.at::<AtomicU64>(PASSED_AT).load(Ordering::Relaxed)
     }
 
-    /// Sender: whether a value is wanted.
+    /// Sender: returns true if the viewer has asked for a value.
     #[inline]
     pub fn is_asked(&self) -> bool {
         self.turn().is_asked()
     }
 
-    /// Sender, if a value is wanted: puts it in. `write` is given memory for `body_len` bytes, if the note says
-    /// that there is a value and there is room for it; what the box says if not is seen to here.
+    /// Sender, if the viewer has asked for a value: puts the value in. If the note announces a value and the
+    /// box has room for it, `write` gets memory of `body_len` bytes. Otherwise this function writes the
+    /// reason to the note.
     pub fn fill(&self, mut note: Note, write: impl FnOnce(&mut [u8])) {
         if note.outcome == TapOutcome::Value {
             let len = usize::try_from(note.body_len).unwrap_or(usize::MAX);
@@ -124,18 +128,19 @@ impl TapBox {
             } else if self.map.populate_write(BODY_AT, len).is_err() {
                 note.outcome = TapOutcome::NoMemory;
             } else {
-                // SAFETY: within the mapping, since there is room, and ours until it is the other's turn.
+                // SAFETY: the bytes lie within the mapping, since there is room; the sender has the turn, so
+                // no other process uses them.
                 write(unsafe { std::slice::from_raw_parts_mut(self.map.start().add(BODY_AT), len) });
             }
         }
         self.answer(note);
     }
 
-    /// Sender, if a value is wanted: puts a piece of it in, from so many bytes on. What comes in pieces is
-    /// there with `answer`.
+    /// Sender, if the viewer has asked for a value: puts in the piece that begins at byte `offset`. After
+    /// the last piece, `answer` completes the value.
     ///
     /// # Errors
-    /// There is no room for it, or the system has no memory.
+    /// The box has no room for the piece, or the system has no memory.
     pub fn put(&self, offset: u64, piece: &[u8]) -> Result<(), ShmError> {
         let end = offset.checked_add(piece.len() as u64).filter(|&end| end <= self.room());
         let Some(end) = end else {
@@ -144,12 +149,14 @@ impl TapBox {
         };
         let at = BODY_AT + (end as usize - piece.len());
         self.map.populate_write(at, piece.len())?;
-        // SAFETY: within the mapping, since there is room, and ours until it is the other's turn.
+        // SAFETY: the bytes lie within the mapping, since there is room; the sender has the turn, so no
+        // other process uses them.
         unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), self.map.start().add(at), piece.len()) };
         Ok(())
     }
 
-    /// Sender, if a value is wanted: what is in the box is what the note says.
+    /// Sender, if the viewer has asked for a value: writes the note that describes the contents of the box,
+    /// and passes the turn to the viewer.
     pub fn answer(&self, note: Note) {
         let words = self.map.slice_at::<AtomicU64>(NOTE_AT, NOTE_WORDS);
         for (word, value) in words.iter().zip(note.words()) {
@@ -158,16 +165,16 @@ impl TapBox {
         self.turn().answer();
     }
 
-    /// For the viewer, if there is nothing asked for, or the value has been taken: the next value is wanted.
+    /// Viewer, when it has not asked or has taken the value: asks for the next value.
     pub fn ask(&self) {
         self.turn().ask();
     }
 
-    /// For the viewer: a copy of what was put in since it was asked for, if something was: the note, and the
-    /// body of a value.
+    /// Viewer: returns a copy of the note and of the value's body, if the sender has filled the box since
+    /// the last `ask`.
     ///
     /// # Errors
-    /// The content of the box is not what a sender puts there.
+    /// The contents of the box are not in the format of a sender.
     pub fn take(&self) -> Result<Option<(Note, OwnMemory)>, ShmError> {
         let Some(note) = self.look()? else { return Ok(None) };
         if note.outcome != TapOutcome::Value {
@@ -179,11 +186,11 @@ impl TapBox {
         Ok(Some((note, body)))
     }
 
-    /// For the viewer: what was put in since it was asked for, if something was. A value's bytes are `copy`'s
-    /// to give.
+    /// Viewer: returns the note, if the sender has filled the box since the last `ask`. `copy` returns the
+    /// bytes of the value.
     ///
     /// # Errors
-    /// The content of the box is not what a sender puts there.
+    /// The contents of the box are not in the format of a sender.
     pub fn look(&self) -> Result<Option<Note>, ShmError> {
         if !self.turn().is_full() {
             return Ok(None);
@@ -198,12 +205,13 @@ impl TapBox {
         }
     }
 
-    /// For the viewer who has found a value: its bytes from `offset` on; nothing of what is not in the box.
+    /// Viewer, after it has found a value: copies its bytes from `offset` on. Bytes of `to` beyond the end
+    /// of the box stay unchanged.
     pub fn copy(&self, offset: u64, to: &mut [u8]) {
         let left = self.room().saturating_sub(offset);
         let len = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        // SAFETY: within the mapping; it is this side's turn, and a sender that writes all the same makes wrong
-        // bytes, which are checked as all others are.
+        // SAFETY: the bytes lie within the mapping, and the viewer has the turn. If a sender writes all the
+        // same, the bytes are wrong, and are checked like all bytes from other processes.
         unsafe {
             let from = self.map.start().add(BODY_AT + (self.room() - left) as usize);
             std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len);

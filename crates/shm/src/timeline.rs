@@ -1,8 +1,8 @@
-//! The timeline of an endpoint: on what it has waited and copied, in its own shared memory, readable also when
-//! the process is stopped or dead. A ring of records, one for each wait or copy that lasted; and a table of
-//! causes, which adds up all of them, also the short ones. The writer never waits for the reader: records that
-//! were overwritten before they were read are missing one by one, but every record has all sums up to it, so
-//! nothing is missing in sum.
+//! The timeline of an endpoint: a record of its waits and copies in its own shared memory. The agent can
+//! read it even when the process is stopped or dead. It consists of a ring of records, one for each wait or
+//! copy that took long enough, and of a table of causes, which sums up all waits and copies, also the short
+//! ones. The writer never waits for the reader. If a record is overwritten before it is read, it is lost,
+//! but every record contains all sums up to its time, so no part of the sums is lost.
 
 use crate::area::Front;
 use crate::memory::Shared;
@@ -11,25 +11,27 @@ pub use ligament_wire::timeline::{Activity, Cause, CauseSum, TimelineInterval, T
 use std::collections::HashMap;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
-/// Records kept for the reader; it looks a few times a second.
+/// Number of records in the ring. The reader reads it a few times a second.
 pub const MAX_RECORDS: usize = 256;
-/// Causes that are told apart; the last of them are the rest, one of each kind.
+/// Number of rows in the table of causes. The last rows collect the causes that have no row of their own,
+/// one row for each kind of activity.
 pub const CAUSES: usize = 4096;
-/// Activities that last shorter are only added up, ns: the time in which a busy exchange comes round many
-/// times.
+/// Minimum duration of an activity that gets a record, ns. Shorter activities are only added to the sums. In
+/// this time a fast exchange of messages completes many rounds.
 pub const MIN_RECORDED_NS: u64 = 5_000;
-/// The `id` of the causes that there was no room to tell apart.
+/// The `id` of a cause that collects all causes without a row of their own.
 pub const REST: u32 = u32::MAX;
-/// Causes that are found at once.
+/// Size of the cache of causes that are found without a look into the map.
 const RECENT: usize = 16;
 const KINDS: usize = 9;
 const OWN: usize = CAUSES - KINDS;
 
-/// Bytes of shared memory that a timeline takes at most; pages come with their first use.
+/// Maximum size of a timeline in shared memory, bytes. Pages are allocated at their first use.
 pub const TIMELINE_BYTES: usize = MAX_RECORDS * size_of::<Record>() + CAUSES * size_of::<CauseTotal>();
 pub(crate) const CAUSES_AT: usize = MAX_RECORDS * size_of::<Record>();
 
-/// One wait or copy, and all sums with it. `stamp` is its number + 1, or 0 while it is being written.
+/// The record of one wait or copy, with all sums up to its end. `stamp` is the number of the record plus 1,
+/// or 0 while the record is being written.
 #[repr(C, align(128))]
 pub struct Record {
     stamp: AtomicU64,
@@ -43,7 +45,7 @@ pub struct Record {
 // SAFETY: only atomics.
 unsafe impl Shared for Record {}
 
-/// The sum of one cause.
+/// The sum of all activities with one cause.
 #[repr(C)]
 pub struct CauseTotal {
     cause: AtomicU64,
@@ -55,24 +57,25 @@ pub struct CauseTotal {
 // SAFETY: only atomics.
 unsafe impl Shared for CauseTotal {}
 
-/// The writing side, in the endpoint.
+/// The writing side of a timeline, in the endpoint.
 #[derive(Debug)]
 pub struct Recorder {
     on: bool,
-    /// The row of each cause in the table.
+    /// Row of each cause in the table.
     places: HashMap<Cause, usize>,
-    /// Some of them again, found without looking for them.
+    /// Cache of some entries of `places`; see `RECENT`.
     recent: [Option<(Cause, usize)>; RECENT],
     records: u64,
 }
 
 impl Recorder {
-    /// For an endpoint with this status page.
+    /// Makes the recorder of the endpoint with this status page.
     pub fn new(status: &StatusPage) -> Recorder {
         Recorder { on: status.keeps_timeline(), places: HashMap::new(), recent: [None; RECENT], records: 0 }
     }
 
-    /// A wait or a copy is over; the status page counts it already. Times in ns of CLOCK_MONOTONIC.
+    /// Notes a wait or copy that has ended and that the status page has counted already. Times are in ns of
+    /// CLOCK_MONOTONIC.
     pub fn note(&mut self, front: &Front, cause: Cause, begin: u64, end: u64) {
         if !self.on {
             return;
@@ -83,7 +86,7 @@ impl Recorder {
         };
         let lasted = end.saturating_sub(begin);
         let tally = &front.tallies()[place];
-        // One writer: no need for a locked instruction.
+        // The words have one writer, so no locked instruction is needed.
         tally.ns.store(tally.ns.load(Ordering::Relaxed) + lasted, Ordering::Relaxed);
         tally.count.store(tally.count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         if lasted >= MIN_RECORDED_NS {
@@ -111,7 +114,7 @@ impl Recorder {
     fn record(&mut self, front: &Front, cause: Cause, begin: u64, end: u64) {
         let record = &front.records()[self.records as usize % MAX_RECORDS];
         record.stamp.store(0, Ordering::Relaxed);
-        // Whoever sees anything of the new record sees that the old one is gone.
+        // A reader that sees any word of the new record also sees that the old one is invalid.
         fence(Ordering::Release);
         record.begin.store(begin, Ordering::Relaxed);
         record.end.store(end, Ordering::Relaxed);
@@ -125,7 +128,7 @@ impl Recorder {
     }
 }
 
-/// The reading side, in the agent: what of an endpoint's timeline it has taken already.
+/// The reading side of a timeline, in the agent: remembers the part of the timeline that the agent has read.
 #[derive(Debug, Default)]
 pub struct TimelineReader {
     next: u64,
@@ -134,7 +137,7 @@ pub struct TimelineReader {
 }
 
 impl TimelineReader {
-    /// The intervals recorded since the last time, in their order.
+    /// Returns the intervals recorded since the last call, in their order.
     pub fn take(&mut self, front: &Front) -> Vec<TimelineInterval> {
         let records = front.status().records();
         let oldest = records.saturating_sub(MAX_RECORDS as u64).max(self.next);
@@ -152,7 +155,8 @@ impl TimelineReader {
         taken
     }
 
-    /// The sums of all causes, if there is anything new in them; `status` is of before `take`.
+    /// Returns the sums of all causes if they have changed since the last call. `status` must have been read
+    /// before `take`.
     pub fn sums(&mut self, front: &Front, status: &Status) -> Vec<CauseSum> {
         let counted = (status.wait_count, status.transferred);
         if std::mem::replace(&mut self.counted, counted) == counted {
@@ -173,7 +177,7 @@ impl TimelineReader {
     }
 }
 
-/// Record `number`, unless it is no longer there.
+/// Reads record `number`. Returns None if it was overwritten.
 fn read(record: &Record, number: u64) -> Option<TimelineInterval> {
     if record.stamp.load(Ordering::Acquire) != number + 1 {
         return None;

@@ -1,16 +1,18 @@
-//! Whose turn it is with a piece of memory that two processes share: a word that passes it from the one who
-//! asks to the one who answers and back. Whoever has the turn has the memory alone, so that nothing is ever
-//! read half written. Neither waits: who does not have the turn comes again later.
+//! A word that decides which of two processes may use a piece of memory that they share. The asker passes
+//! the memory to the answerer, and the answerer passes it back when it has filled it. The process that has
+//! the turn has the memory for itself, so no process reads a half-written value. Neither process waits: a
+//! process without the turn looks again later.
 
 use crate::sync::{AtomicU32, Ordering};
 
-/// The memory is to be filled: it is the answerer's.
+/// The answerer has the turn: it is to fill the memory.
 const REQUESTED: u32 = 1;
-/// It is full: it is the asker's. Any other word is too, so that a word that nobody should have written stops
-/// the answerer and lets nobody write where somebody reads.
+/// The memory is full, and the asker has the turn. The asker also has the turn at any value other than
+/// `REQUESTED`. If some process writes a wrong value, the answerer therefore stops, and no process writes
+/// memory that another one reads.
 const FULL: u32 = 2;
 
-/// The word. Fresh memory is the asker's, with nothing in it.
+/// The word that holds the turn. In fresh memory the asker has the turn, and the memory holds no value.
 #[repr(transparent)]
 pub struct Turn {
     word: AtomicU32,
@@ -26,23 +28,23 @@ impl Turn {
         Turn { word: AtomicU32::new(0) }
     }
 
-    /// Asker, whose turn it is: the memory is to be filled anew.
+    /// Asker, which must have the turn: asks the answerer to fill the memory again.
     pub fn ask(&self) {
         self.word.store(REQUESTED, Ordering::Release);
     }
 
-    /// Answerer: whether the memory is to be filled.
+    /// Answerer: returns true if it is to fill the memory.
     #[inline]
     pub fn is_asked(&self) -> bool {
         self.word.load(Ordering::Acquire) == REQUESTED
     }
 
-    /// Answerer, whose turn it is: the memory is full.
+    /// Answerer, which must have the turn: declares the memory full.
     pub fn answer(&self) {
         self.word.store(FULL, Ordering::Release);
     }
 
-    /// Asker: whether the memory has been filled since it was asked for.
+    /// Asker: returns true if the answerer has filled the memory since the last `ask`.
     pub fn is_full(&self) -> bool {
         self.word.load(Ordering::Acquire) == FULL
     }

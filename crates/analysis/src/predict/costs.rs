@@ -1,5 +1,5 @@
-//! The costs of the parts of a model: as a file of costs says, or as a run has had it. `read` has the form of
-//! the file; `docs/reference/costs-file.md` describes it.
+//! The costs of a model's parts, as a file of costs or a recorded run gives them. `read` reads and writes
+//! the file, and `docs/reference/costs-file.md` describes its format.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::calculate;
@@ -7,11 +7,11 @@ use ligament_model::{At, Reference, ResolvedModel, SettingValue};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A number, or a formula over the settings of the instance that it is for.
+/// A number, or a formula over the settings of the instance whose cost it is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cost {
     Number(f64),
-    /// And where it stands.
+    /// The text of the formula, and its place in the file.
     Formula(String, At),
 }
 
@@ -30,26 +30,26 @@ impl fmt::Display for Cost {
     }
 }
 
-/// The costs of one instance of a component. What is not said is none.
+/// The costs of one instance of a component. `None` means that no cost is given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComponentCosts {
-    /// From the begin of the run until it takes part, s.
+    /// Time from the beginning of the run until the instance registers, in s.
     pub start: Option<Cost>,
-    /// Computing before all else, once, s.
+    /// Time of computing before all passes, in s.
     pub setup: Option<Cost>,
-    /// How often the reuse loop goes round, where no message decides that.
+    /// Number of passes of the reuse loop, if no message determines this number.
     pub passes: Option<Cost>,
-    /// Computing of each pass, s.
+    /// Time of computing in each pass, in s.
     pub pass: Option<Cost>,
-    /// Steps of each pass.
+    /// Number of steps in each pass.
     pub steps: Option<Cost>,
-    /// Computing of each step, s.
+    /// Time of computing in each step, in s.
     pub step: Option<Cost>,
-    /// Computing after all else, once, s.
+    /// Time of computing after all passes, in s.
     pub teardown: Option<Cost>,
-    /// Memory of its own, bytes.
+    /// Memory of the instance itself, in bytes.
     pub memory: Option<Cost>,
-    /// Its place in a file, if it comes from one.
+    /// Place of the costs in a file, if they come from a file.
     pub at: At,
 }
 
@@ -57,7 +57,7 @@ impl ComponentCosts {
     pub(super) const KEYS: [&'static str; 8] =
         ["start", "setup", "passes", "pass", "steps", "step", "teardown", "memory"];
 
-    /// The cost of a key.
+    /// Returns the cost with this key.
     pub fn get(&self, key: &str) -> Option<&Cost> {
         match key {
             "start" => self.start.as_ref(),
@@ -85,23 +85,24 @@ impl ComponentCosts {
     }
 }
 
-/// The cost of one message of a conduit, and the number of messages.
+/// The size of a message of a conduit, and the number of messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConduitCosts {
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     pub bytes: Option<Cost>,
-    /// Messages sent in each step of the sender (`O_I`) or each pass (`O_F`); 1 if it is not said.
+    /// Number of messages sent in each step of the sender (`O_I`) or in each pass (`O_F`). 1 if not given.
     pub sent: Option<Cost>,
-    /// Messages received in each step of the receiver (`S`) or each pass (`F_INIT`); 1 if it is not said.
+    /// Number of messages received in each step of the receiver (`S`) or in each pass (`F_INIT`). 1 if not
+    /// given.
     pub received: Option<Cost>,
-    /// Its place in a file, if it comes from one.
+    /// Place of the costs in a file, if they come from a file.
     pub at: At,
 }
 
 impl ConduitCosts {
     pub(super) const KEYS: [&'static str; 3] = ["bytes", "sent", "received"];
 
-    /// The cost of a key.
+    /// Returns the cost with this key.
     pub fn get(&self, key: &str) -> Option<&Cost> {
         match key {
             "bytes" => self.bytes.as_ref(),
@@ -119,21 +120,21 @@ impl ConduitCosts {
     }
 }
 
-/// The costs of messages and of the run itself, for all senders. Times in s.
+/// The costs of messages and of the run itself, which are the same for all senders. All times are in s.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CommonCosts {
-    /// From a send until a receiver on the same machine goes on.
+    /// Time from a send until a receiver on the same machine continues.
     pub latency: f64,
-    /// The same, for a receiver on another machine and an empty message.
+    /// Time from the send of an empty message until a receiver on another machine continues.
     pub network_latency: f64,
-    /// Between two machines, bytes/s.
+    /// Bandwidth between two machines, in bytes/s.
     pub bandwidth: f64,
-    /// From the last instance's end to the end of the run.
+    /// Time from the end of the last instance to the end of the run.
     pub end: f64,
 }
 
 impl Default for CommonCosts {
-    /// Of an ordinary machine, and of Ethernet of 10 Gbit/s.
+    /// Returns the costs of an ordinary machine, with Ethernet of 10 Gbit/s.
     fn default() -> CommonCosts {
         CommonCosts { latency: 5e-6, network_latency: 50e-6, bandwidth: 1.2e9, end: 0.0 }
     }
@@ -154,23 +155,26 @@ impl CommonCosts {
     }
 }
 
-/// A sending and a receiving port, without slots: `macro.state_out` and `micro.initial_state`.
+/// Names of the sending and the receiving port of a conduit, without slots: `macro.state_out` and
+/// `micro.initial_state`.
 pub type ConduitName = (String, String);
 
 /// The costs of a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Costs {
-    /// The costs of messages and of the run itself: `latency` (from a send until a receiver on the same machine
-    /// goes on, s), `network_latency` (on another machine), `bandwidth` (between machines, bytes/s), and `end`
-    /// (of the run, s).
+    /// Costs of messages and of the run itself: `latency` (time from a send until a receiver on the same
+    /// machine continues, in s), `network_latency` (the same for a receiver on another machine),
+    /// `bandwidth` (between machines, in bytes/s), and `end` (time to end the run, in s).
     pub common: BTreeMap<&'static str, f64>,
-    /// By the name of an instance (`micro[3]`), or of a component for all its instances.
+    /// Costs by the name of an instance (`micro[3]`), or by the name of a component for all of its
+    /// instances.
     pub components: BTreeMap<String, ComponentCosts>,
     pub conduits: BTreeMap<ConduitName, ConduitCosts>,
 }
 
 impl Costs {
-    /// Lays other costs over these. In their formulas `measured` stands for what was here.
+    /// Adds other costs, which replace costs of the same name. In their formulas, `measured` stands for the
+    /// replaced cost.
     pub fn update(&mut self, other: Costs) {
         self.common.extend(other.common);
         for (name, theirs) in other.components {
@@ -183,7 +187,7 @@ impl Costs {
                     *own.slot(key) = Some(over(cost, own.get(key)));
                 }
             }
-            // An entry of a component holds for all its instances.
+            // The new entry of a component replaces the entries of its instances.
             self.components.retain(|known, _| *known == name || component_of(known) != name);
             self.components.insert(name, own);
         }
@@ -199,7 +203,7 @@ impl Costs {
     }
 }
 
-/// A cost in which `measured` is replaced by what lies beneath.
+/// Returns `cost` with `measured` replaced by the earlier cost `beneath`.
 fn over(cost: &Cost, beneath: Option<&Cost>) -> Cost {
     match (cost, beneath) {
         (Cost::Formula(text, at), Some(Cost::Number(number))) => {
@@ -209,8 +213,8 @@ fn over(cost: &Cost, beneath: Option<&Cost>) -> Cost {
     }
 }
 
-/// A formula with something in place of each `measured` that is a name by itself, and no part of one such as
-/// `measured_dt` or `reach.measured`.
+/// Returns a formula in which `number` replaces each name `measured`. A longer name that includes this
+/// word, such as `measured_dt` or `reach.measured`, stays unchanged.
 fn with_measured(text: &str, number: &str) -> String {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
     let mut out = String::with_capacity(text.len());
@@ -226,33 +230,33 @@ fn with_measured(text: &str, number: &str) -> String {
     out + rest
 }
 
-/// The name of the run's own cost in a formula.
+/// Name that stands in a formula for the cost taken from the run.
 const MEASURED: &str = "measured";
 
-/// `micro[3]` → `micro`
+/// Returns the component's name in the name of an instance: `micro[3]` becomes `micro`.
 pub(super) fn component_of(instance: &str) -> &str {
     instance.split_once('[').map_or(instance, |(component, _)| component)
 }
 
-/// The work of an instance, in numbers.
+/// The costs of one instance, as numbers. All times are in s, and `memory` is in bytes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Effort {
     pub start: f64,
     pub setup: f64,
     pub passes: u64,
     pub pass: f64,
-    /// None: until nothing more can come.
+    /// Number of steps in a pass. `None` means that the pass has steps until no more messages can arrive.
     pub steps: Option<u64>,
     pub step: f64,
     pub teardown: f64,
     pub memory: Option<f64>,
 }
 
-/// The traffic of a channel, in numbers.
+/// The traffic of one channel, as numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Load {
     pub bytes: f64,
-    /// Per step or pass of the sender and of the receiver.
+    /// Number of messages per step or pass of the sender (`sent`) and of the receiver (`received`).
     pub sent: f64,
     pub received: f64,
 }
@@ -265,12 +269,13 @@ pub(super) struct FittedCosts {
     pub loads: Vec<Load>,
 }
 
-/// More steps or passes than this are refused.
+/// Maximum number of steps or passes that is accepted.
 const MAX_STEPS: f64 = 1e12;
 
 impl FittedCosts {
     /// # Errors
-    /// The costs name what the model does not have, or the model has what has no costs: all of it at once.
+    /// The costs have names that the model does not have, or lack costs of the model's parts. The error has
+    /// all missing costs at once.
     pub fn of(model: &ResolvedModel, costs: &Costs) -> Result<FittedCosts, Fault> {
         super::matching::check(model, costs)?;
         let mut fitted = FittedCosts { common: CommonCosts::of(&costs.common), ..FittedCosts::default() };
@@ -313,7 +318,7 @@ impl FittedCosts {
         Ok(fitted)
     }
 
-    /// The same with all computing so many times as long.
+    /// Returns the same costs with all times of computing multiplied by `factor`.
     pub fn slowed(&self, factor: f64) -> FittedCosts {
         let mut slowed = self.clone();
         for effort in &mut slowed.efforts {
@@ -326,7 +331,7 @@ impl FittedCosts {
     }
 }
 
-/// The ports that a channel joins, without slots and indices.
+/// Returns the ports that a channel joins, without slots and indices.
 pub(super) fn conduit_of(model: &ResolvedModel, channel: &ligament_model::Channel) -> ConduitName {
     let end = |end: ligament_model::Endpoint| {
         let component = model.instances[end.instance as usize].component as usize;
@@ -335,7 +340,7 @@ pub(super) fn conduit_of(model: &ResolvedModel, channel: &ligament_model::Channe
     (end(channel.from), end(channel.to))
 }
 
-/// A cost as a number, at least 0.
+/// Returns a cost as a number, which is at least 0.
 fn number(model: &ResolvedModel, instance: &Reference, cost: &Cost) -> Result<f64, Fault> {
     let (value, shown) = match cost {
         Cost::Number(value) => (*value, value.to_string()),
@@ -367,7 +372,8 @@ fn number(model: &ResolvedModel, instance: &Reference, cost: &Cost) -> Result<f6
     }
 }
 
-/// `costs.yaml:3: `, if there is such a place.
+/// Returns the place as the beginning of a message, such as `costs.yaml:3: `, or an empty text if the place
+/// is unknown.
 pub(super) fn place(at: &At) -> String {
     match (&at.file, at.line) {
         (Some(file), line) if line > 0 => format!("{file}:{line}: "),

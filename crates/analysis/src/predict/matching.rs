@@ -1,15 +1,16 @@
-//! A check that costs fit a model: nothing in them is unknown to it, and nothing of it is missing from them.
+//! A check that costs fit a model: every name in the costs exists in the model, and no part of the model
+//! lacks a cost.
 
 use super::costs::{component_of, conduit_of, place, Costs};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{nearest, Operator, ResolvedInstance, ResolvedModel};
 use std::collections::{BTreeSet, HashSet};
 
-/// So many missing things are named.
+/// Maximum number of missing costs, or of components, that an error names.
 const NAMED: usize = 10;
 
 /// # Errors
-/// The surplus of the costs, or their lack.
+/// The costs have a name that the model does not have, or lack costs of the model's parts.
 pub(super) fn check(model: &ResolvedModel, costs: &Costs) -> Result<(), Fault> {
     let components: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let instances: HashSet<String> = model.instances.iter().map(|one| one.name.to_string()).collect();
@@ -57,7 +58,7 @@ pub(super) fn check(model: &ResolvedModel, costs: &Costs) -> Result<(), Fault> {
 }
 
 /// # Errors
-/// The time at which some ports are used is unknown.
+/// The model does not declare when some ports are used.
 fn declared(model: &ResolvedModel) -> Result<(), Fault> {
     let is_open = |instance: &&ResolvedInstance| {
         instance.ports.iter().any(|port| port.connected && port.operator == Operator::None)
@@ -100,7 +101,7 @@ fn missing(model: &ResolvedModel, costs: &Costs, conduits: &BTreeSet<(String, St
             }
             continue;
         };
-        // Whoever sends in its steps must know how many there are.
+        // For a component that sends in its steps, the number of steps must be known.
         let sends = instance.ports.iter().any(|port| port.operator == Operator::OI && port.connected);
         if sends && own.steps.is_none() && seen.insert(component.clone()) {
             missing.push(format!("{component} (steps)"));

@@ -1,7 +1,8 @@
-//! The prediction of a run of a model, from the costs of its parts: how long it takes, who waits, what passes
-//! each conduit, what the time is made of, and what more cores, or another placement, would help. `costs` has
-//! what the parts cost and `matching` whether that fits the model; `simulate` plays the run; `placement` looks
-//! for a better one. `docs/guides/predicting-a-run.md` explains it.
+//! The prediction of a run of a model from the costs of the model's parts: the duration of the run, the
+//! waits of instances, the traffic of conduits, the parts of the duration, and the gain from more cores or
+//! from another placement. `costs` has the costs of the parts, and `matching` checks that the costs fit the
+//! model. `simulate` plays the run, and `placement` searches for a better placement.
+//! `docs/guides/predicting-a-run.md` explains predictions.
 
 mod costs;
 mod matching;
@@ -21,40 +22,40 @@ use serde::Serialize;
 use simulate::{simulate, PlayOutcome, PlayedMachines};
 use std::collections::BTreeMap;
 
-/// The order for a prediction.
+/// The request for a prediction.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Cores of each machine.
+    /// Number of cores of each machine.
     pub machines: Vec<u32>,
-    /// The machine of each instance, if that is decided.
+    /// Index of the machine of each instance. `None` if no placement is decided.
     pub placement: Option<Vec<u32>>,
-    /// True if one and more cores are to be compared, too.
+    /// True if the run should also be predicted for other numbers of cores, from one core on.
     pub speed_up: bool,
 }
 
 impl Question {
-    /// One machine.
+    /// Makes the request for one machine with this number of cores.
     pub fn on(cores: u32) -> Question {
         Question { machines: vec![cores], placement: None, speed_up: false }
     }
 }
 
-/// The predicted run. Times in s.
+/// The predicted run. All times are in s.
 #[derive(Debug, Clone, Serialize)]
 pub struct Prediction {
     pub model: String,
-    /// Of the whole run.
+    /// Duration of the whole run.
     pub duration: f64,
-    /// Cores of each machine.
+    /// Number of cores of each machine.
     pub machines: Vec<u32>,
     pub messages: u64,
     pub bytes: f64,
     pub instances: Vec<PredictedInstance>,
     pub conduits: Vec<PredictedConduit>,
-    /// The parts of the duration, the longest first.
+    /// Parts of the duration on the critical path, the longest first.
     pub critical_path: Vec<PathPart>,
-    /// With other numbers of cores on one machine; the last has as many as anybody could use. Empty for large
-    /// runs.
+    /// Predictions for other numbers of cores on one machine. The last one has as many cores as the
+    /// instances can use. Empty for large runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speed_up: Vec<SpeedUp>,
 }
@@ -63,11 +64,12 @@ pub struct Prediction {
 #[derive(Debug, Clone, Serialize)]
 pub struct PredictedInstance {
     pub name: String,
-    /// A position in `Prediction::machines`.
+    /// Index in `Prediction::machines`.
     pub machine: u32,
     pub begins: f64,
     pub ends: f64,
-    /// The time in which it computes; longer than its work if others have its cores.
+    /// Time in which the instance computes. This time is longer than the instance's work if other instances
+    /// use its cores.
     pub computing: f64,
     pub work: f64,
     pub waiting: f64,
@@ -76,8 +78,8 @@ pub struct PredictedInstance {
     pub sent_bytes: f64,
     pub received_messages: u64,
     pub received_bytes: f64,
-    /// Its own and of the messages that it has sent and nobody has received yet, at most, bytes; its own if
-    /// that is known.
+    /// Maximum memory of the instance itself, in bytes, if known. The next field has the maximum memory of
+    /// the messages that the instance has sent and that have not been received.
     pub memory: Option<f64>,
     pub messages_memory: f64,
 }
@@ -90,18 +92,18 @@ pub struct PredictedConduit {
     pub channels: usize,
     pub messages: u64,
     pub bytes: f64,
-    /// Most messages of one channel that were sent and not received yet.
+    /// Maximum number of messages of one channel that were sent and not received yet.
     pub most_under_way: u64,
 }
 
 /// A part of the critical path.
 #[derive(Debug, Clone, Serialize)]
 pub struct PathPart {
-    /// An instance's component, or a conduit.
+    /// Name of the component of an instance, or of a conduit.
     pub who: String,
     pub what: PathKind,
     pub seconds: f64,
-    /// Of the duration, 0 to 1.
+    /// Fraction of the duration, from 0 to 1.
     pub part: f64,
 }
 
@@ -117,7 +119,7 @@ pub enum PathKind {
 }
 
 impl PathKind {
-    /// In words.
+    /// Returns the kind in words.
     pub fn name(self) -> &'static str {
         match self {
             PathKind::Starts => "starts",
@@ -129,24 +131,25 @@ impl PathKind {
     }
 }
 
-/// The predictions for other numbers of cores.
+/// The prediction for another number of cores.
 #[derive(Debug, Clone, Serialize)]
 pub struct SpeedUp {
-    /// None: as many as anybody could use.
+    /// Number of cores. `None` means as many cores as the instances can use.
     pub cores: Option<u32>,
     pub duration: f64,
-    /// Against one core.
+    /// Speed-up compared with one core.
     pub speed_up: f64,
 }
 
-/// Of a run of more steps and messages, other numbers of cores are not compared: that would take seconds.
+/// Maximum number of steps and messages of a run for which other numbers of cores are compared. The
+/// comparison of a larger run would take seconds.
 const MAX_COMPARED_EVENTS: u64 = 500_000;
 
 /// Predicts a run of a model.
 ///
 /// # Errors
-/// The costs do not fit the model, or lack something of it; the run is too large to be played, or would come to
-/// a stop.
+/// The costs do not fit the model, or some costs are missing. The run is too large to be played, or would
+/// come to a stop.
 pub fn predict(model: &ResolvedModel, costs: &Costs, question: &Question) -> Result<Prediction, Fault> {
     let fitted = FittedCosts::of(model, costs)?;
     let place = placed(model, question)?;
@@ -158,7 +161,8 @@ pub fn predict(model: &ResolvedModel, costs: &Costs, question: &Question) -> Res
     Ok(prediction)
 }
 
-/// As `predict`, with the best placement on these machines that is found, which may not be the best there is.
+/// Predicts a run like `predict`, with the best placement on these machines that a search finds. There may
+/// be a better placement.
 ///
 /// # Errors
 /// As `predict`.
@@ -169,9 +173,10 @@ pub fn best_placement(model: &ResolvedModel, costs: &Costs, question: &Question)
     Ok(told(model, &fitted, question, &place, &outcome))
 }
 
-/// Corrects costs that were taken from a run, so that the prediction of that run itself takes as long as it
-/// took. If it would be too short with messages that take no time, they take as much as is missing; if it would
-/// be too long, instances were kept from their cores while they seemed to compute, and their work is less.
+/// Corrects costs that were taken from a run, so that the predicted duration of this run equals its real
+/// duration. If the prediction with a message latency of zero is too short, a latency is chosen that adds
+/// the missing time. If this prediction is too long, instances were kept from their cores while they seemed
+/// to compute, so their work is reduced.
 ///
 /// # Errors
 /// As `predict`.
@@ -181,7 +186,7 @@ pub fn agree(
     question: &Question,
     duration: f64,
 ) -> Result<(), Fault> {
-    /// No message takes longer for itself, s.
+    /// Maximum latency of a message, in s.
     const SLOWEST: f64 = 10e-3;
     let place = placed(model, question)?;
     let mut takes = |latency: f64, factor: f64| -> Result<f64, Fault> {
@@ -205,8 +210,8 @@ pub fn agree(
     Ok(())
 }
 
-/// The argument from 0 to `most` at which a growing function is `wanted`, as far as a few steps find it (false
-/// position).
+/// Returns the argument from 0 to `most` at which the growing function `of` has the value `wanted`. The
+/// method is false position with a limited number of steps, so the result is approximate.
 fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fault>) -> Result<f64, Fault> {
     const STEPS: usize = 12;
     let (mut low, mut high) = ((0.0, of(0.0)?), (most, of(most)?));
@@ -215,7 +220,7 @@ fn where_it_is(wanted: f64, most: f64, mut of: impl FnMut(f64) -> Result<f64, Fa
     }
     for _ in 0..STEPS {
         let part = (wanted - low.1) / (high.1 - low.1);
-        // Not too near to either end, so that both come nearer.
+        // The new point is not too near to either end, so that both ends come nearer to the result.
         let middle = low.0 + (high.0 - low.0) * part.clamp(0.02, 0.98);
         let found = of(middle)?;
         if (found - wanted).abs() < 1e-6 * wanted {
@@ -259,7 +264,7 @@ fn speed_up(model: &ResolvedModel, fitted: &FittedCosts) -> Result<Vec<SpeedUp>,
     while cores < useful {
         let duration = takes(cores)?;
         all.push(SpeedUp { cores: Some(cores as u32), duration, speed_up: one / duration });
-        // More would not help.
+        // More cores would not help.
         if duration < unlimited * 1.01 {
             break;
         }
@@ -353,7 +358,7 @@ fn critical_path(model: &ResolvedModel, fitted: &FittedCosts, outcome: &PlayOutc
     let part = |seconds: f64| seconds / outcome.duration.max(f64::MIN_POSITIVE);
     let mut parts: Vec<PathPart> = (sums.into_iter())
         .map(|((what, who), seconds)| PathPart { who, what, seconds, part: part(seconds) })
-        // A remainder of rounding is dropped.
+        // Parts that are only a remainder of rounding are left out.
         .filter(|one| one.part > 1e-5)
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));

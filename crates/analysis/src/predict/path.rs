@@ -1,18 +1,18 @@
-//! The critical path: each thing that is done remembers the one that it had to wait for, so that the way back
-//! from the end of the run is what its length is made of.
+//! The critical path. Each record of an activity has the number of the record that it had to wait for. So
+//! the path back from the end of the run has all parts of the run's duration.
 
 use std::collections::BTreeMap;
 
-/// Something that was done, by its number.
+/// Number of a recorded activity.
 pub(super) type Record = u32;
 
-/// An activity.
+/// A kind of activity, with the number of the instance or channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PlayerActivity {
     /// The instance started.
     Starts(u32),
     Computes(u32),
-    /// Of the computing of an instance, the part in which others had its cores.
+    /// The part of an instance's computing time in which other instances had its cores.
     WaitsForCores(u32),
     /// A message was on its way through the channel.
     Carries(u32),
@@ -23,11 +23,11 @@ struct ActivityRecord {
     before: Option<Record>,
     what: PlayerActivity,
     seconds: f32,
-    /// Without the time in which others had the cores.
+    /// Duration without the time in which other instances had the cores, in s.
     work: f32,
 }
 
-/// All that was done.
+/// The records of all activities of a run.
 #[derive(Debug, Default)]
 pub(super) struct CriticalPath {
     done: Vec<ActivityRecord>,
@@ -60,12 +60,12 @@ impl CriticalPath {
         self.add(ActivityRecord { before: Some(before), what, seconds, work: seconds })
     }
 
-    /// The cause of the run's end.
+    /// Sets the record that is the cause of the run's end.
     pub fn ends_with(&mut self, last: Record) {
         self.last = Some(last);
     }
 
-    /// The seconds on the critical path, by what was done.
+    /// Returns the times on the critical path in s, added up by activity.
     pub fn sums(&self) -> BTreeMap<PlayerActivity, f64> {
         let mut sums: BTreeMap<PlayerActivity, f64> = BTreeMap::new();
         let mut at = self.last;

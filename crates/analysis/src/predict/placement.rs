@@ -1,20 +1,21 @@
-//! Which instance goes to which machine: first as room allows, then by moving one at a time as long as that
-//! helps.
+//! The search for the machine of each instance. The first placement fills the machines in order. The search
+//! then moves one instance at a time while this shortens the run.
 
 use super::costs::FittedCosts;
 use super::simulate::{simulate, PlayedMachines};
 use ligament_catalogue::Fault;
 use ligament_model::ResolvedModel;
 
-/// All attempts together play no more steps and messages than this.
+/// Maximum number of steps and messages that all attempts together play.
 const MAX_SEARCH_EVENTS: f64 = 10e6;
-/// And no more attempts are made.
+/// Maximum number of attempts.
 const MAX_ATTEMPTS: usize = 400;
-/// A gain that is worth a move.
+/// Maximum ratio of the new duration to the old duration for a move to be accepted.
 const MAX_WORTHWHILE_RATIO: f64 = 0.999;
 
-/// In the order of the model, each to the first machine that still has its cores; who finds none goes where
-/// most are free for each that is there.
+/// Places the instances in the order of the model, each on the first machine with enough free cores. An
+/// instance for which no machine has enough free cores goes to the machine with the largest fraction of
+/// free cores.
 pub(super) fn in_order(model: &ResolvedModel, machines: &[f64]) -> Vec<u32> {
     let mut free = machines.to_vec();
     let mut of = Vec::new();
@@ -31,10 +32,10 @@ pub(super) fn in_order(model: &ResolvedModel, machines: &[f64]) -> Vec<u32> {
     of
 }
 
-/// A placement that is no worse than the one given.
+/// Returns a placement that is at least as good as the placement `from`.
 ///
 /// # Errors
-/// As `simulate`.
+/// The same errors as `simulate`.
 pub(super) fn best(
     model: &ResolvedModel,
     fitted: &FittedCosts,
@@ -43,7 +44,7 @@ pub(super) fn best(
     let first = simulate(model, fitted, &from)?;
     let attempts = ((MAX_SEARCH_EVENTS / (first.operations as f64 + 1.0)) as usize).min(MAX_ATTEMPTS);
     let mut search = Search { model, fitted, place: from, takes: first.duration, left: attempts };
-    // The instances that compute longest come first: they decide most.
+    // The instances that compute longest are tried first, because they have the largest effect.
     let mut order: Vec<usize> = (0..model.instances.len()).collect();
     order.sort_by(|&a, &b| first.did[b].work.total_cmp(&first.did[a].work));
     while search.go_over(&order)? {}
@@ -59,8 +60,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries every instance on every other machine, by itself and in exchange for each that is there; whether
-    /// anything helped.
+    /// Tries to move every instance to every other machine, alone and in exchange for each instance of that
+    /// machine. Returns true if a move has shortened the run and attempts are left.
     fn go_over(&mut self, order: &[usize]) -> Result<bool, Fault> {
         let before = self.takes;
         for (at, &one) in order.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Cores that instances share evenly: as long as more want to compute than there are cores, each of them gets
-//! as much less of them. All share one rate, so a task ends when the work that each has got since the beginning
-//! reaches a mark.
+//! Cores that tasks share evenly. If tasks want more cores than the machine has, each task gets a
+//! proportionally smaller share. All tasks share one rate. So a task ends when the work that a task could
+//! have got since the beginning reaches the task's mark.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A time or an amount of work, s, that can be ordered. It is never NaN.
+/// A time, or an amount of work, in s. Values can be ordered and are never NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Seconds(pub f64);
 
@@ -23,17 +23,17 @@ impl Ord for Seconds {
     }
 }
 
-/// The cores of a machine, or the one thread of a light program.
+/// The cores of a machine, or the only thread of a light program.
 #[derive(Debug)]
 pub(super) struct Processors {
     cores: f64,
-    /// Cores that those who compute now want.
+    /// Number of cores that the present tasks want together.
     wanted: f64,
-    /// The work that each of them would have got if it had computed from the beginning, s.
+    /// Work that a task would have got if it had computed since the beginning, in s.
     given: f64,
-    /// When that was worked out.
+    /// Time at which `given` was last computed, in s.
     at: f64,
-    /// The tasks by the mark of `given` at which they are done, and the cores that they want.
+    /// Marks and instances of the present tasks. A task is done when `given` reaches its mark.
     tasks: BinaryHeap<Reverse<(Seconds, u32)>>,
 }
 
@@ -55,20 +55,20 @@ impl Processors {
         self.at = now;
     }
 
-    /// Somebody begins to compute.
+    /// Begins a task of instance `who` at the time `now`.
     pub fn begin(&mut self, now: f64, who: u32, work: f64, cores: f64) {
         self.until(now);
         self.wanted += cores;
         self.tasks.push(Reverse((Seconds(self.given + work), who)));
     }
 
-    /// When the next is done, if nothing changes.
+    /// Returns the time at which the next task is done, if no other task begins before.
     pub fn next(&self) -> Option<f64> {
         let Reverse((mark, _)) = self.tasks.peek()?;
         Some(self.at + (mark.0 - self.given).max(0.0) / self.rate())
     }
 
-    /// The tasks that are done now: the next of all.
+    /// Ends the task that is done at the time `now`, and returns its instance.
     pub fn end(&mut self, now: f64, cores_of: impl Fn(u32) -> f64) -> Option<u32> {
         self.until(now);
         let Reverse((mark, who)) = self.tasks.pop()?;

@@ -1,4 +1,4 @@
-//! The file of costs: reading and writing it.
+//! Reads and writes the file of costs.
 
 use super::costs::{ComponentCosts, ConduitCosts, Cost, Costs};
 use ligament_catalogue::Code;
@@ -7,16 +7,16 @@ use ligament_model::{parse_bytes, FieldReader, Problem};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The first key of the file; its value is the version.
+/// First key of the file. Its value is the version of the format.
 const VERSION: &str = "ligament_costs";
-/// Between the two ports of a conduit.
+/// Text between the two ports of a conduit.
 const ARROW: &str = "->";
 
 impl Costs {
-    /// Reads a file of costs; `file` is its name for messages.
+    /// Reads a file of costs. `file` is the name of the file for messages.
     ///
     /// # Errors
-    /// All that is wrong with it, in the order of the file.
+    /// All problems of the file, in the order of the file.
     pub fn read(text: &str, file: &str) -> Result<Costs, Vec<Problem>> {
         let mut reader = FieldReader::default();
         let file: Arc<str> = file.into();
@@ -32,7 +32,7 @@ impl Costs {
         }
     }
 
-    /// As `read` takes it.
+    /// Returns the costs as a text that `read` can read.
     pub fn to_text(&self) -> String {
         let mut text = format!("{VERSION}: 1\n# Times in s, sizes in bytes\ncommon:\n");
         for (key, value) in &self.common {
@@ -121,7 +121,7 @@ fn wrong(reader: &mut FieldReader, node: &YamlNode, key: &str, advice: &str) {
     reader.error(Code::BAD_COSTS, &node.at, message, advice);
 }
 
-/// A number, bytes with a unit, or a formula.
+/// Reads a cost: a number, a number of bytes with a unit, or a formula.
 fn cost(reader: &mut FieldReader, node: &YamlNode, key: &str) -> Option<Cost> {
     match &node.kind {
         YamlKind::Int(value, _) if *value >= 0 => return Some(Cost::Number(*value as f64)),

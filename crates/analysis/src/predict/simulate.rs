@@ -1,6 +1,6 @@
-//! Plays a model's run under a clock of its own. Each instance goes through the execution loop (F_INIT; steps
-//! of O_I, S and computing; O_F), computes as long as its costs say on the cores that it shares with others,
-//! and waits where a message or room for one is missing.
+//! Plays the run of a model under a virtual clock. Each instance goes through the execution loop: F_INIT;
+//! steps of O_I, S and computing; O_F. The instance computes for the time that its costs give, on cores
+//! that it shares with other instances. The instance waits if a message, or room for a message, is missing.
 
 use super::costs::{Effort, FittedCosts, Load};
 use super::path::{CriticalPath, Record};
@@ -10,32 +10,32 @@ use ligament_model::{Operator, ResolvedModel};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// A run in which instances compute and send more often than this is not played.
+/// Maximum number of steps and messages that are played.
 const MAX_EVENTS: u64 = 10_000_000;
-/// A run of more than a thousand years is none (s).
+/// Maximum duration of a run in s, about a thousand years.
 const MAX_RUN_S: f64 = 3.2e10;
-/// Bytes of a conduit that may be on their way, if the model does not say.
+/// Budget of a conduit in bytes, if the model does not set a budget.
 const DEFAULT_BUDGET_BYTES: u64 = 64 << 20;
-/// The cost of a message beside its bytes.
+/// Size that each message takes of the budget in addition to its body, in bytes.
 const MESSAGE_COST_BYTES: f64 = 320.0;
-/// Products of whole numbers and rates that were rounded.
+/// Tolerance for rounding errors in the product of a whole number and a rate.
 const ROUNDING: f64 = 1e-6;
 
 /// The machines on which a run is played.
 #[derive(Debug, Clone)]
 pub(super) struct PlayedMachines {
-    /// Cores of each machine.
+    /// Number of cores of each machine.
     pub machines: Vec<f64>,
-    /// The machine of each instance.
+    /// Index of the machine of each instance.
     pub of: Vec<u32>,
 }
 
-/// The work of an instance.
+/// The work of an instance. All times are in s.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Did {
     pub begins: f64,
     pub ends: f64,
-    /// Work, as if it had its cores for itself.
+    /// Time that the work would take if no other instance used the same cores.
     pub work: f64,
     pub waiting: f64,
     pub passes: u64,
@@ -47,19 +47,19 @@ pub(super) struct Did {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct PlayedTraffic {
     pub messages: u64,
-    /// Most messages that were sent and not yet received.
+    /// Maximum number of messages that were sent and not received yet.
     pub most: u64,
 }
 
-/// How a run went.
+/// The result of a played run.
 #[derive(Debug)]
 pub(super) struct PlayOutcome {
-    /// Until the last instance had ended, and the run with it, s.
+    /// Duration of the run until the last instance has ended and the run is closed, in s.
     pub duration: f64,
     pub did: Vec<Did>,
     pub passed: Vec<PlayedTraffic>,
     pub path: CriticalPath,
-    /// Steps and messages that were played.
+    /// Number of steps and messages that were played.
     pub operations: u64,
 }
 
@@ -81,11 +81,11 @@ enum MissingResource {
     Room(u32),
 }
 
-/// How far one that has waited for a message is on its way back to a processor.
+/// The progress of an instance that has waited for a message on its way back to a processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wakes {
     No,
-    /// The processor is busy with it.
+    /// The processor is busy with waking the instance.
     Now,
     Done,
 }
@@ -95,18 +95,21 @@ struct Player<'a> {
     effort: &'a Effort,
     cores: f64,
     processors: u32,
-    /// Channels: received from before a pass and in its steps, sent to in its steps and after it.
+    /// Channels on which the instance receives before a pass (`init`), receives in a step (`solve`), sends
+    /// in a step (`observe`), and sends after a pass (`last`).
     init: Vec<u32>,
     solve: Vec<u32>,
     observe: Vec<u32>,
     last: Vec<u32>,
     phase: PlayerPhase,
-    /// True if it computes, and what the work was.
+    /// Time at which the present computing began, and its work in s. `None` if the instance does not
+    /// compute.
     computes: Option<(f64, f64)>,
     wakes: Wakes,
-    /// Within the phase: which channel, and how many of its messages are done.
+    /// Position within the phase: index of the channel, and number of this channel's messages that are
+    /// done.
     cursor: (usize, u64),
-    /// Steps in this pass, and in all of them.
+    /// Number of steps in this pass (`step`), and in all passes (`steps`).
     step: u64,
     steps: u64,
     lack: Option<(MissingResource, f64)>,
@@ -127,9 +130,9 @@ struct Pipe<'a> {
     from: u32,
     to: u32,
     latency: f64,
-    /// The time of a processor until a receiver that has waited goes on, s.
+    /// Processor time until a receiver that has waited continues, in s.
     switch: f64,
-    /// The pair of machines, if they are two.
+    /// The two machines, if the channel joins different machines.
     link: Option<(u32, u32)>,
     room: usize,
     queue: VecDeque<PlayedMessage>,
@@ -140,7 +143,8 @@ struct Pipe<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PlayedEvent {
     Wake(u32),
-    /// Somebody is done on these processors, if nothing has changed since this stamp.
+    /// A task is done on these processors. The event only counts if the processors' stamp still has this
+    /// value.
     Computed(u32, u64),
 }
 
@@ -152,7 +156,7 @@ struct Playback<'a> {
     pipes: Vec<Pipe<'a>>,
     processors: Vec<Processors>,
     stamps: Vec<u64>,
-    /// Until when what was sent keeps the way between two machines busy.
+    /// Time until which earlier messages occupy the link between two machines, in s.
     links: HashMap<(u32, u32), f64>,
     events: BinaryHeap<Reverse<(Seconds, PlayedEvent)>>,
     path: CriticalPath,
@@ -162,7 +166,7 @@ struct Playback<'a> {
 /// Plays a run.
 ///
 /// # Errors
-/// It is too long to be played, or comes to a stop.
+/// The run is too long to be played, or comes to a stop.
 pub(super) fn simulate(
     model: &ResolvedModel,
     fitted: &FittedCosts,
@@ -188,24 +192,25 @@ pub(super) fn simulate(
     })
 }
 
-/// The number of messages that are sent by the end of an operation, the first of all having number 0: early.
+/// Returns the number of messages that are sent until the end of an operation. The first operation has
+/// number 0. The number is rounded up, so messages are sent early.
 fn sent_by(operation: u64, rate: f64) -> u64 {
     ((operation + 1) as f64 * rate - ROUNDING).ceil().max(0.0) as u64
 }
 
-/// The number of messages that are received by the end of an operation: late, so that nobody waits for what is
-/// not needed yet.
+/// Returns the number of messages that are received until the end of an operation. The number is rounded
+/// down, so that no instance waits for a message that is not needed yet.
 fn received_by(operation: u64, rate: f64) -> u64 {
     ((operation + 1) as f64 * rate + ROUNDING).floor().max(0.0) as u64
 }
 
-/// The number of them in this operation.
+/// Returns the number of messages that belong to this operation, according to the function `by`.
 fn in_this(operation: u64, rate: f64, by: fn(u64, f64) -> u64) -> u64 {
     let before = operation.checked_sub(1).map_or(0, |before| by(before, rate));
     by(operation, rate).saturating_sub(before)
 }
 
-/// On which machines there are more to compute than cores.
+/// Returns true for each machine on which the instances want more cores than the machine has.
 fn crowded(players: &[Player<'_>], machines: &[f64]) -> Vec<bool> {
     let mut wanted = vec![0.0; machines.len()];
     for player in players {
@@ -234,7 +239,7 @@ impl<'a> Playback<'a> {
             let cores = f64::from(instance.resources.cores_on_node().max(1));
             players.push(Player {
                 effort,
-                // More than there are do not help.
+                // Cores beyond those of the machine do not help.
                 cores: cores.min(place.machines[place.of[at as usize] as usize]).max(1.0),
                 processors: own,
                 init: Vec::new(),
@@ -260,8 +265,8 @@ impl<'a> Playback<'a> {
             let link = (ends.0 != ends.1).then_some(ends);
             let (latency, switch) = match (link, crowded.get(players[to as usize].processors as usize)) {
                 (Some(_), _) => (fitted.common.network_latency, 0.0),
-                // Instances that wait have no core: the time goes by in the kernel, on a core that others wait
-                // for.
+                // An instance that waits has no core. On a crowded machine, the time until it continues is
+                // spent in the kernel, on a core that other instances want.
                 (None, Some(true)) => (0.0, fitted.common.latency),
                 (None, _) => (fitted.common.latency, 0.0),
             };
@@ -327,7 +332,7 @@ impl<'a> Playback<'a> {
         self.all_have_ended()
     }
 
-    /// One more operation, if there may be one.
+    /// Counts one more operation. Fails if the maximum is exceeded.
     fn count(&mut self) -> Result<(), Fault> {
         self.done += 1;
         if self.done <= MAX_EVENTS {
@@ -341,7 +346,7 @@ impl<'a> Playback<'a> {
         ))
     }
 
-    /// When the next is done on these processors.
+    /// Schedules the event for the next task that will be done on these processors.
     fn look_at(&mut self, which: u32) {
         self.stamps[which as usize] += 1;
         if let Some(next) = self.processors[which as usize].next() {
@@ -354,7 +359,7 @@ impl<'a> Playback<'a> {
         self.events.push(Reverse((Seconds(at), PlayedEvent::Wake(who))));
     }
 
-    /// Begins to compute; whether there is anything to compute.
+    /// Begins to compute. Returns true if there is anything to compute.
     fn compute(&mut self, who: u32, work: f64) -> Result<bool, Fault> {
         if work <= 0.0 {
             return Ok(false);
@@ -381,7 +386,7 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// Goes on with an instance as far as it gets.
+    /// Advances an instance as far as possible.
     fn advance(&mut self, who: u32) -> Result<(), Fault> {
         if self.players[who as usize].computes.is_some() {
             return Ok(());
@@ -414,7 +419,7 @@ impl<'a> Playback<'a> {
                 PlayerPhase::Observe => {
                     let is_done = match effort.steps {
                         Some(steps) => player.step >= steps,
-                        // Until nothing more can come.
+                        // The pass has steps until no more messages can arrive.
                         None => player.solve.iter().all(|&pipe| self.pipes[pipe as usize].is_over()),
                     };
                     if is_done {
@@ -445,7 +450,7 @@ impl<'a> Playback<'a> {
             let player = &mut self.players[who as usize];
             player.phase = next;
             player.cursor = (0, 0);
-            // A loop of nothing must end, too.
+            // The step is counted so that a loop without work also reaches the maximum and ends.
             self.count()?;
             if self.compute(who, work)? {
                 return Ok(());
@@ -453,7 +458,8 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// Sends what is due in this phase; whether there was room for all of it.
+    /// Sends all messages that are due in this phase. Returns true if the conduits had room for all of
+    /// them.
     fn send_all(&mut self, who: u32) -> Result<bool, Fault> {
         loop {
             let player = &self.players[who as usize];
@@ -468,7 +474,7 @@ impl<'a> Playback<'a> {
                 self.players[who as usize].cursor = (cursor, 0);
                 continue;
             }
-            // To somebody who has ended all can be sent.
+            // A receiver that has ended accepts any number of messages.
             if pipe.queue.len() >= pipe.room && self.players[pipe.to as usize].phase != PlayerPhase::Ended {
                 self.lacks(who, MissingResource::Room(number));
                 return Ok(false);
@@ -506,7 +512,7 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// Receives what is due in this phase.
+    /// Receives all messages that are due in this phase.
     fn receive_all(&mut self, who: u32) -> Result<ReceiveOutcome, Fault> {
         loop {
             let player = &self.players[who as usize];
@@ -539,7 +545,8 @@ impl<'a> Playback<'a> {
                     if starts {
                         return Ok(ReceiveOutcome::Ended);
                     }
-                    // Nothing more comes there: the rest of the loop goes on without.
+                    // No more messages arrive on this channel. The rest of the loop continues without this
+                    // channel.
                     let cursor = self.players[who as usize].cursor.0 + 1;
                     self.players[who as usize].cursor = (cursor, 0);
                 }
@@ -551,7 +558,8 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// Returns true if one that has waited for a message must first come to a processor, which begins by this.
+    /// Returns true if an instance that has waited for a message must first be woken on a processor. In
+    /// this case the waking begins.
     fn wakes_up(&mut self, who: u32, number: u32) -> bool {
         let work = self.pipes[number as usize].switch;
         let player = &mut self.players[who as usize];
@@ -603,7 +611,7 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// A sender that waited for room owes what it does next to the receiver.
+    /// If the sender has waited for room, the receiver becomes the cause of the sender's next activity.
     fn got_room(&mut self, who: u32, number: u32) {
         if matches!(self.players[who as usize].lack, Some((MissingResource::Room(_), _))) {
             let receiver = self.pipes[number as usize].to;
@@ -631,7 +639,7 @@ impl<'a> Playback<'a> {
         }
         for (other, lack) in concerned {
             if matches!(self.players[other as usize].lack, Some((waited, _)) if waited == lack) {
-                // The end of this instance is the cause of its next activity.
+                // The end of this instance is the cause of the other instance's next activity.
                 self.players[other as usize].cause = self.players[who as usize].cause;
                 self.wake(other, self.now);
             }
@@ -640,7 +648,7 @@ impl<'a> Playback<'a> {
     }
 
     /// # Errors
-    /// Somebody still waits, and nobody is left who could end it.
+    /// An instance still waits, and no instance is left that could end this wait.
     fn all_have_ended(&self) -> Result<(), Fault> {
         let waits: Vec<String> = self
             .players
@@ -676,7 +684,7 @@ impl<'a> Playback<'a> {
 }
 
 impl Pipe<'_> {
-    /// Nothing comes any more.
+    /// Returns true if no more messages arrive on this channel.
     fn is_over(&self) -> bool {
         self.closed && self.queue.is_empty()
     }
@@ -685,6 +693,6 @@ impl Pipe<'_> {
 enum ReceiveOutcome {
     All,
     Waits,
-    /// The sender has ended before that.
+    /// The sender has ended before all messages were received.
     Ended,
 }

@@ -1,9 +1,10 @@
-//! Credit from receivers here to senders elsewhere, and the end of receivers. Both sides count a message alike
-//! (the flag `PLACED` travels for that), so credit is one number from end to end.
+//! Credit from receivers in this domain to senders in other domains, and the end of receivers. The domains
+//! of sender and receiver count the same cost for a message (the flag `PLACED` travels for this purpose), so
+//! credit is one number from end to end.
 //!
-//! Credit is sent at once if the sender may be blocked: half of the budget is used, or so much that the largest
-//! message would not fit. Otherwise it rides on other traffic, or goes when the carrier looks again, 5 to 100
-//! ms later. A finished receiver grants unlimited credit (`u64::MAX`).
+//! Credit is sent at once if the sender may be blocked: half of the budget is used, or so much that the
+//! largest message would not fit. Otherwise it is sent together with other traffic, or at the carrier's next
+//! look, 5 to 100 ms later. A receiver that has ended grants unlimited credit (`u64::MAX`).
 
 use super::inward::In;
 use super::{CarrierStage, EndpointSide, Logic, EVERYTHING};
@@ -11,13 +12,13 @@ use crate::{Paths, Quiet};
 use ligament_net::Nanos;
 use ligament_shm::Custodian;
 
-/// When the credit of receivers is looked at after something was published, and the longest pause between two
-/// looks (ns). If a sender may be blocked, its credit is sent sooner: the carrier is woken then.
+/// Time from a publication to the next look at the credit of receivers, and maximum time between two looks,
+/// ns. If a sender may be blocked, the returned credit wakes the carrier and is sent sooner.
 pub(super) const MIN_CREDIT_PAUSE_NS: Nanos = 5_000_000;
 const MAX_CREDIT_PAUSE_NS: Nanos = 100_000_000;
 
 impl<C: Custodian> Logic<C> {
-    /// Notices receivers that have ended, and tells their senders.
+    /// Notices receivers that have ended, and grants unlimited credit to their senders.
     pub(super) fn see_ends(&mut self, paths: &mut dyn Paths) {
         if let CarrierStage::During(side) = &mut self.stage {
             let ended = side.endpoint.ended();
@@ -32,7 +33,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// Reports to senders elsewhere what receivers here have received.
+    /// Reports to senders in other domains the bytes that receivers in this domain have received.
     pub(super) fn tell_credits(&mut self, paths: &mut dyn Paths, now: Nanos) {
         let CarrierStage::During(side) = &mut self.stage else { return };
         let due = self.look_at.is_some_and(|at| now >= at);
@@ -70,7 +71,7 @@ impl<C: Custodian> Logic<C> {
 }
 
 impl<C: Custodian> EndpointSide<C> {
-    /// Returns true if the sender of a channel may be waiting for credit, judging by what was reported to it.
+    /// Returns true if the sender of a channel may be waiting for credit, judging by the last report to it.
     fn may_wait(&self, channel: usize) -> bool {
         let (sent, _) = self.endpoint.progress(channel);
         let In { told, largest, .. } = &self.ins[channel];
@@ -83,7 +84,7 @@ impl<C: Custodian> EndpointSide<C> {
         !self.pending.is_empty() || self.live.iter().any(|&channel| self.may_wait(channel))
     }
 
-    /// The receiver of a channel has ended: it grants unlimited credit.
+    /// Handles the end of a channel's receiver: grants unlimited credit.
     fn end(&mut self, channel: usize, paths: &mut dyn Paths, counts: &mut Quiet) {
         self.drop_pending(channel);
         self.live.remove(&channel);
@@ -95,7 +96,7 @@ impl<C: Custodian> EndpointSide<C> {
         }
     }
 
-    /// All receivers here have ended.
+    /// Handles the end of all receivers in this domain.
     pub(super) fn end_all(&mut self, paths: &mut dyn Paths, counts: &mut Quiet) {
         for channel in 0..self.ins.len() {
             self.end(channel, paths, counts);

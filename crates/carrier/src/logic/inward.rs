@@ -1,6 +1,7 @@
-//! From instances elsewhere to those here. A message gets a block of the carrier's own slabs as soon as it
-//! begins to arrive, so that sockets are read straight into memory that its receiver maps. It is published when
-//! it is whole, whatever its conduit's budget: the sender has claimed the credit already.
+//! From instances of other domains to those of this domain. A message gets a block of the carrier's own
+//! slabs as soon as it begins to arrive, so that the socket is read straight into memory that the receiver
+//! maps. It is published when it is whole, regardless of its conduit's budget, because the sender has
+//! claimed the credit already.
 
 use super::credits::MIN_CREDIT_PAUSE_NS;
 use super::overlays::decoded;
@@ -13,26 +14,27 @@ use ligament_wire::control::ChannelInfo;
 use ligament_wire::{flags, DomainId, Encoder, HeaderWords, MessageKind, ValueRef, HEADER_BYTES};
 use std::collections::VecDeque;
 
-/// The longest message that goes into a slot: header and body.
+/// Maximum size of a message that fits into a ring's entry: header and body, bytes.
 const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
-/// How much of a block gets its pages at once. Everybody else waits meanwhile, for about a millisecond; and
-/// pages that the kernel has just cleared are still in a cache when the socket is read into them.
+/// Number of bytes of a block whose pages are allocated at once. All other work of the carrier waits
+/// meanwhile, for about a millisecond. Pages that the kernel has just cleared are still in a cache when the
+/// socket is read into them.
 pub(super) const PREFAULTED_BYTES: u64 = 4 << 20;
-/// The longest message between agents.
+/// Maximum length of a message between agents, bytes.
 const MAX_CONTROL_BYTES: u64 = 1 << 30;
 
-/// A channel from an instance elsewhere to one here.
+/// A channel from an instance of another domain to one of this domain.
 pub(super) struct In {
     pub id: u32,
-    /// The domain of its sender.
+    /// Domain of the sender.
     pub domain: DomainId,
-    /// Its receiving end, in words.
+    /// Name of the receiving port, for error messages.
     to: String,
     /// Whole messages that are not published yet.
     pending: VecDeque<PendingPublication>,
-    /// The receiver's credit as it was last reported; `EVERYTHING` once it has ended.
+    /// The receiver's credit at the last report; `EVERYTHING` once the receiver has ended.
     pub told: u64,
-    /// The cost of the most expensive message so far.
+    /// Cost of the most expensive message so far, bytes.
     pub largest: u64,
 }
 
@@ -43,33 +45,33 @@ impl In {
     }
 }
 
-/// Something to be published.
+/// A message or an overlay that is to be published.
 enum PendingPublication {
     Message {
         header: HeaderWords,
         memory: AssemblyMemory,
-        /// The number of bytes of the body that went in pieces.
+        /// Number of bytes of the body that were published in pieces.
         at: u64,
     },
-    /// A settings overlay, by its number here.
+    /// A settings overlay, with its number in this domain.
     Overlay { number: u32, parts: u16, body: Vec<u8> },
 }
 
 /// A message of which a part has arrived.
 pub(super) struct PartialMessage(pub AssemblyMemory);
 
-/// The memory of a message: its header, then its body.
+/// The memory of an arriving message: its header, then its body.
 pub(super) enum AssemblyMemory {
-    /// In a block of a slab.
+    /// A block of a slab.
     Block(Loan),
-    /// In the agent's own memory: small messages, and those for which there is no block.
+    /// The agent's private memory, for small messages and for those without a block.
     Own(Vec<u8>),
-    /// Nowhere: it has no receiver any more.
+    /// No memory: the message has no receiver any more.
     Nowhere,
 }
 
 impl AssemblyMemory {
-    /// Memory of the agent's.
+    /// Allocates private memory of the agent. Returns None if there is not enough.
     fn own(len: u64) -> Option<AssemblyMemory> {
         let mut bytes = Vec::new();
         let len = usize::try_from(len).ok()?;
@@ -78,7 +80,7 @@ impl AssemblyMemory {
         Some(AssemblyMemory::Own(bytes))
     }
 
-    /// The memory for the bytes from `offset` on.
+    /// Returns the memory for the `len` bytes from `offset` on.
     pub fn at(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
         let from = usize::try_from(offset).ok()?;
         let range = from..from.checked_add(len)?;
@@ -89,13 +91,13 @@ impl AssemblyMemory {
         }
     }
 
-    /// The header, if there is a whole one.
+    /// Returns the header if the memory holds a whole one.
     fn header(&mut self) -> Option<HeaderWords> {
         let header: &[u8; HEADER_BYTES] = (&*self.at(0, HEADER_BYTES)?).try_into().ok()?;
         Some(from_bytes(header))
     }
 
-    /// The endpoint that would publish it is gone: a block now belongs to nobody.
+    /// Gives up a block, because the endpoint that would publish it is gone.
     pub fn let_go(&mut self) {
         if let AssemblyMemory::Block(_) = self {
             *self = AssemblyMemory::Nowhere;
@@ -110,7 +112,7 @@ impl AssemblyMemory {
         }
     }
 
-    /// The bytes of a message between agents.
+    /// Returns the bytes of a message between agents.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
             AssemblyMemory::Own(bytes) => bytes,
@@ -120,10 +122,10 @@ impl AssemblyMemory {
 }
 
 impl<C: Custodian> Logic<C> {
-    /// Memory for a message that begins to arrive.
+    /// Returns the memory for a message that begins to arrive.
     ///
     /// # Errors
-    /// The other domain sends something invalid.
+    /// The other domain sends invalid data.
     pub(super) fn memory_for(
         &mut self,
         domain: DomainId,
@@ -186,7 +188,7 @@ impl<C: Custodian> Logic<C> {
         Ok(AssemblyMemory::Nowhere)
     }
 
-    /// Makes sure that an arriving message can be written up to `end`.
+    /// Makes sure that the memory of an arriving message can be written up to `end`.
     pub(super) fn place(&mut self, message: (DomainId, MessageId), end: u64) {
         let Logic { stage: CarrierStage::During(side), incoming, .. } = self else { return };
         let Some(PartialMessage(memory)) = incoming.get_mut(&message) else { return };
@@ -207,7 +209,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// A message is whole, and all messages before it on its conduit arrived earlier.
+    /// Handles a whole message. All earlier messages of its conduit have arrived before.
     pub(super) fn arrive(&mut self, domain: DomainId, conduit: u32, memory: AssemblyMemory) {
         let side = match &mut self.stage {
             CarrierStage::Before(early) => return early.push((domain, conduit, memory)),
@@ -223,7 +225,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// Publishes what can be published.
+    /// Publishes all messages that can be published now.
     pub(super) fn publish_all(&mut self, now: Nanos) {
         let CarrierStage::During(side) = &mut self.stage else { return };
         let waiting: Vec<usize> = side.pending.iter().copied().collect();
@@ -255,7 +257,7 @@ fn no_memory(to: &str, bytes: u64, reason: &Fault) -> Fault {
 }
 
 impl<C: Custodian> EndpointSide<C> {
-    /// The channel of a conduit from a domain.
+    /// Returns the channel of a conduit from a domain.
     fn incoming(&self, domain: DomainId, conduit: u32) -> Result<usize, Fault> {
         match self.in_of.get(&conduit) {
             Some(&channel) if self.ins[channel].domain == domain => Ok(channel),
@@ -268,7 +270,7 @@ impl<C: Custodian> EndpointSide<C> {
         }
     }
 
-    /// Puts a whole message into the queue of messages to publish.
+    /// Adds a whole message to the queue of messages to publish.
     fn take(&mut self, channel: usize, mut memory: AssemblyMemory) -> Result<(), Fault> {
         if self.endpoint.has_ended(channel) {
             self.drop_memory(memory);
@@ -326,7 +328,7 @@ impl<C: Custodian> EndpointSide<C> {
         self.pending.remove(&channel);
     }
 
-    /// Publishes waiting messages of a channel, as far as there is room. Returns whether there were any.
+    /// Publishes waiting messages of a channel, as far as there is room. Returns true if any were published.
     fn publish(&mut self, channel: usize) -> Result<bool, ShmError> {
         let mut published = false;
         while let Some(next) = self.ins[channel].pending.pop_front() {

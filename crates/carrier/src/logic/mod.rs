@@ -1,6 +1,6 @@
-//! The carrier's work with messages, without threads and sockets: from the rings of the instances here to
-//! paths, from paths to the rings; credit in the other direction; overlays; the ends of receivers. `pass` does
-//! all the work that is due.
+//! The carrier's work with messages, without threads and sockets. It moves messages from the rings of this
+//! domain's instances to paths, and from paths to the rings. It returns credit in the opposite direction,
+//! and handles overlays and the ends of receivers. `pass` does all the work that is due.
 
 mod credits;
 mod inward;
@@ -24,36 +24,39 @@ use std::io::IoSlice;
 /// The credit that is reported for a conduit whose receiver has ended: unlimited.
 const EVERYTHING: u64 = u64::MAX;
 
-/// The carrier as an endpoint of its domain.
+/// The part of the logic that exists while the carrier is an endpoint of its domain.
 struct EndpointSide<C> {
     me: DomainId,
     endpoint: Endpoint<C>,
-    /// Channels to instances elsewhere, by the endpoint's indices, and by their numbers in the run.
+    /// Channels to instances of other domains, by the endpoint's indices. `out_of` finds an index by the
+    /// channel's number in the run.
     outs: Vec<Out>,
     out_of: HashMap<u32, usize>,
-    /// Channels from instances elsewhere.
+    /// Channels from instances of other domains, and their indices by the channels' numbers in the run.
     ins: Vec<In>,
     in_of: HashMap<u32, usize>,
-    /// Channels of `ins` with messages to publish, and channels with messages that are not received yet.
+    /// Indices in `ins` of channels with messages to publish. `live` has those with published messages that
+    /// are not received yet.
     pending: BTreeSet<usize>,
     live: BTreeSet<usize>,
     overlays: Overlays,
-    /// The number of endpoints here that are known to have ended.
+    /// Number of this domain's endpoints that are known to have ended.
     ended: usize,
-    /// Blocks of senders were released since the senders were last told.
+    /// True if blocks were released and their senders were not told yet.
     released: bool,
-    /// Domains to which this pass sends something; reports for them ride along.
+    /// Domains to which this pass sends a message. Reports of credit are sent along.
     spoken_to: BTreeSet<DomainId>,
-    /// Channels on which something has arrived: a buffer that is used again.
+    /// Channels on which messages have arrived: a buffer that is used again.
     arrived: Vec<u32>,
 }
 
-/// True if the carrier is an endpoint.
+/// The stage of the carrier's life as an endpoint.
 enum CarrierStage<C> {
-    /// Not yet: messages for instances here wait, by domain and conduit.
+    /// The carrier is not an endpoint yet. Messages for instances of this domain wait, by domain and
+    /// conduit.
     Before(Vec<(DomainId, u32, AssemblyMemory)>),
     During(Box<EndpointSide<C>>),
-    /// Not any more: messages for instances here are dropped.
+    /// The carrier is no longer an endpoint. Messages for instances of this domain are dropped.
     After,
 }
 
@@ -62,19 +65,20 @@ pub(crate) struct Logic<C> {
     stage: CarrierStage<C>,
     outgoing: HashMap<(DomainId, MessageId), Shipment>,
     incoming: HashMap<(DomainId, MessageId), PartialMessage>,
-    /// Of those, how many are the agents' own.
+    /// Number of messages in `outgoing` and in `incoming` that are messages between agents.
     controls_out: usize,
     controls_in: usize,
-    /// A buffer for bytes that nobody wants.
+    /// A buffer for arriving bytes that have no receiver any more.
     nowhere: Vec<u8>,
     heard: Vec<CarrierReport>,
-    /// When the credit of receivers here is looked at again, and the pause before the look after that.
+    /// Time at which the credit of receivers in this domain is looked at again, ns. `pause` is the time to
+    /// the look after that.
     look_at: Option<Nanos>,
     pause: Nanos,
     detaching: bool,
-    /// The event that a thread sleeps for on the endpoint's doorbell; 0 if none sleeps.
+    /// The events that a thread sleeps for on the endpoint's doorbell; 0 if no thread sleeps.
     lies_for: u32,
-    /// For each conduit to a domain, what was received there.
+    /// For each conduit to a domain, the number of bytes that were received there.
     credits: HashMap<(DomainId, u32), u64>,
     counts: Quiet,
 }
@@ -98,7 +102,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// The carrier has become an endpoint that sends and receives on these channels.
+    /// Makes the carrier an endpoint that sends and receives on these channels.
     pub fn attach(
         &mut self,
         mut endpoint: Endpoint<C>,
@@ -134,7 +138,7 @@ impl<C: Custodian> Logic<C> {
         for (domain, conduit, memory) in early {
             self.arrive(domain, conduit, memory);
         }
-        // A receiver may have ended already.
+        // A receiver may have ended before.
         for (domain, conduit) in self.credits.keys().copied().collect::<Vec<_>>() {
             self.grant(domain, conduit);
         }
@@ -147,7 +151,8 @@ impl<C: Custodian> Logic<C> {
         self.outgoing.insert((domain, id), Shipment::Bytes(bytes));
     }
 
-    /// Drop the endpoint when everything sent here has arrived elsewhere.
+    /// Requests that the endpoint is dropped when all messages from this domain have arrived in other
+    /// domains.
     pub fn detach(&mut self) {
         self.detaching = true;
     }
@@ -169,25 +174,25 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// Reports for the agent.
+    /// Takes the reports for the agent.
     pub fn take_heard(&mut self) -> Vec<CarrierReport> {
         std::mem::take(&mut self.heard)
     }
 
-    /// When a pass is due even if nothing happens.
+    /// Returns the time at which a pass is due even if nothing happens.
     pub fn deadline(&self) -> Option<Nanos> {
         self.look_at
     }
 
-    /// The place to sleep until an endpoint here has something for the carrier; none if the carrier is no
-    /// endpoint.
+    /// Returns a handle for sleeping until an endpoint of this domain has a message for the carrier. Returns
+    /// None if the carrier is not an endpoint.
     pub fn bed(&self) -> Option<ParkingPlace> {
         let CarrierStage::During(side) = &self.stage else { return None };
         Some(side.endpoint.bed())
     }
 
-    /// The last thread that is awake is going to sleep, after another look (`looks_again`): from now on, others
-    /// ring the doorbell.
+    /// Called when the last awake thread is about to sleep: from now on, senders ring the doorbell. The
+    /// thread must look once more (`looks_again`) before it sleeps.
     pub fn lie_down(&mut self) {
         let CarrierStage::During(side) = &mut self.stage else { return };
         let what = if side.wants_credit() { FOR_MESSAGES | FOR_CREDIT } else { FOR_MESSAGES };
@@ -195,8 +200,8 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.lie_down(what);
     }
 
-    /// While a thread sleeps: makes sure that everything that matters from now on wakes it. Returns whether
-    /// another pass is needed, because earlier events wake nobody.
+    /// Called before a thread sleeps: makes sure that every later event that matters wakes it. Returns true
+    /// if another pass is needed, because earlier events do not wake it.
     pub fn looks_again(&mut self) -> bool {
         let CarrierStage::During(side) = &mut self.stage else { return false };
         let lacks = side.wants_credit() && self.lies_for != 0;
@@ -208,13 +213,13 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.stirs()
     }
 
-    /// Returns true if others ring the doorbell for credit, too. Credit that came before they did so must be
-    /// looked for.
+    /// Returns true if other processes ring the doorbell for credit too. Credit that was returned before
+    /// that must be looked for.
     pub fn heeds_credit(&self) -> bool {
         self.lies_for & FOR_CREDIT != 0
     }
 
-    /// The number of messages taken in from both sides, ever.
+    /// Returns the total number of messages taken from both sides.
     pub fn moved(&self) -> u64 {
         self.counts.sent.wrapping_add(self.counts.came)
     }
@@ -226,7 +231,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// After `lie_down`: nobody needs to ring the doorbell any more.
+    /// Ends the state of `lie_down`: other processes need not ring the doorbell any more.
     pub fn get_up(&mut self) {
         if std::mem::take(&mut self.lies_for) == 0 {
             return;
@@ -236,7 +241,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// How much is under way.
+    /// Returns the traffic, and whether anything is under way.
     pub fn quiet(&self) -> Quiet {
         let here = match &self.stage {
             CarrierStage::Before(early) => early.is_empty(),
@@ -248,16 +253,16 @@ impl<C: Custodian> Logic<C> {
         Quiet { quiet: here && nothing_out && nothing_in, ..self.counts }
     }
 
-    /// The run cannot go on, and neither does this endpoint.
+    /// Reports that the run cannot continue, and ends this endpoint.
     fn fail(&mut self, why: Fault) {
         self.heard.push(CarrierReport::Failed(why));
         self.let_go(true);
     }
 
-    /// Something failed here, in the domain.
+    /// Handles an error of this endpoint in its domain.
     fn met(&mut self, error: ShmError) {
         match error {
-            // The agent knows.
+            // The agent knows the reason.
             ShmError::RunEnds(_) | ShmError::AgentGone => self.let_go(true),
             error => {
                 let why =
@@ -272,13 +277,13 @@ impl<C: Custodian> Logic<C> {
             side.endpoint.rouse();
             side.endpoint.end(failed);
         }
-        // Arriving messages go on arriving, for nobody. They keep no memory, and for a block no pages would be
-        // made before they are written.
+        // Messages continue to arrive, but have no receiver. They hold no memory, because no pages are
+        // allocated for a block before they are written.
         self.incoming.values_mut().for_each(|PartialMessage(memory)| memory.let_go());
         self.look_at = None;
     }
 
-    /// Drops the endpoint if everything sent here has arrived. Returns whether it had.
+    /// Drops the endpoint if all messages from this domain have arrived. Returns true if they had.
     fn see_detached(&mut self, paths: &mut dyn Paths) -> bool {
         match &mut self.stage {
             _ if self.outgoing.len() > self.controls_out => return false,
@@ -353,7 +358,7 @@ impl<C: Custodian> MessageStore for Logic<C> {
     }
 }
 
-/// A header as it stands on a path.
+/// Returns a header in the format of a path.
 fn to_bytes(header: &HeaderWords) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     for (place, word) in bytes.chunks_exact_mut(8).zip(header.0) {
@@ -362,7 +367,7 @@ fn to_bytes(header: &HeaderWords) -> [u8; HEADER_BYTES] {
     bytes
 }
 
-/// A header from a path.
+/// Returns the header in these bytes from a path.
 fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> HeaderWords {
     let mut words = [0; 8];
     for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {

@@ -1,6 +1,6 @@
-//! From the instances here to those elsewhere. Messages are taken off the rings and handed to paths, which read
-//! them where they are, in the senders' own slabs. A block is released when the far end has acknowledged all of
-//! its message; credit goes back when the far end reports it.
+//! From the instances of this domain to those of other domains. Messages are taken from the rings and passed
+//! to paths, which read them from the senders' own slabs. A block is released when the other domain has
+//! acknowledged the whole message. Credit is returned when the other domain reports it.
 
 use super::overlays::encoded;
 use super::{to_bytes, CarrierStage, EndpointSide, Logic, EVERYTHING};
@@ -13,13 +13,13 @@ use ligament_wire::{DomainId, Header, HeaderWords, MessageKind, HEADER_BYTES, PA
 use std::collections::HashMap;
 use std::io::IoSlice;
 
-/// A channel from an instance here to one elsewhere.
+/// A channel from an instance of this domain to one of another domain.
 pub(super) struct Out {
     id: u32,
-    /// The domain of its receiver.
+    /// Domain of the receiver.
     domain: DomainId,
-    /// Bytes received there, in all. `EVERYTHING` once the receiver has ended; then all messages for it are
-    /// dropped.
+    /// Total number of bytes that the receiver has received. `EVERYTHING` once the receiver has ended; then
+    /// all messages to it are dropped.
     credited: u64,
 }
 
@@ -29,19 +29,19 @@ impl Out {
     }
 }
 
-/// A message on its way to another domain.
+/// A message that is on its way to another domain.
 pub(super) enum Shipment {
-    /// From an instance: its body lies where the instance wrote it.
+    /// A message of an instance. Its body lies where the instance wrote it.
     Message { header: [u8; HEADER_BYTES], message: Box<ArrivedMessage> },
-    /// From the carrier itself, or from the agent.
+    /// A message of the carrier itself, or of the agent.
     Bytes(Vec<u8>),
 }
 
-/// The bytes from the beginning of a body to its first part.
+/// The zeros between the head of a body and its first part.
 static ZEROS: [u8; PART_ALIGNMENT_BYTES as usize] = [0; PART_ALIGNMENT_BYTES as usize];
 
 impl Shipment {
-    /// Adds the `len` bytes from `offset` on.
+    /// Appends to `into` the slices of the `len` bytes from `offset` on.
     pub fn slices<'a>(&'a self, offset: u64, len: usize, into: &mut Vec<IoSlice<'a>>) {
         let pieces: [&'a [u8]; 4] = match self {
             Shipment::Bytes(bytes) => [bytes, &[], &[], &[]],
@@ -66,7 +66,7 @@ impl Shipment {
 type Shipments = HashMap<(DomainId, MessageId), Shipment>;
 
 impl<C: Custodian> Logic<C> {
-    /// Passes messages of the instances here to paths.
+    /// Takes the messages of this domain's instances and passes them to paths.
     pub(super) fn collect(&mut self, paths: &mut dyn Paths) {
         let Logic { stage: CarrierStage::During(side), outgoing, counts, .. } = self else { return };
         if let Err(error) = side.collect(paths, outgoing, counts) {
@@ -74,7 +74,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// A domain reports how much of a conduit was received there.
+    /// Handles a report of another domain: the number of bytes of a conduit that were received there.
     pub(super) fn heard_credit(&mut self, domain: DomainId, conduit: u32, bytes: u64) {
         let known = self.credits.entry((domain, conduit)).or_default();
         self.counts.credited = self.counts.credited.wrapping_add(bytes.saturating_sub(*known));
@@ -82,7 +82,7 @@ impl<C: Custodian> Logic<C> {
         self.grant(domain, conduit);
     }
 
-    /// Passes on to a sender here what a domain has reported last.
+    /// Returns the credit that a domain has last reported for a conduit to the sender in this domain.
     pub(super) fn grant(&mut self, domain: DomainId, conduit: u32) {
         let Some(&bytes) = self.credits.get(&(domain, conduit)) else { return };
         let CarrierStage::During(side) = &mut self.stage else { return };
@@ -139,8 +139,8 @@ impl<C: Custodian> EndpointSide<C> {
         Ok(())
     }
 
-    /// The message that tells another domain the settings overlay `number` of a channel's sender. It goes on
-    /// the channel itself, so it arrives before the first message that needs it.
+    /// Makes the message that carries the settings overlay `number` of a channel's sender to another domain.
+    /// It is sent on the same channel, so it arrives before the first message that needs it.
     fn overlay(&self, channel: usize, id: u32, number: u32) -> Result<Vec<u8>, ShmError> {
         let Some(value) = self.endpoint.overlay(channel, number) else {
             return Err(ShmError::Malformed(format!(

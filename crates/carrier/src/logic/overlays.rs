@@ -1,29 +1,31 @@
-//! Settings overlays between domains. Each sender numbers its own overlays from 1. Between domains, a conduit
-//! sends an overlay before the first message that needs it, because order holds within a conduit only. Here one
-//! endpoint stands for all senders elsewhere, so equal overlays get one new number.
+//! Settings overlays between domains. Each sender numbers its own overlays from 1. Between domains, an
+//! overlay is sent on each conduit before the first message that needs it, because order holds within a
+//! conduit only. In the receiving domain, one endpoint stands for all senders of other domains. It therefore
+//! gives each distinct overlay a new number.
 
 use ligament_shm::ShmError;
 use ligament_wire::{decode_body, Bytes, Encoder, Limits, Value, ValueRef};
 use std::collections::{HashMap, HashSet};
 
-/// Which overlays are known where.
+/// The overlays that were sent to other domains and that arrived from them.
 #[derive(Default)]
 pub(super) struct Overlays {
     /// Channel and number of each overlay sent to other domains.
     told: HashSet<(usize, u32)>,
-    /// The numbers here, by bodies; the first is 1.
+    /// Number in this domain of each overlay body; the first number is 1.
     numbers: HashMap<Vec<u8>, u32>,
-    /// The number here of an overlay that a channel from elsewhere knows by another number.
+    /// Number in this domain of an overlay from another domain, by the channel and the sender's number.
     names: HashMap<(usize, u32), u32>,
 }
 
 impl Overlays {
-    /// Returns true if an overlay must be sent on a channel to elsewhere; it then counts as sent.
+    /// Returns true if an overlay must be sent on a channel to another domain. It counts as sent from then
+    /// on.
     pub fn is_news(&mut self, channel: usize, number: u32) -> bool {
         self.told.insert((channel, number))
     }
 
-    /// An overlay came on a channel from elsewhere: its number here.
+    /// Stores an overlay that arrived on a channel from another domain. Returns its number in this domain.
     pub fn learn(&mut self, channel: usize, number: u32, body: &[u8]) -> u32 {
         let next = self.numbers.len() as u32 + 1;
         let here = *self.numbers.entry(body.to_vec()).or_insert(next);
@@ -31,7 +33,8 @@ impl Overlays {
         here
     }
 
-    /// The number here of the overlay of a message from elsewhere, if it has come.
+    /// Returns the number in this domain of the overlay of a message from another domain, if the overlay has
+    /// arrived.
     pub fn number(&self, channel: usize, number: u32) -> Option<u32> {
         match number {
             0 => Some(0),
@@ -40,7 +43,7 @@ impl Overlays {
     }
 }
 
-/// The body of a value, and how many parts it has.
+/// Returns the number of parts and the body of a value.
 pub(super) fn encoded(value: &Value) -> Result<(u16, Vec<u8>), ShmError> {
     let mut encoder = Encoder::new();
     let plan = encoder
@@ -51,7 +54,7 @@ pub(super) fn encoded(value: &Value) -> Result<(u16, Vec<u8>), ShmError> {
     Ok((plan.parts(), body))
 }
 
-/// The value of a body.
+/// Returns the value of a body.
 pub(super) fn decoded(parts: u16, body: &[u8]) -> Result<Value, ShmError> {
     decode_body(parts, Bytes::copy_from_slice(body), &Limits::default())
         .map_err(|error| ShmError::Malformed(format!("a settings overlay: {error}")))

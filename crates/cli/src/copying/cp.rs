@@ -1,4 +1,4 @@
-//! `ligament cp`: files to another site, or from there.
+//! `ligament cp`: copies files to another site, or from another site.
 
 use super::other_site::OtherSite;
 use super::place::FileLocation;
@@ -33,7 +33,7 @@ pub(crate) struct Copy {
     reaching: ReachOptions,
 }
 
-/// Both parts of a copy.
+/// The roles of both ends of a copy, and the site or host of the other end.
 struct CopyParts {
     host: String,
     theirs: CopyRole,
@@ -68,7 +68,7 @@ fn parts(arguments: &Copy) -> Result<CopyParts, Fault> {
         FileLocation::There(host, path) => {
             let here = |place: FileLocation| match place {
                 FileLocation::Here(path) => Ok(path),
-                // A file whose name has a colon is taken for one elsewhere, as scp and rsync do.
+                // A file whose name has a colon is taken for a file at another site, as in scp and rsync.
                 FileLocation::There(host, path) => Err(wrong(&format!(
                     "both sides are elsewhere; write ./{host}:{path} if that is a file here"
                 ))),
@@ -93,7 +93,8 @@ fn parts(arguments: &Copy) -> Result<CopyParts, Fault> {
     }
 }
 
-/// The name that something from elsewhere has here; none of what is copied without its own.
+/// Returns the name that a file from another site gets here. Returns none for a directory whose contents
+/// are copied without its name.
 fn own_name(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     if text == "." || text == "~" || text.ends_with("/.") {
@@ -103,7 +104,7 @@ fn own_name(path: &Path) -> Option<String> {
     }
 }
 
-/// Copies.
+/// Copies files and directories. Returns the exit status.
 pub(crate) fn cp(arguments: &Copy) -> i32 {
     let parts = match parts(arguments) {
         Ok(parts) => parts,

@@ -38,7 +38,7 @@ pub(crate) struct ReachOptions {
     rate: Option<u64>,
 }
 
-/// Bytes, from a number with a unit.
+/// Returns a number of bytes from a number with a unit.
 pub(crate) fn rate(text: &str) -> Result<u64, Fault> {
     parse_rate(text).ok_or_else(|| {
         fault!(

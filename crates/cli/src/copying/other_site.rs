@@ -1,5 +1,6 @@
-//! The other end of a copy, started by ssh: it is told what to do over ssh's own channel, the key of the path
-//! included, and is reached by a path if one of its ports can be, or over a relay; else over that channel.
+//! Starts the other end of a copy by ssh, and sends it its task with the key of the path over ssh's own
+//! channel. The files then go over a path if a port of the other end, or a relay, can be reached; otherwise
+//! over ssh's channel.
 
 use super::place::site_of;
 use super::task::{CopyAnswer, CopyRole, CopyTask, Transport, MARK, VERSION};
@@ -17,15 +18,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a path may take to come up before ssh's own connection is used: by a port, and over relays.
+/// Maximum time until a path is connected before ssh's own connection is used: directly to a port, and over
+/// relays.
 const PATH_TIMEOUT: Duration = Duration::from_secs(5);
 const RELAYED_PATH_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long last words may take to arrive, and ssh to end.
+/// Maximum time until the last error output has arrived and ssh has ended.
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The output of a shell that is skipped before the other end answers (bytes).
+/// Maximum number of bytes of a shell's output that are skipped before the other end's answer.
 const MAX_BANNER_BYTES: usize = 1 << 20;
 
-/// The site or host of a copy, as it is reached.
+/// The site or host at the other end of a copy, and the options by which it is reached.
 pub(crate) struct OtherSite {
     site: Site,
     reaching: ReachOptions,
@@ -44,7 +46,7 @@ impl OtherSite {
         Ok(OtherSite { site, reaching: reaching.clone() })
     }
 
-    /// Has the other end do its part, and does this one's.
+    /// Lets the other end carry out the role `theirs`, and carries out the role `ours` at this end.
     pub fn copy(
         &self,
         theirs: CopyRole,
@@ -69,7 +71,7 @@ impl OtherSite {
         let began = Instant::now();
         let (mut running, mut input, mut output) = SshProcess::start(command(&self.site, "serve-files"))?;
         let told = serde_json::to_string(&task).expect("plain fields are written");
-        // One that ends early says why by itself.
+        // A write error is ignored: a process that ends early gives the reason in its output.
         let _ = input.write_all(format!("{told}\n").as_bytes());
         let answer = match answer(&mut output) {
             Ok(answer) => answer,
@@ -131,13 +133,14 @@ impl OtherSite {
         }
     }
 
-    /// A path to the other end, if it can be reached: by its port, over relays, or by further connections of
-    /// ssh, each of which has a window of its own. ssh has taken so long to come there.
+    /// Returns a path to the other end, if the other end can be reached: by its port, over relays, or by
+    /// further connections of ssh, each of which has a flow-control window of its own. `took` is the time
+    /// that ssh needed to reach the other end.
     fn open(&self, keys: &Key, answer: &CopyAnswer, stations: Vec<Station>, took: Duration) -> Option<Path> {
         let mut to: Vec<String> = Vec::new();
         if let (Some(name), Some(port)) = (self.dialled(), answer.at.first().map(std::net::SocketAddr::port)) {
-            // First the name by which ssh found it: its own addresses may be those of a network that is not
-            // ours.
+            // The name by which ssh found the machine comes first. The addresses that the machine reports
+            // may belong to a network that cannot be reached from here.
             for address in (name.as_str(), port).to_socket_addrs().into_iter().flatten() {
                 to.push(address.to_string());
             }
@@ -161,7 +164,7 @@ impl OtherSite {
         path.wait_connected(Some(within + again)).ok().map(|()| path)
     }
 
-    /// The name of the last machine, as ssh has it.
+    /// Returns the host name of the last machine, as ssh resolves it.
     fn dialled(&self) -> Option<String> {
         let target = self.site.ssh.as_ref()?;
         let mut command = Command::new("ssh");
@@ -172,13 +175,15 @@ impl OtherSite {
     }
 }
 
-/// Why there is no other end. What was printed may be no more than a banner, so it stands behind the reason.
+/// Returns the error for an other end that was not started. Its printed output may be only a banner, so the
+/// output is shown after the reason.
 fn not_started(name: &str, why: &Fault, said: &str) -> Fault {
     let said = if said.is_empty() { String::new() } else { format!("; what was said there: {said}") };
     fault!(COPY_NOT_STARTED, "the other end cannot be started at {name}: {why}{said}").caused_by(why)
 }
 
-/// Reads up to the answer, byte by byte, because what follows it is not for this reader.
+/// Reads up to the end of the answer, byte by byte, because the bytes after the answer belong to another
+/// reader.
 fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
     let (mut line, mut read) = (Vec::new(), 0);
     let mut byte = [0];
@@ -211,10 +216,10 @@ fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
     Err(fault!(COPY_NOT_STARTED, "the output of its shell has no end"))
 }
 
-/// Sets `gone` when ssh has ended, or the process behind it.
+/// Starts a thread that sets `gone` when ssh, or the process that ssh has started, has ended.
 fn watch_end(mut output: ChildStdout, gone: Arc<AtomicBool>) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        // However it ends, nothing more comes.
+        // The result does not matter: after any end of the copy no more bytes can arrive.
         let _ = std::io::copy(&mut output, &mut std::io::sink());
         gone.store(true, Ordering::Relaxed);
     })

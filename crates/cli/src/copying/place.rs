@@ -8,12 +8,13 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileLocation {
     Here(PathBuf),
-    /// The site or host, and what is there; empty is where one comes in.
+    /// The site or host, and the path there. An empty path is the directory in which a login begins.
     There(String, String),
 }
 
 impl FileLocation {
-    /// As for scp: what stands before the first colon is a site or a host, unless there is a slash in it.
+    /// Reads a location as scp does: the text before the first colon is a site or a host, unless it
+    /// contains a slash.
     pub fn read(word: &str) -> FileLocation {
         if let Some((host, path)) = word.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
             return FileLocation::There(host.to_owned(), path.to_owned());
@@ -27,7 +28,7 @@ impl FileLocation {
     }
 }
 
-/// The site of this name, or the host, as ssh knows it.
+/// Returns the site of this name, or else the host of this name, as ssh knows it.
 pub(crate) fn site_of(name: &str) -> Result<Site, Fault> {
     if known_sites().iter().any(|(known, _)| known == name) {
         return find_site(name);
@@ -38,7 +39,7 @@ pub(crate) fn site_of(name: &str) -> Result<Site, Fault> {
     Ok(Site { name: name.to_owned(), ssh: Some(name.to_owned()), ..Site::default() })
 }
 
-/// The site that was perhaps meant by a name that is none.
+/// Returns the name of the known site that is most similar to a name that is no site.
 pub(crate) fn meant(site: &Site) -> Option<String> {
     let known = known_sites();
     let is_known = site.file.is_some() || known.iter().any(|(name, _)| *name == site.name);

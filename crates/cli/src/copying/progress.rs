@@ -1,15 +1,15 @@
-//! How far a copy is: a line on the terminal while it goes on, and a sentence at its end.
+//! Shows the progress of a copy: a line on the terminal during the copy, and a sentence at its end.
 
 use ligament_files::{CopyTally, Counts};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often it is shown, and over which time the rate is taken.
+/// Time between two updates of the line; and time over which the rate is averaged, in s.
 const AGAIN: Duration = Duration::from_millis(250);
 const SMOOTH: f64 = 3.0;
 
-/// Bytes as people read them.
+/// Returns a number of bytes with a unit.
 pub(crate) fn bytes(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
     let (mut value, mut unit) = (bytes as f64, 0);
@@ -25,7 +25,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A time as people read it.
+/// Returns a time with its units.
 pub(crate) fn time(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -36,7 +36,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// A number of files.
+/// Returns a number of files as text.
 pub(crate) fn files(count: u64) -> String {
     match count {
         1 => "1 file".into(),
@@ -44,7 +44,7 @@ pub(crate) fn files(count: u64) -> String {
     }
 }
 
-/// The line that shows how far it is; `rate` in bytes a second.
+/// Returns the line that shows the progress. `rate` is in bytes per second.
 fn line(counts: &Counts, rate: f64) -> String {
     let through = counts.through.min(counts.bytes);
     let mut line = format!("{} of {}", counts.same + counts.copied, files(counts.files));
@@ -61,7 +61,7 @@ fn line(counts: &Counts, rate: f64) -> String {
     line
 }
 
-/// Shows how far it is until `over`, if somebody sees it.
+/// Shows the progress until `over` is true, if the standard error is a terminal.
 pub(crate) fn show(tally: &CopyTally, over: &AtomicBool) {
     if !std::io::stderr().is_terminal() {
         return;

@@ -1,5 +1,5 @@
-//! The end that ssh has started: it is told what to do on its standard input, listens, and ends as soon as that
-//! input does.
+//! The end of a copy that ssh has started. It reads its task from its standard input, listens for the path,
+//! and ends as soon as the input is closed.
 
 use super::task::{CopyAnswer, CopyTask, Transport, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the last words may take to arrive.
+/// Maximum time until the last message has arrived.
 const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest line (bytes).
+/// Maximum length of a line, in bytes.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Serves one copy.
@@ -103,8 +103,9 @@ fn listen(task: &CopyTask) -> Result<Path, Fault> {
     Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
 }
 
-/// The addresses at which the path listens: at the address that ssh came to first. What leads back to the other
-/// end's own machine is left out, unless ssh came that way.
+/// Returns the addresses at which the path listens, first the address by which ssh reached this machine. A
+/// loopback address is left out unless ssh came by such an address or did not start this process, because
+/// it would lead the other end to its own machine.
 fn addresses(path: &Path) -> Vec<SocketAddr> {
     let own = std::env::var("SSH_CONNECTION").unwrap_or_default();
     let came_to: Option<IpAddr> = own.split_whitespace().nth(2).and_then(|text| text.parse().ok());
@@ -115,7 +116,8 @@ fn addresses(path: &Path) -> Vec<SocketAddr> {
     first.into_iter().chain(others).collect()
 }
 
-/// Sets `gone` when the input ends: then nobody waits for it any more. What has arrived stays.
+/// Starts a thread that sets `gone` when the input is closed, because then the other end does not wait any
+/// more. Files that have arrived stay.
 fn watch_input(gone: Arc<AtomicBool>) -> Result<(), Fault> {
     let reads = move || {
         let mut buffer = [0; 256];

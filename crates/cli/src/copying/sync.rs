@@ -1,4 +1,4 @@
-//! `ligament sync`: what appears in a directory appears at another site as well, while it is written.
+//! `ligament sync`: copies the files of a directory to another site while the directory is written.
 
 use super::other_site::OtherSite;
 use super::place::FileLocation;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The pauses before another try: the first, and the longest.
+/// The first and the longest pause before another attempt.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// How often news is told.
+/// Time between two reports of copied files.
 const NEWS: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) struct Sync {
     reaching: ReachOptions,
 }
 
-/// Goes on until it is ended, or cannot.
+/// Mirrors the directory until the command is ended or cannot go on. Returns the exit status.
 pub(crate) fn sync(arguments: &Sync) -> i32 {
     let dry = arguments.dry_run;
     let watching = Some((arguments.look.map(|look| look.as_secs_f64()), arguments.rest.as_secs_f64()));
@@ -92,8 +92,8 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     go_on(arguments, &far, &theirs, &ours)
 }
 
-/// Returns true if a path names nothing below where it begins, or leads out of it again: `.`, `~`, `/`, `..`,
-/// `a/..`.
+/// Returns true if the last part of a path is no name of its own, so that the path may be a directory with
+/// other files: `.`, `~`, `/`, `..`, `a/..`.
 fn is_no_directory_of_its_own(path: &std::path::Path) -> bool {
     use std::path::Component;
     let last = path.components().next_back();
@@ -130,7 +130,7 @@ fn go_on(arguments: &Sync, far: &OtherSite, theirs: &CopyRole, ours: &CopyRole) 
             let (error, code, seconds) = (why.text(), why.code().name(), pause.as_secs_f64());
             print(&format!("{}\n", serde_json::json!({ "again_in": seconds, "error": error, "code": code })));
         } else if is_full || !arguments.quiet {
-            // Somebody has to make room.
+            // A full disk is always reported, because a person must make room.
             let why = if is_full { why.with_code() } else { why.text().to_owned() };
             crate::say(&format!("ligament: {why}; tried again in {}", progress::time(pause.as_secs_f64())));
         }
@@ -153,7 +153,7 @@ fn say_begun(arguments: &Sync, way: Transport, again: bool) {
     }
 }
 
-/// Tells what is copied, until `over`; whether nothing has failed.
+/// Reports copied and removed files until `over` is true. Returns true if nothing has failed.
 fn tell(arguments: &Sync, tally: &CopyTally, over: &AtomicBool) -> bool {
     let mut all = true;
     loop {

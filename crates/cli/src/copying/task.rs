@@ -1,4 +1,5 @@
-//! The messages between both ends of a copy, over ssh's channel: one line each.
+//! The task and the answer that both ends of a copy exchange over ssh's channel, one line of JSON each; and
+//! the role of each end.
 
 use ligament_catalogue::Fault;
 use ligament_files::{receive, send, CopyTally, MessageChannel, ReceiveOptions, SendOptions, WatchOptions};
@@ -8,9 +9,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The version of these lines.
+/// Version of the task and the answer. Both ends must have the same version.
 pub(crate) const VERSION: u32 = 2;
-/// Before the answer: whatever a shell prints before it is no answer.
+/// Text before the answer. A line without it was printed by a shell and is no answer.
 pub(crate) const MARK: &str = "ligament copies ";
 
 /// The transport of the files.
@@ -26,23 +27,23 @@ pub(crate) enum Transport {
     Ssh,
 }
 
-/// All that the other end needs to know.
+/// All data that the other end needs for its part of the copy.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CopyTask {
     pub version: u32,
-    /// With the key of the path, and the relays.
+    /// Text of an invitation, with the key of the path and the relays.
     pub invitation: String,
     pub over: Transport,
-    /// The interface where it may listen.
+    /// The network interface at which the other end may listen.
     pub interface: Option<String>,
     pub ports: Option<RangeInclusive<u16>>,
-    /// Bytes in a second that it sends at most.
+    /// Maximum rate at which the other end sends, in bytes per second.
     #[serde(default)]
     pub pace: Option<u64>,
     pub what: CopyRole,
 }
 
-/// The role of an end.
+/// The role of an end of a copy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CopyRole {
@@ -51,7 +52,8 @@ pub(crate) enum CopyRole {
         contents: bool,
         dry: bool,
         rate: Option<u64>,
-        /// Seconds between looks, and for which a file rests; none: it ends when all is sent.
+        /// Time between two looks at the directory, and time for which a file must not change before it is
+        /// sent, both in seconds. If none is given, the sender ends when all files are sent.
         watching: Option<(Option<f64>, f64)>,
     },
     Receive {
@@ -60,13 +62,14 @@ pub(crate) enum CopyRole {
         dry: bool,
         delete: bool,
         live: bool,
-        /// The names that the other end was asked for.
+        /// The names that this end has requested; other names are refused.
         only: Option<Vec<String>>,
     },
 }
 
 impl CopyRole {
-    /// The same, with names below `~/` in the user's home, as no shell has seen to it here.
+    /// Returns the role with names below `~/` replaced by names in the user's home, because no shell has
+    /// done so.
     pub fn below_home(self, home: Option<&Path>) -> CopyRole {
         let find = |path: PathBuf| match (path.strip_prefix("~"), home) {
             (Ok(below), Some(home)) => home.join(below),
@@ -83,7 +86,7 @@ impl CopyRole {
         }
     }
 
-    /// Does it.
+    /// Carries out the role: sends files, or receives them.
     pub fn carry_out(&self, channel: &dyn MessageChannel, tally: &CopyTally) -> Result<(), Fault> {
         match self.clone() {
             CopyRole::Receive { into, directory, dry, delete, live, only } => {
@@ -103,7 +106,7 @@ impl CopyRole {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CopyAnswer {
     pub version: u32,
-    /// The addresses at which it listens, the likeliest first; none if it does not.
+    /// The addresses at which the other end listens, the likeliest first; empty if it does not listen.
     pub at: Vec<SocketAddr>,
 }
 

@@ -10,8 +10,9 @@ use ligament_model::Operator;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Colours that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008):
-/// into a submodel's loop, out of it, from the end of one to the beginning of the next, and within two loops.
+/// Colours of arrows that people with any colour vision can tell apart (Okabe & Ito, "Color Universal
+/// Design", 2008). In this order: into a submodel's loop, out of it, from the end of one submodel to the
+/// beginning of the next, and within two loops.
 const CALL: &str = "#0072B2";
 const RETURN: &str = "#D55E00";
 const NEXT: &str = "#009E73";
@@ -23,13 +24,13 @@ const TITLE: f64 = 76.0;
 const HEADER: f64 = 44.0;
 const PIN: f64 = 20.0;
 const BETWEEN_COLUMNS: f64 = 110.0;
-/// Of a bold letter of 13 units and of one of 11, about.
+/// Approximate width of a bold letter of 13 units, and of a letter of 11 units.
 const LETTER: f64 = 8.4;
 const SMALL_LETTER: f64 = 6.3;
-/// Characters of a name that are shown.
+/// Maximum number of characters of a name that are shown.
 const NAME: usize = 34;
 
-/// A topology with the place of everything.
+/// A topology with the positions of its boxes and ports.
 pub(super) struct GraphPicture<'a> {
     topology: &'a Topology,
     layout: Layout,
@@ -37,9 +38,9 @@ pub(super) struct GraphPicture<'a> {
     sizes: Vec<(f64, f64)>,
     /// The left edge of each column, and its width.
     columns: Vec<(f64, f64)>,
-    /// The ports at the left and at the right of each box, from the top.
+    /// Indices of the ports at the left and at the right side of each box, from top to bottom.
     pins: Vec<[Vec<usize>; 2]>,
-    /// The ports that have an arrow.
+    /// The ports that have at least one arrow.
     joined: HashSet<LinkEnd>,
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn shortened(name: &str) -> String {
     }
 }
 
-/// The filters of an arrow, as far as there is room.
+/// Returns the filters of an arrow as its label, shortened to the available room.
 fn label_of(link: &TopologyLink) -> String {
     shortened(&link.filters.join(", "))
 }
@@ -60,7 +61,8 @@ fn letters(text: &str) -> f64 {
     text.chars().count().min(NAME) as f64
 }
 
-/// For how many instances a box stands, if for more than one, and how many ranks each has.
+/// Returns the number of instances that a box stands for, if there are several, and the number of ranks of
+/// each.
 fn many(node: &TopologyNode) -> Option<String> {
     match (node.instances, node.ranks) {
         (0 | 1, None) => None,
@@ -82,8 +84,8 @@ pub(crate) fn colour(from: Operator, to: Operator) -> &'static str {
 
 impl<'a> GraphPicture<'a> {
     pub fn of(topology: &'a Topology) -> GraphPicture<'a> {
-        // Heights follow from how many ports are at a side, which follows from the columns: so the columns come
-        // first.
+        // The layout is computed twice. The height of a box follows from the number of ports at each side,
+        // which follows from the columns, so the first layout only finds the columns.
         let rough: Vec<f64> =
             topology.nodes.iter().map(|node| HEADER + PIN * node.ports.len() as f64).collect();
         let first = lay_out(topology, &rough);
@@ -96,7 +98,7 @@ impl<'a> GraphPicture<'a> {
         for (place, (width, _)) in layout.nodes.iter().zip(&sizes) {
             columns[place.column].1 = columns[place.column].1.max(*width);
         }
-        // Room for what stands at arrows.
+        // The space between columns must hold the labels of the arrows.
         let label = topology.links.iter().map(|link| letters(&label_of(link))).fold(0.0, f64::max);
         let between = (label * SMALL_LETTER + 30.0).max(BETWEEN_COLUMNS);
         let mut x = MARGIN;
@@ -110,7 +112,7 @@ impl<'a> GraphPicture<'a> {
         picture
     }
 
-    /// The left edge and the top of a box.
+    /// Returns the left edge and the top of a box.
     fn corner(&self, node: usize) -> (f64, f64) {
         let place = self.layout.nodes[node];
         let (left, width) = self.columns[place.column];
@@ -118,14 +120,15 @@ impl<'a> GraphPicture<'a> {
         (left + (width - own) / 2.0, TITLE + place.y - height / 2.0)
     }
 
-    /// The point of a port at a side.
+    /// Returns the position of a port at one side of its box.
     fn pin(&self, end: LinkEnd, right: bool) -> (f64, f64) {
         let (x, y) = self.corner(end.node);
         let at = self.pins[end.node][usize::from(right)].iter().position(|&port| port == end.port).unwrap_or(0);
         (if right { x + self.sizes[end.node].0 } else { x }, y + HEADER + PIN * (at as f64 + 0.5))
     }
 
-    /// Puts ports below each other as what they lead to is.
+    /// Orders the ports at each side of a box by the mean heights of their arrows' other ends, so that
+    /// fewer arrows cross.
     fn order_pins(&mut self) {
         let mut sums: HashMap<(LinkEnd, bool), (f64, f64)> = HashMap::new();
         for (link, passes) in self.topology.links.iter().zip(&self.layout.passes) {
@@ -151,7 +154,7 @@ impl<'a> GraphPicture<'a> {
         }
     }
 
-    /// The picture.
+    /// Returns the picture as SVG.
     pub fn svg(&self) -> String {
         let right = self.columns.last().map_or(0.0, |(left, width)| left + width);
         let bottom =
@@ -199,14 +202,15 @@ impl<'a> GraphPicture<'a> {
         }
     }
 
-    /// A curve from one port to another, through the heights at which it passes other columns.
+    /// Returns a curve from one port to another. `passes` has the heights at which the curve passes the
+    /// columns in between.
     fn path(&self, link: &TopologyLink, passes: &[f64]) -> String {
         let (from, to) = (link.from, link.to);
         let (from_right, to_right) = sides(&self.layout, link);
         let ((ax, ay), (bx, by)) = (self.pin(from, from_right), self.pin(to, to_right));
         let out = |right: bool| if right { 1.0 } else { -1.0 };
         if from.node == to.node {
-            // Round the box, below it.
+            // An arrow from a box to itself passes below the box.
             let below = self.corner(from.node).1 + self.sizes[from.node].1 + 22.0;
             let (a, b) = (ax + out(from_right) * 40.0, bx + out(to_right) * 40.0);
             return format!(
@@ -299,7 +303,8 @@ impl<'a> GraphPicture<'a> {
     }
 }
 
-/// Returns true if an arrow begins, and ends, at the right side of its box.
+/// Returns two values: true if the arrow begins at the right side of its first box, and true if it ends at
+/// the right side of its last box.
 fn sides(layout: &Layout, link: &TopologyLink) -> (bool, bool) {
     let column = |end: LinkEnd| layout.nodes[end.node].column;
     let (from, to) = (column(link.from), column(link.to));
@@ -310,8 +315,8 @@ fn sides(layout: &Layout, link: &TopologyLink) -> (bool, bool) {
     }
 }
 
-/// The ports at the left and at the right of each box: where their arrows are, which may be both; without any,
-/// what sends at the right and what receives at the left.
+/// Returns the ports at the left and at the right side of each box. A port is at each side where it has an
+/// arrow, which may be both. A port without an arrow is at the right if it sends, else at the left.
 fn pins(topology: &Topology, layout: &Layout) -> Vec<[Vec<usize>; 2]> {
     let mut used: HashSet<(LinkEnd, bool)> = HashSet::new();
     for link in &topology.links {
@@ -341,7 +346,7 @@ fn size(node: &TopologyNode, pins: &[Vec<usize>; 2]) -> (f64, f64) {
     (ports.max(name).max(implementation).max(90.0), HEADER + PIN * rows as f64 + 6.0)
 }
 
-/// The sign of a port.
+/// Draws the sign of a port.
 pub(crate) fn sign(svg: &mut String, x: f64, y: f64, operator: Operator, sends: bool, ink: &str) {
     let fill = if sends { ink } else { "#fff" };
     let _ = match operator {
@@ -356,7 +361,7 @@ pub(crate) fn sign(svg: &mut String, x: f64, y: f64, operator: Operator, sends: 
     };
 }
 
-/// The legend of the arrows' colours.
+/// Draws the legend of the arrows' colours.
 pub(crate) fn legend_of_arrows(svg: &mut String, x: f64, y: f64) {
     let mut x = x;
     let lines = [(CALL, "starts"), (RETURN, "answers"), (NEXT, "goes on to"), (INTERACT, "interacts with")];

@@ -1,4 +1,4 @@
-//! `ligament graph`: the topology of a model, as text, JSON and picture.
+//! `ligament graph`: shows the topology of a model as text, as JSON, or as a picture.
 
 pub(crate) mod draw;
 
@@ -12,12 +12,14 @@ use ligament_runtime::shown;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// More boxes than these are hard to take in: alike ones then share one, and nested models become one each.
+/// Maximum number of boxes that are easy to read. In larger models, alike components share a box, and each
+/// nested model becomes one box.
 const MAX_CLEAR_BOXES: usize = 40;
-/// More are not drawn: nobody could read them, and arrows that pass through many columns take memory.
+/// Maximum number of boxes in a picture. A larger picture would be unreadable, and arrows across many
+/// columns take memory.
 const MAX_BOXES: usize = 1000;
 
-/// Shows how a model is coupled.
+/// Shows how the components of a model are coupled. Returns the exit status.
 pub(crate) fn graph(arguments: &Graph) -> i32 {
     match told(arguments) {
         Ok((text, status)) => {
@@ -68,7 +70,7 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
     Ok((text, status))
 }
 
-/// As many boxes as one can take in, if that was not decided otherwise.
+/// Returns the topology with as few boxes as are easy to read, unless an option says otherwise.
 fn boxed(model: &ResolvedModel, arguments: &Graph) -> Topology {
     if arguments.folded {
         return Topology::of(model, Boxes::Folded);
@@ -130,12 +132,12 @@ fn receiver(topology: &Topology, link: &TopologyLink) -> String {
     format!("{filters}{}.{} ({})", node.name, name_of(port), when(port))
 }
 
-/// `state[]` of a vector port.
+/// Returns the name of a port; a vector port has brackets: `state[]`.
 pub(crate) fn name_of(port: &NodePort) -> String {
     format!("{}{}", port.name, if port.vector { "[]" } else { "" })
 }
 
-/// When a port is used; of one that nobody declares, its direction.
+/// Returns the operator in which a port is used; for a port that the model does not declare, its direction.
 fn when(port: &NodePort) -> &'static str {
     match (port.operator, port.sends) {
         (Operator::None, true) => "sends",

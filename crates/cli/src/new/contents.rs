@@ -1,4 +1,4 @@
-//! The contents of a starter: build file, model file, README, and what git leaves alone.
+//! The files of a starter beside its sources: build file, model file, README, and `.gitignore`.
 
 use super::languages::{cargo, Code, Language, FORTRAN_MPI_RULES, FORTRAN_RULES};
 use super::skeletons::Skeleton;
@@ -18,7 +18,8 @@ impl File {
     }
 }
 
-/// All files of a starter with these codes. `crate_for_rust` is what codes in Rust depend on.
+/// Returns all files of a starter with these codes. `crate_for_rust` is the crate that codes in Rust depend
+/// on.
 pub(super) fn files(name: &str, codes: &[Code], crate_for_rust: Option<&Path>) -> Vec<File> {
     let mut files = Vec::new();
     for code in codes {
@@ -38,7 +39,8 @@ pub(super) fn files(name: &str, codes: &[Code], crate_for_rust: Option<&Path>) -
     files
 }
 
-/// All files of a model whose codes are skeletons; `text` is the model file, made of `source`.
+/// Returns all files of a model whose codes are skeletons. `text` is the text of the model file, which was
+/// made from the file `source`.
 pub(super) fn files_of_model(
     name: &str,
     source: &Path,
@@ -78,14 +80,14 @@ pub(super) fn files_of_model(
     files
 }
 
-/// With how many an MPI program is tried.
+/// Number of ranks with which the test of a starter runs an MPI program.
 const RANKS: usize = 2;
 
 fn is_model(codes: &[Code]) -> bool {
     codes.len() > 1
 }
 
-/// The rules that build codes.
+/// Returns the Makefile rules that build the codes.
 fn rules(codes: &[&Code]) -> String {
     let mut text = String::new();
     let targets: Vec<String> = codes.iter().filter_map(|code| code.target()).collect();

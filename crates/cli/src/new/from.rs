@@ -1,5 +1,5 @@
-//! A starter out of a model file: a code for each of its programs, and the model with these in place of its
-//! own.
+//! Makes a starter from a model file: a code for each of the model's programs, and the model with these
+//! codes in place of its own programs.
 
 use super::check_name;
 use super::contents::{files_of_model, File};
@@ -16,9 +16,10 @@ use ligament_model::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-/// The number of steps that skeletons make.
+/// Number of steps that a skeleton makes.
 const STEPS: i64 = 3;
-/// Names of codes that would stand for something else in some language, or in the starter's directory.
+/// Names that a code must not have, because they have another meaning in some language or in the starter's
+/// directory.
 const TAKEN: [&str; 24] = [
     "all",
     "build",
@@ -45,13 +46,13 @@ const TAKEN: [&str; 24] = [
     "test",
     "times",
 ];
-/// More ports than this in one code are refused.
+/// Maximum number of ports of one code.
 const MAX_PORTS: usize = 1000;
 
-/// All files of the starter.
+/// Returns all files of the starter.
 ///
 /// # Errors
-/// The model has errors, which are printed, or programs that no code can be made for.
+/// The model has errors, which are printed, or it has programs for which no code can be made.
 pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<Vec<File>, Fault> {
     let (mut config, said) = source(from)?;
     if let Some(import) = config.imports.first() {
@@ -120,14 +121,14 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
                     code needs them",
         );
     }
-    // The skeletons are no programs with MPI.
+    // Skeletons do not use MPI, so requests for MPI resources are removed.
     config.resources.retain(|_, asked| !asked.resources.is_mpi());
     let in_rust = codes.iter().any(|(code, _)| code.language == Language::Rust);
     let krate = in_rust.then(rust_crate).transpose()?;
     Ok(files_of_model(name, from, config.to_yaml(), &codes, krate.as_deref()))
 }
 
-/// The model, and in which languages its programs are, as far as the file says.
+/// Returns the model, and the languages of its programs as far as the file gives them.
 fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault> {
     let is_xml = from.extension().is_some_and(|one| one == "xmml" || one == "xml");
     if !is_xml {
@@ -147,13 +148,14 @@ fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
     fault!(STARTER_NOT_MADE, "{} has {}; nothing is made", from.display(), crate::check::count(count, "error"))
 }
 
-/// Returns true if a program is Ligament's own, such as `ligament study`: it stays as it is.
+/// Returns true if a program belongs to Ligament, such as `ligament study`. Such a program stays in the
+/// model unchanged.
 fn is_of_ligament(program: &Program) -> bool {
     let executable = program.executable.as_deref().map(Path::new);
     executable.and_then(Path::file_name).is_some_and(|name| name == "ligament")
 }
 
-/// Leaves out the conduits on which codes would send settings to others: skeletons send arrays.
+/// Removes the conduits on which codes would send settings to others, because skeletons send only arrays.
 fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
     let flat = config.flatten(None).map_err(|problem| Fault::new(problem.code, problem.to_string()))?;
     let sends_arrays = |component: &FlatComponent| {
@@ -181,7 +183,7 @@ fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A code for each program that components use, by the names of the programs.
+/// Returns a skeleton for each program that components use, by the name of the program.
 fn skeletons(
     config: &Configuration,
     model: &ResolvedModel,
@@ -221,7 +223,8 @@ fn skeletons(
         }
         let Some(known) = found.get_mut(name) else {
             let about = config.programs.get(name).map_or("", |program| program.description.as_str());
-            // As xMML was converted, the language is said too, which the reader sees.
+            // The converter from xMML adds the language to the description. The language is removed here,
+            // because the reader sees it anyway.
             let language = said.get(&name.to_string()).map(|language| format!("in {language}"));
             let about = language
                 .and_then(|language| about.strip_suffix(&language))
@@ -252,7 +255,7 @@ fn skeletons(
     Ok(found)
 }
 
-/// A description that can stand in a comment of any language.
+/// Returns a description that can be part of a comment in any language.
 fn in_a_line(name: &Reference, about: &str) -> String {
     let words: Vec<String> = (about.split_whitespace())
         .map(|word| word.chars().filter(|c| !matches!(c, '"' | '\\' | '*' | '/')).collect())
@@ -263,7 +266,7 @@ fn in_a_line(name: &Reference, about: &str) -> String {
     }
 }
 
-/// The language that the command which starts a program speaks for.
+/// Returns the language of a program, if the command that starts the program shows it.
 fn started_by(program: &Program) -> Option<Language> {
     let executable = Path::new(program.executable.as_deref()?).file_name()?.to_str()?;
     let first = program.args.as_ref().and_then(|args| args.first()).map_or("", String::as_str);
@@ -276,7 +279,7 @@ fn started_by(program: &Program) -> Option<Language> {
     }
 }
 
-/// Starts the code where the model starts a program.
+/// Replaces the program `name` of the model by the code.
 fn put_in(config: &mut Configuration, name: &Reference, code: &Code) {
     let program = config.programs.entry(name.clone()).or_insert_with(|| Program::new(name.clone()));
     let mut started = Program::new(name.clone());

@@ -18,7 +18,7 @@ impl Language {
     pub const ALL: [Language; 6] =
         [Language::C, Language::Cpp, Language::Fortran, Language::Java, Language::Python, Language::Rust];
 
-    /// As people call it.
+    /// Returns the name of the language as people write it.
     pub fn said(self) -> &'static str {
         match self {
             Language::C => "C",
@@ -66,7 +66,7 @@ pub(super) struct Code {
     pub name: String,
     pub role: Role,
     pub language: Language,
-    /// True if it is an MPI program, as which not every language can be had.
+    /// True if the code is an MPI program. Not every language has starters with MPI.
     pub mpi: bool,
 }
 
@@ -79,13 +79,13 @@ impl Code {
         Code { mpi, ..self }
     }
 
-    /// The name of a class.
+    /// Returns the name of the code's class, for languages that need one.
     fn class(&self) -> String {
         let words = self.name.split('_').filter(|word| !word.is_empty());
         words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
     }
 
-    /// The file of the source.
+    /// Returns the path of the source file.
     pub fn source(&self) -> String {
         match self.language {
             Language::C => format!("{}.c", self.name),
@@ -97,7 +97,7 @@ impl Code {
         }
     }
 
-    /// The source.
+    /// Returns the text of the source.
     pub fn text(&self) -> String {
         let text = match (self.language, self.role) {
             (Language::C, Role::Macro) if self.mpi => include_str!("starters/macro_mpi.c"),
@@ -124,17 +124,18 @@ impl Code {
         self.named(text)
     }
 
-    /// A text in which the code's name stands where it belongs.
+    /// Returns a text with the code's name in place of `NAME`, and the name of its class in place of
+    /// `CLASS`.
     pub fn named(&self, text: &str) -> String {
         text.replace("NAME", &self.name).replace("CLASS", &self.class())
     }
 
-    /// The file of the case.
+    /// Returns the path of the case file.
     pub fn case(&self) -> String {
         format!("{}.case.yaml", self.name)
     }
 
-    /// The case.
+    /// Returns the text of the case.
     pub fn case_text(&self) -> &'static str {
         match self.role {
             Role::Macro => include_str!("starters/macro.case.yaml"),
@@ -142,13 +143,14 @@ impl Code {
         }
     }
 
-    /// A script that starts the program, where it takes more than a word.
+    /// Returns a script that starts the program, for languages in which a single command name does not
+    /// start it.
     pub fn script(&self) -> Option<String> {
         let script = include_str!("starters/java.sh");
         (self.language == Language::Java).then(|| script.replace("CLASS", &self.class()))
     }
 
-    /// How a shell starts it from its directory.
+    /// Returns the command by which a shell starts the program from the starter's directory.
     pub fn command(&self) -> String {
         match self.language {
             Language::C | Language::Cpp | Language::Fortran => format!("./{}", self.name),
@@ -158,7 +160,7 @@ impl Code {
         }
     }
 
-    /// How a model starts it.
+    /// Returns the entry by which a model file starts the program.
     pub fn implementation(&self) -> String {
         let model = if self.mpi { ", execution_model: openmpi" } else { "" };
         match self.language {
@@ -167,7 +169,7 @@ impl Code {
         }
     }
 
-    /// The target of `make`; nothing where nothing is compiled.
+    /// Returns the target of `make` that builds the code; none if the language is not compiled.
     pub fn target(&self) -> Option<String> {
         match self.language {
             Language::C | Language::Cpp | Language::Fortran => Some(self.name.clone()),
@@ -177,7 +179,7 @@ impl Code {
         }
     }
 
-    /// The files that `make` leaves behind.
+    /// Returns the files and directories that `make` produces.
     pub fn made(&self) -> Vec<&str> {
         match self.language {
             Language::C | Language::Cpp => vec![&self.name],
@@ -188,7 +190,7 @@ impl Code {
         }
     }
 
-    /// The rules of a Makefile that build it.
+    /// Returns the rules of a Makefile that build the code.
     pub fn rule(&self) -> String {
         let name = &self.name;
         let compiler = |alone: &'static str, with_mpi: &'static str| if self.mpi { with_mpi } else { alone };
@@ -225,7 +227,7 @@ impl Code {
     }
 }
 
-/// Fortran's binding is compiled by the user's own compilers.
+/// Makefile rules for the Fortran binding, which is compiled by the user's own compilers.
 pub(super) const FORTRAN_RULES: &str = "\
 build/ligament.o:
 \tmkdir -p build
@@ -234,7 +236,8 @@ build/ligament.o:
 
 ";
 
-/// The same for MPI programs, by the compilers of one's MPI.
+/// Makefile rules for the Fortran binding of MPI programs, which is compiled by the compilers of the user's
+/// MPI.
 pub(super) const FORTRAN_MPI_RULES: &str = "\
 build/ligament.o:
 \tmkdir -p build
@@ -244,7 +247,7 @@ build/ligament.o:
 
 ";
 
-/// Rust's codes are a package, built against the crate of the installation.
+/// Returns the `Cargo.toml` for codes in Rust: a package that depends on the crate of the installation.
 pub(super) fn cargo(name: &str, krate: &Path) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\

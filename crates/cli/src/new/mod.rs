@@ -1,7 +1,7 @@
-//! `ligament new`: starters. Each is a directory with a code, or with a model of two, that compiles and passes
-//! its test as it is. The sources are in `starters`; `languages` says how each language is built and started,
-//! and `contents` what else stands in the directory. `from` makes a code for each program of a model, by
-//! `skeletons`.
+//! `ligament new`: writes starters. A starter is a directory with one code, or with a model of two codes,
+//! that compiles and passes its test without changes. The sources are in `starters`. `languages` says how
+//! each language is built and started, and `contents` makes the other files. `from` makes a code for each
+//! program of a model file, with the help of `skeletons`.
 
 mod contents;
 mod from;
@@ -74,7 +74,7 @@ impl Single {
     }
 }
 
-/// Makes a starter.
+/// Makes a starter. Returns the exit status.
 pub(crate) fn new(arguments: &New) -> i32 {
     match made(arguments) {
         Ok(said) => {
@@ -136,7 +136,8 @@ fn list(head: &str, files: &[File]) -> String {
     said
 }
 
-/// Names are those of files, of programs and of classes in every language.
+/// Checks the name of a starter. The name must be usable for files, for programs, and for classes in every
+/// language.
 fn check_name(name: &str) -> Result<(), Fault> {
     let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.len() <= 40

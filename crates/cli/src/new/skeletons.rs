@@ -1,6 +1,6 @@
-//! Codes that go through the execution loop with the ports of a model, and send arrays of zeros: where somebody
-//! begins who has a model and no codes. Each language has a file in `starters` with what is around the loop,
-//! and its words here.
+//! Skeletons: codes that go through the execution loop with the ports of a model and send arrays of zeros.
+//! They are a start for users who have a model and no codes. Each language has a file in `starters` with
+//! the text around the loop. The text of the loop itself is here.
 
 use super::languages::{Code, Language};
 use ligament_model::Operator;
@@ -11,37 +11,37 @@ use std::fmt::Write;
 pub(super) struct SkeletonPort {
     pub name: String,
     pub operator: Operator,
-    /// True if it has slots.
+    /// True if the port is a vector port, which has slots.
     pub vector: bool,
 }
 
-/// A code of a model: what it is, and its ports.
+/// A code of a model: its description, and its ports.
 #[derive(Debug, Clone)]
 pub(super) struct Skeleton {
     pub about: String,
     pub ports: Vec<SkeletonPort>,
 }
 
-/// How a language says what a skeleton does. `PORT` is a port; `SLOT` stands for `slot` where it has slots, and
-/// for `alone` where it has none.
+/// The text of a skeleton's statements in one language. `PORT` is replaced by the name of the port. `SLOT`
+/// is replaced by `slot` for a vector port, and by `alone` for any other port.
 struct LanguageWords {
     file: &'static str,
-    /// A port in the list of all, and between two.
+    /// Returns the text for a port in the list of all ports; `between` separates two of them.
     declared: fn(&Operator, &str) -> String,
     between: &'static str,
     comment: &'static str,
-    /// Depth of the loop's body, and of what is within something.
+    /// Number of blanks before the loop's body, and additional blanks for each level of nesting.
     margin: usize,
     indent: usize,
     slot: &'static str,
     alone: &'static str,
     slots: (&'static str, &'static str),
-    /// `F_INIT`: receives the time to begin at.
+    /// Statement for `F_INIT`: receives a message and begins at its time.
     begin: &'static str,
     steps: (&'static str, &'static str),
     send_step: &'static str,
     receive: &'static str,
-    /// For as long as messages say that there is another one.
+    /// Loop that is repeated as long as messages announce another message.
     until_last: (&'static str, &'static str),
     receive_next: &'static str,
     send_end: &'static str,
@@ -214,7 +214,7 @@ impl Language {
         }
     }
 
-    /// A language by its name in a model file; none for one that there are no starters for.
+    /// Returns the language with this name in a model file, or none if no starters exist for the language.
     pub fn by_name(name: &str) -> Option<Language> {
         Some(match name.trim().to_ascii_lowercase().as_str() {
             "c" => Language::C,
@@ -228,7 +228,7 @@ impl Language {
     }
 }
 
-/// The lines of the body, as they come.
+/// The lines of a skeleton's body, in the order in which they are written.
 struct SkeletonBody<'a> {
     words: &'a LanguageWords,
     depth: usize,
@@ -236,7 +236,7 @@ struct SkeletonBody<'a> {
 }
 
 impl SkeletonBody<'_> {
-    /// Lines, of which those with `+` stand deeper.
+    /// Writes lines. Each `+` at the beginning of a line indents the line by one level more.
     fn lines(&mut self, lines: &str) {
         for line in lines.lines().filter(|line| !line.is_empty()) {
             let deeper = line.len() - line.trim_start_matches('+').len();
@@ -249,7 +249,7 @@ impl SkeletonBody<'_> {
         self.lines(&format!("{} {text}", self.words.comment));
     }
 
-    /// Writes code for a port, on all its slots if it has some.
+    /// Writes the code for a port: once, or in a loop over all slots if the port has slots.
     fn each(&mut self, port: &SkeletonPort, what: &str) {
         let words = self.words;
         let slot = if port.vector { words.slot } else { words.alone };
@@ -275,7 +275,7 @@ impl Skeleton {
         self.of(operator).next().is_some()
     }
 
-    /// The source of a code.
+    /// Returns the source text of a code.
     pub fn text(&self, code: &Code) -> String {
         let words = code.language.words();
         let mut body = SkeletonBody { words, depth: 0, text: String::new() };
@@ -322,7 +322,7 @@ impl Skeleton {
             Language::Fortran => without_unused(words.file, &body.text),
             _ => words.file.to_owned(),
         };
-        // Text of the model is inserted last: it may have these words too.
+        // Texts of the model are inserted last, because they may contain the placeholders, too.
         code.named(&file)
             .replace("COUNT", &self.ports.len().to_string())
             .replace("PORTS", &self.declared(code.language))
@@ -362,7 +362,7 @@ impl Skeleton {
     }
 }
 
-/// The frame around a body in Fortran, without unused variables.
+/// Returns the Fortran text around a body without the declarations of variables that the body does not use.
 fn without_unused(file: &str, body: &str) -> String {
     let is_used = |line: &str| match line.trim().split("::").nth(1) {
         Some(names) if line.trim_start().starts_with("integer") || line.trim_start().starts_with("logical") => {

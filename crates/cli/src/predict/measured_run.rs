@@ -1,5 +1,5 @@
-//! The costs of a run, as far as its record and its timeline tell: how long each instance computed in its
-//! steps, how many messages of which size passed each conduit.
+//! The costs of an earlier run, as its record and its timeline show them: the time that each instance
+//! computed in its steps, and the number and size of messages on each conduit.
 
 use ligament_analysis::predict::{agree, ComponentCosts, ConduitCosts, Cost, Costs, Question};
 use ligament_catalogue::{fault, Fault};
@@ -12,12 +12,13 @@ use ligament_runtime::client::record_of;
 use ligament_wire::rank_parts;
 use std::collections::{BTreeMap, HashMap};
 
-/// Instances of a component whose costs differ by less than this have the same.
+/// Relative difference below which the costs of two instances of a component count as equal.
 const ALIKE: f64 = 0.1;
-/// Rounds in which the sizes of messages are fitted to what was sent and received.
+/// Number of rounds in which the sizes of messages are fitted to the bytes that components sent and
+/// received.
 const ROUNDS: usize = 50;
 
-/// A run that is over, and the model that it ran.
+/// A run that is over, with the model that it ran.
 pub(super) struct MeasuredRun {
     pub run: RunDirectory,
     pub record: RunRecord,
@@ -53,7 +54,7 @@ impl MeasuredRun {
         Ok(MeasuredRun { run, record, model, timeline })
     }
 
-    /// The machines of the run, and the place of each of its instances.
+    /// Returns the machines of the run, and the machine of each instance.
     pub fn question(&self) -> Question {
         let domains = &self.record.domains;
         if domains.is_empty() {
@@ -72,15 +73,16 @@ impl MeasuredRun {
         }
     }
 
-    /// How long it took, s.
+    /// Returns the duration of the run, in s.
     pub fn duration(&self) -> f64 {
         self.record.duration.unwrap_or(self.timeline.end() as f64 / 1e9)
     }
 
-    /// The costs of its parts, such that the prediction of this run takes as long as it took.
+    /// Returns the costs of the run's parts. The costs are adjusted so that a prediction of this run takes
+    /// as long as the run took.
     ///
     /// # Errors
-    /// The record does not fit together.
+    /// The record and the model do not fit together.
     pub fn costs(&self) -> Result<Costs, Fault> {
         let operators = self.operators();
         let mut costs = Costs::default();
@@ -142,7 +144,7 @@ impl MeasuredRun {
         Ok(costs)
     }
 
-    /// The operators of all ports, by their names.
+    /// Returns the operators of all ports, by the ports' names.
     fn operators(&self) -> HashMap<String, Operator> {
         let mut operators = HashMap::new();
         for instance in &self.model.instances {
@@ -154,7 +156,7 @@ impl MeasuredRun {
         operators
     }
 
-    /// How often the reuse loop of each component went round, in the mean of its instances.
+    /// Returns the number of passes of each component's reuse loop, as the mean over its instances.
     fn passes(&self) -> HashMap<&str, f64> {
         let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
         for record in &self.record.instances {
@@ -164,8 +166,9 @@ impl MeasuredRun {
         sums.into_iter().map(|(component, (sum, count))| (component, sum / count)).collect()
     }
 
-    /// The size of a message on each conduit. It is known what each component sent and received in all; the
-    /// sizes are made to agree with both in turns, and a port sends the same to all (iterative proportional
+    /// Returns the size of a message on each conduit, in bytes. Known are only the total bytes that each
+    /// component sent and received. The sizes are made to agree with both totals in turn, under the
+    /// condition that a port sends messages of the same size to all receivers (iterative proportional
     /// fitting; Deming and Stephan, 1940).
     fn bytes(&self) -> Vec<f64> {
         let conduits = &self.record.conduits;
@@ -214,7 +217,8 @@ impl MeasuredRun {
     }
 }
 
-/// Of each instance, the rank whose computing took longest: the others wait for it.
+/// Returns for each instance the rank with the longest computing time, because the other ranks wait for
+/// that rank.
 pub(super) fn leading(records: &[InstanceRecord]) -> Vec<&InstanceRecord> {
     let mut all: Vec<&InstanceRecord> = Vec::new();
     for record in records {
@@ -230,7 +234,7 @@ pub(super) fn leading(records: &[InstanceRecord]) -> Vec<&InstanceRecord> {
     all
 }
 
-/// `macro.state_out` → `macro`
+/// Returns the component of a port: `macro.state_out` → `macro`
 fn of_port(port: &str) -> &str {
     port.rsplit_once('.').map_or(port, |(component, _)| component)
 }
@@ -263,9 +267,10 @@ fn of_instance(
     }
 }
 
-/// Time before the first step and after the last one, s. Until it first waited for a message, the instance was
-/// set up and perhaps computed some steps; after it last waited, it computed some, and what it does once at the
-/// end, such as writing a file. How many steps that were, its messages tell.
+/// Returns the time before the first step and the time after the last step, in s. Until it first waits for
+/// a message, the instance is set up and may compute some steps. After it last waits, the instance may
+/// compute some steps and then does its final work, such as writing a file. The number of messages in each
+/// part tells how many steps the part contains.
 fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f64) -> (f64, f64) {
     let waits = |span: &&TimelineSpan| {
         let cause = span.cause.and_then(|cause| timeline.causes.get(cause as usize));
@@ -276,16 +281,17 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     let Some(first) = lane.spans.iter().position(|span| !span.is_period && waits(&span)) else {
         return (0.0, 0.0);
     };
-    // Small sends are in the sums of the wait that follows them; what that waited for is not from before it.
+    // Small sends are counted in the sums of the wait that follows them. The message that ended this wait
+    // was not received before the wait, so it is not counted.
     let own = &lane.spans[first].sums;
     let own = passed(own).saturating_sub(u64::from(own.received_messages > 0));
     let before = own + lane.spans[..first].iter().map(|span| passed(&span.sums)).sum::<u64>();
     let gap = (lane.spans[first].begin - lane.began.unwrap_or(0)) as f64 / 1e9;
-    // If there was only one step, it began with this wait.
+    // If the instance made only one step, the step began with this wait.
     let setup = if operations > 1.0 { beyond_steps(gap, part(before).max(1.0 / operations), all) } else { gap };
     let last = lane.spans.iter().rposition(|span| waits(&span)).unwrap_or(first);
     let after = &lane.spans[last + 1..];
-    // Computing before a message was sent belongs to a pass: others wait for it.
+    // Computing before a message is sent belongs to a pass, because other instances wait for that message.
     let sends = after.iter().any(|span| span.sums.sent_messages > 0);
     let gap = lane.end().saturating_sub(lane.spans[last].end) as f64 / 1e9;
     let after = after.iter().map(|span| passed(&span.sums)).sum();
@@ -294,8 +300,8 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     (setup, teardown.min(all - setup))
 }
 
-/// The excess of a time of computing (s) over this part of all steps, if the rest of all computing is steps. Of
-/// a long part that cannot be told.
+/// Returns the part of a computing time `gap` (s) that exceeds `part` of all steps, if all other computing
+/// is steps. Returns 0 if `part` is more than one half, because the excess cannot be determined then.
 fn beyond_steps(gap: f64, part: f64, all: f64) -> f64 {
     if part > 0.5 {
         return 0.0;
@@ -303,7 +309,7 @@ fn beyond_steps(gap: f64, part: f64, all: f64) -> f64 {
     (gap - (all - gap).max(0.0) * part / (1.0 - part)).max(0.0)
 }
 
-/// Number of a cost that was measured.
+/// Returns a measured cost as a number.
 fn number(own: &ComponentCosts, key: &str) -> Option<f64> {
     match own.get(key) {
         Some(Cost::Number(number)) => Some(*number),

@@ -1,5 +1,5 @@
-//! `ligament predict`: how long a run will take, from the costs of its parts. `measured_run` takes them from an
-//! earlier run.
+//! `ligament predict`: predicts the duration of a run from the costs of its parts. `measured_run` takes
+//! these costs from an earlier run.
 
 mod measured_run;
 mod text;
@@ -50,7 +50,7 @@ pub(crate) struct Predict {
     pub json: bool,
 }
 
-/// Says what a run will be like.
+/// Predicts a run and prints the prediction. Returns the exit status.
 pub(crate) fn predict(arguments: &Predict) -> i32 {
     match told(arguments) {
         Ok(text) => {
@@ -150,7 +150,7 @@ fn prediction(
 ) -> Result<Prediction, Fault> {
     if let Some(run) = compared {
         let question = run.question();
-        // With another number of instances they have other places.
+        // If the number of instances differs from that of the run, the placement of the run does not apply.
         let same = model.instances.len() == run.model.instances.len();
         return predicted(
             model,
@@ -170,10 +170,10 @@ fn prediction(
 /// Ports that runs have recorded because the model does not declare them, by component.
 type DeclaredPorts = BTreeMap<String, PortsByOperator>;
 
-/// A model to be predicted, whose programs need not be here.
+/// Returns a model to be predicted. Its programs need not exist on this machine.
 ///
 /// # Errors
-/// It cannot be run.
+/// The model has errors, so it cannot be run.
 fn model_of(
     files: &[PathBuf],
     settings: &[String],

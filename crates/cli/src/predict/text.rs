@@ -1,4 +1,4 @@
-//! A prediction in words, and beside what happened.
+//! Prints a prediction in words, and compares it with the run that was measured.
 
 use super::measured_run::{leading, MeasuredRun};
 use crate::check::count;
@@ -8,12 +8,12 @@ use ligament_wire::rank_parts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// More lines than these of a table are not shown.
+/// Maximum number of rows of a table that are shown.
 const MAX_TABLE_ROWS: usize = 25;
-/// Of the critical path.
+/// Maximum number of parts of the critical path that are shown.
 const MAX_PATH_PARTS: usize = 8;
 
-/// The summary of a prediction.
+/// Returns the summary of a prediction.
 pub(super) fn of(prediction: &Prediction) -> String {
     let mut text = format!(
         "{}: {} on {}\n\n",
@@ -67,7 +67,7 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// Rows of cells of which the first is on the left.
+/// Returns a table of these cells. The first column is aligned to the left, all others to the right.
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -86,7 +86,8 @@ fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The activities of instances, those of a component together if there are many.
+/// Returns the predicted activities of instances. If there are many instances, those of a component share a
+/// row.
 fn instances(prediction: &Prediction) -> String {
     let many = prediction.instances.len() > MAX_TABLE_ROWS;
     let mut groups: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
@@ -160,7 +161,7 @@ fn conduits(prediction: &Prediction) -> String {
     text
 }
 
-/// The prediction beside the run.
+/// Returns a table that compares the prediction with the run.
 pub(super) fn beside(prediction: &Prediction, run: &MeasuredRun) -> String {
     let off = |predicted: f64, happened: f64| {
         if happened > 0.0 {
@@ -190,7 +191,7 @@ pub(super) fn beside(prediction: &Prediction, run: &MeasuredRun) -> String {
     text
 }
 
-/// The run's figures, for programs.
+/// Returns the measured values of the run as JSON.
 pub(super) fn happened(run: &MeasuredRun) -> serde_json::Value {
     let instances: Vec<serde_json::Value> = (run.record.instances.iter())
         .map(|one| {

@@ -15,16 +15,16 @@ const TOP: f64 = 60.0;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
 const RIGHT: f64 = 30.0;
-/// Below the axis, or left of it, for what has no scale there.
+/// Width of the strip below the axis, or left of it, for boxes without a scale on that axis.
 const STRIP: f64 = 44.0;
 const BELOW: f64 = 84.0;
-/// No box is narrower.
+/// Minimum width or height of a box.
 const MIN_BOX_PX: f64 = 8.0;
 const LINE: f64 = 15.0;
-/// Of a letter of 13 units, about.
+/// Approximate width of a letter of 13 units.
 const LETTER: f64 = 7.4;
 
-/// Times that have names, s.
+/// Times that have names, in s.
 const TIMES: &[(f64, &str)] = &[
     (1e-15, "1 fs"),
     (1e-12, "1 ps"),
@@ -40,7 +40,7 @@ const TIMES: &[(f64, &str)] = &[
     (31_557_600e6, "1 Myr"),
     (31_557_600e9, "1 Gyr"),
 ];
-/// Lengths that have names, m.
+/// Lengths that have names, in m.
 const LENGTHS: &[(f64, &str)] = &[
     (1e-12, "1 pm"),
     (1e-9, "1 nm"),
@@ -54,7 +54,7 @@ const LENGTHS: &[(f64, &str)] = &[
 
 /// A logarithmic axis.
 struct Axis {
-    /// Powers of ten at its ends.
+    /// Decimal logarithms of the values at both ends of the axis.
     from: f64,
     to: f64,
     ticks: Vec<(f64, String)>,
@@ -76,7 +76,8 @@ impl Axis {
             .map(|(value, name)| (*value, (*name).to_owned()))
             .collect();
         if to - from < 6.0 {
-            // Minutes, hours and days have no tens.
+            // Times above 11 s get no ticks at powers of ten, because minutes, hours and days are not
+            // decimal.
             let most = if measure == Measure::Time { 11.0 } else { f64::INFINITY };
             let tens = (from.ceil() as i32..=to.floor() as i32).map(|power| 10f64.powi(power));
             let tens = tens.filter(|value| {
@@ -88,16 +89,16 @@ impl Axis {
         Some(Axis { from, to, ticks })
     }
 
-    /// The position of a value, from 0 to 1.
+    /// Returns the position of a value on the axis: 0 at its beginning, 1 at its end.
     fn place(&self, value: f64) -> f64 {
         (value.log10() - self.from) / (self.to - self.from)
     }
 }
 
-/// A box's place: left, top, right and bottom.
+/// The edges of a box: left, top, right and bottom.
 type Area = [f64; 4];
 
-/// A map with the place of everything.
+/// A scale map with the positions of its axes and boxes.
 pub(super) struct ScalesPicture<'a> {
     map: &'a ScaleMap,
     time: Option<Axis>,
@@ -105,7 +106,7 @@ pub(super) struct ScalesPicture<'a> {
     areas: Vec<Area>,
     left: f64,
     bottom: f64,
-    /// From one box without a length to the next.
+    /// Distance from one box without a length to the next.
     pitch: f64,
 }
 
@@ -115,14 +116,14 @@ impl<'a> ScalesPicture<'a> {
         let space = Axis::of(map.boxes.iter().filter_map(|one| one.space), Measure::Length);
         let strip = |is_needed: bool| if is_needed { STRIP } else { 0.0 };
         let left = LEFT_MARGIN_PX + 1.8 * strip(map.boxes.iter().any(|one| one.time.is_none()));
-        // If nothing has a length there are only lines below each other.
+        // If no component has a length, each component is a bar, and the bars are drawn below each other.
         let (bottom, pitch) = if space.is_some() { (TOP + HEIGHT, 26.0) } else { (TOP, 52.0) };
         let mut picture = ScalesPicture { map, time, space, areas: Vec::new(), left, bottom, pitch };
         picture.areas = map.boxes.iter().map(|one| picture.area(one)).collect();
         picture
     }
 
-    /// How high the strip of those without lengths is.
+    /// Returns the height of the strip for boxes without a length.
     fn strip(&self) -> f64 {
         let without = self.map.boxes.iter().filter(|one| one.space.is_none()).count();
         if without > 0 {
@@ -151,7 +152,7 @@ impl<'a> ScalesPicture<'a> {
                 wide(self.bottom - HEIGHT * axis.place(range[1]), self.bottom - HEIGHT * axis.place(range[0]))
             }
             _ => {
-                // Below each other, as they come.
+                // Boxes without a length are drawn below each other, in the order of the map.
                 let before = self.areas_without_space(one);
                 let top = self.bottom + 8.0 + (self.pitch - 26.0) / 2.0 + self.pitch * before as f64;
                 (top, top + 20.0)
@@ -210,7 +211,7 @@ impl<'a> ScalesPicture<'a> {
             let x = left + WIDTH * self.time.as_ref().map_or(0.0, |axis| axis.place(*value));
             line(x, TOP, x, end + 4.0, "#ddd");
         }
-        // Boxes without a time stand between the axis of space, with its names, and the rest.
+        // Boxes without a time are drawn between the axis of space, with its names, and the other boxes.
         for (value, _) in self.space.iter().flat_map(|axis| &axis.ticks) {
             let y = bottom - HEIGHT * self.space.as_ref().map_or(0.0, |axis| axis.place(*value));
             line(LEFT_MARGIN_PX - 4.0, y, right, y, "#ddd");
@@ -231,7 +232,7 @@ impl<'a> ScalesPicture<'a> {
                 xml(text)
             );
         };
-        // A name that would touch the one before is left out.
+        // A name on the time axis is left out if it would touch the name before it.
         let mut free = 0.0;
         if left > LEFT_MARGIN_PX {
             words((LEFT_MARGIN_PX + left) / 2.0, end + 18.0, "middle", "#888", "no time");
@@ -265,7 +266,7 @@ impl<'a> ScalesPicture<'a> {
             let ((ax, ay), (bx, by)) = ends(from, to);
             let (dx, dy) = (bx - ax, by - ay);
             let length = dx.hypot(dy).max(1.0);
-            // Bent to one side, so that there and back are two lines.
+            // The arrow is bent to one side, so that two arrows in opposite directions are two lines.
             let bend = (0.18 * length).clamp(14.0, 46.0);
             let (cx, cy) = ((ax + bx) / 2.0 + dy / length * bend, (ay + by) / 2.0 - dx / length * bend);
             let _ = writeln!(
@@ -287,7 +288,7 @@ impl<'a> ScalesPicture<'a> {
         }
     }
 
-    /// Writes each name in its box, where there is room for it, else beside.
+    /// Writes each name in its box if the box has room, else beside the box.
     fn labels(&self, svg: &mut String) {
         let mut taken: Vec<Area> = Vec::new();
         for (one, &[left, top, right, bottom]) in self.map.boxes.iter().zip(&self.areas) {
@@ -332,8 +333,9 @@ impl<'a> ScalesPicture<'a> {
     }
 }
 
-/// The points at which an arrow leaves a box and enters another: at their borders, on the line between their
-/// middles; of boxes that lie in each other, at their right borders.
+/// Returns the points at which an arrow leaves one box and enters another. They lie on the borders, on the
+/// line between the boxes' centres. If the centre of one box lies within the other box, the arrow goes from
+/// border to border on the side with the shortest gap, or at the right side if every gap is too small.
 fn ends(from: Area, to: Area) -> ((f64, f64), (f64, f64)) {
     let middle = |[left, top, right, bottom]: Area| ((left + right) / 2.0, (top + bottom) / 2.0);
     let (a, b) = (middle(from), middle(to));
@@ -342,7 +344,7 @@ fn ends(from: Area, to: Area) -> ((f64, f64), (f64, f64)) {
     };
     if holds(from, b) || holds(to, a) {
         let (inner, outer) = if holds(from, b) { (to, from) } else { (from, to) };
-        // Straight to the border that is nearest.
+        // The arrow goes straight to the nearest border that leaves enough room for it.
         let (x, y) = middle(inner);
         let ways = [
             ((inner[0], y), (outer[0], y), inner[0] - outer[0]),

@@ -10,10 +10,10 @@ use ligament_catalogue::{fault, Fault};
 use ligament_runtime::shown;
 use std::fmt::Write;
 
-/// More are not drawn: they would hide each other.
+/// Maximum number of boxes in a picture. More boxes would hide each other.
 const MAX_BOXES: usize = 200;
 
-/// Shows which times and lengths the components of a model resolve and cover.
+/// Shows the times and lengths that the components of a model resolve and cover. Returns the exit status.
 pub(crate) fn scales(arguments: &Scales) -> i32 {
     match told(arguments) {
         Ok((text, status)) => {
@@ -62,7 +62,7 @@ fn told(arguments: &Scales) -> Result<(String, i32), Fault> {
     Ok((text, status))
 }
 
-/// The names of a box, of many the first ones.
+/// Returns the names of the components in a box; if there are many, only the first ones.
 fn names(one: &ScaleBox) -> String {
     const MAX_NAMES: usize = 3;
     let rest = one.components.len().saturating_sub(MAX_NAMES);
@@ -74,7 +74,7 @@ fn names(one: &ScaleBox) -> String {
     }
 }
 
-/// `1 ms – 2 h`.
+/// Returns a range as text: `1 ms – 2 h`.
 fn span(range: Option<[f64; 2]>, measure: Measure) -> String {
     let shown = |value| Quantity { value, measure }.to_string();
     match range {

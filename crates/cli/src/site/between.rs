@@ -1,6 +1,6 @@
-//! `ligament site check A B`: what the link between two sites can do. It starts an end at each of them
-//! (`measurement`), has each dial the other, and measures the first way that leads there: as runs would find
-//! it.
+//! `ligament site check A B`: measures the link between two sites. The command starts one end at each site
+//! (`measurement`), has each end dial the other, and measures the first way that works, which is also the
+//! way that a run would take.
 
 use super::here_or;
 use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};
@@ -16,30 +16,34 @@ use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{sync_channel, Receiver};
 use std::time::Duration;
 
-/// How long ssh may take to come there, and how much longer than it was told to an end may take to answer.
+/// Maximum time until ssh has reached a site and the end there has answered.
 const SSH_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time that an end may take to answer in addition to the time of the order itself.
 const ANSWER_MARGIN: Duration = Duration::from_secs(30);
-/// How long a way may take to come up (seconds).
+/// Maximum time until a path between the two ends is connected, in seconds.
 const DIAL_TIMEOUT_S: f64 = 5.0;
-/// Round trips, and for how long at most (seconds).
+/// Number of round trips that are measured.
 const PING_COUNT: u32 = 20;
+/// Maximum time for all round trips together, in seconds.
 const PINGS_WITHIN: f64 = 5.0;
-/// How long an end may take to go.
+/// Maximum time that an end may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Answers that may wait: each order has one, and whoever says more is not listened to meanwhile.
+/// Maximum number of answers that wait to be taken. Each order has one answer. The output of an end that
+/// sends more answers is not read until an answer is taken.
 const MAX_WAITING_ANSWERS: usize = 4;
-/// The longest line of an answer (bytes).
+/// Maximum length of one line of an answer, in bytes.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// How much is measured.
+/// Limits of each measurement of a rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// For each rate.
+    /// Maximum time for each rate, in seconds.
     pub seconds: f64,
+    /// Maximum number of bytes for each rate.
     pub bytes: u64,
 }
 
-/// An end at a site.
+/// The end of the link at one site, with the ssh process that reaches the site.
 struct LinkEnd {
     site: Site,
     host: String,
@@ -87,10 +91,10 @@ impl LinkEnd {
         }
     }
 
-    /// Has it do something that takes so long at most (seconds).
+    /// Sends an order to the end and returns its answer. The order itself takes at most `takes` seconds.
     fn ask(&mut self, order: &EndOrder, takes: f64) -> Result<EndReply, Fault> {
         let text = serde_json::to_string(order).expect("plain fields are written");
-        // One that is gone says why in its answer.
+        // A write error is ignored: an end that is gone gives the reason in its answer.
         let _ = self.input.write_all(format!("{text}\n").as_bytes());
         self.answer(Duration::from_secs_f64(takes) + ANSWER_MARGIN)
     }
@@ -102,13 +106,14 @@ impl LinkEnd {
     }
 }
 
-/// A site's text, fit to be shown.
+/// Returns a text that a site has sent, as one line of at most 1000 characters that is safe to show.
 fn one_line(text: &str) -> String {
     let text: String = text.chars().take(1000).collect();
     clean(&text).replace('\n', " ")
 }
 
-/// The answers, as they come; what a shell prints is passed over.
+/// Starts a thread that reads an end's answers from its output. Lines that a shell prints do not begin with
+/// [`MARK`] and are skipped.
 fn read(output: ChildStdout) -> Receiver<EndReply> {
     let (told, answers) = sync_channel(MAX_WAITING_ANSWERS);
     std::thread::spawn(move || {
@@ -131,49 +136,51 @@ fn read(output: ChildStdout) -> Receiver<EndReply> {
     answers
 }
 
-/// How one site is reached from the other.
+/// The way on which one site reaches the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Reach {
-    /// Its own port is dialled.
+    /// One site dials a port of the other site directly.
     Direct,
-    /// At the relays of the sites' files.
+    /// Both sites meet at the relays that their site files name.
     Relays,
-    /// By ssh through the machine that the site's file names.
+    /// One site dials the other by ssh, through the machine that its site file names (`jump:`).
     Jump,
 }
 
-/// True if one site reaches the other.
+/// One attempt of one site to reach the other.
 struct ReachAttempt {
-    /// The dialling end and the dialled end, by their places among the two.
+    /// Index of the dialling end among the two ends.
     from: usize,
+    /// Index of the dialled end among the two ends.
     to: usize,
     over: Reach,
+    /// True if the dialling end reached the dialled end.
     reached: bool,
 }
 
-/// A rate that was measured.
+/// A measured rate from one end to the other.
 struct Rate {
     from: usize,
     to: usize,
-    /// Connections; 0: as many as the link needs.
+    /// Number of connections. 0 means as many as the link needs.
     streams: u16,
     bytes: u64,
     seconds: f64,
 }
 
 impl Rate {
-    /// Bytes in a second, if enough came to tell.
+    /// Returns the rate in bytes per second, or none if too few bytes arrived to compute it.
     fn rate(&self) -> Option<f64> {
         (self.bytes > 0 && self.seconds > 0.0).then(|| self.bytes as f64 / self.seconds)
     }
 }
 
-/// All that was found out.
+/// All results of the measurement.
 #[derive(Default)]
 struct LinkFindings {
     tried: Vec<ReachAttempt>,
-    /// The way that was measured, by its place among those.
+    /// Index in `tried` of the way that was measured; none if no way works.
     way: Option<usize>,
     round_trips: Vec<f64>,
     rates: Vec<Rate>,
@@ -190,7 +197,7 @@ pub(super) fn check(names: [&str; 2], bounds: Bounds, json: bool) -> i32 {
         [Err(why), _] | [_, Err(why)] => return crate::fail(json, &why, crate::BAD_USE),
     };
     let [a, b] = sites;
-    // Both sign-ins at once: each may take its time.
+    // Both ends are started at the same time, because each login may take long.
     let ends = std::thread::scope(|scope| {
         let other = scope.spawn(move || LinkEnd::start(b));
         let one = LinkEnd::start(a);
@@ -232,7 +239,8 @@ fn apart(ends: &[LinkEnd; 2]) -> Fault {
     )
 }
 
-/// The stations over which a site goes, the last of them where both meet.
+/// Returns the relays over which each of the two sites goes. The last relay is the same for both sites:
+/// they meet at it.
 fn stations(ends: &[LinkEnd; 2]) -> Result<[Vec<Station>; 2], Fault> {
     let own =
         |end: &LinkEnd| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
@@ -247,14 +255,14 @@ fn stations(ends: &[LinkEnd; 2]) -> Result<[Vec<Station>; 2], Fault> {
     Ok(both)
 }
 
-/// Two ends, and how one comes to the other.
+/// The two ends, and for each end the relays over which it reaches the other.
 struct SiteLink<'e> {
     ends: &'e mut [LinkEnd; 2],
     stations: [Vec<Station>; 2],
 }
 
 impl SiteLink<'_> {
-    /// Makes a path from one to the other; whether it came up.
+    /// Connects a path from the end `from` to the other end. Returns true if the path was connected.
     fn connect(&mut self, from: usize, over: Reach, streams: u16) -> Result<bool, Fault> {
         let to = 1 - from;
         let keys = Key::make();
@@ -303,7 +311,7 @@ impl SiteLink<'_> {
         Ok(())
     }
 
-    /// The rate in both directions.
+    /// Measures the rate in both directions.
     fn rates(&mut self, streams: u16, bounds: Bounds, found: &mut LinkFindings) -> Result<(), Fault> {
         for from in [0, 1] {
             let to = 1 - from;

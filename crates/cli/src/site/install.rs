@@ -1,6 +1,6 @@
-//! `ligament site install NAME`: puts the command that is called, this binary, to a site. It goes over ssh into
-//! a file of its own there, gets its name when its checksum is right and it has run there, and leaves nothing
-//! otherwise.
+//! `ligament site install NAME`: copies the running binary to a site. The binary goes over ssh into a
+//! temporary file at the site. The file gets its final name when its checksum is right and it has run at
+//! the site; otherwise nothing is left there.
 
 use crate::arguments::print;
 use crate::copying::progress;
@@ -17,11 +17,11 @@ use std::time::Duration;
 
 /// The version line of this command (`ligament --version`).
 const VERSION: &str = concat!("ligament ", env!("CARGO_PKG_VERSION"));
-/// Before each line that is an answer: whatever a shell prints is none.
+/// Text before each line that is an answer of the script. A line without it was printed by a shell.
 const MARK: &str = "ligament-install ";
-/// How much of what was printed there is believed to be an answer (bytes).
+/// Maximum number of bytes of the script's output that are read for answers.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
-/// How long complaints may take to come after its end.
+/// Maximum time until the error output is complete after the script has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -39,13 +39,13 @@ pub(crate) struct Install {
     json: bool,
 }
 
-/// The binary that is put there.
+/// The binary that is copied to the site.
 struct Own {
     file: File,
     path: PathBuf,
     bytes: u64,
     sum: String,
-    /// The system and the processor, as `uname` has them.
+    /// The system and the processor, as `uname -sm` prints them.
     machine: String,
 }
 
@@ -54,7 +54,8 @@ impl Own {
         let unreadable = |error: &dyn std::fmt::Display| {
             fault!(NOT_STARTABLE, "the command ligament that is called cannot be read: {error}")
         };
-        // A link of the kernel's: also right where the file has another name by now.
+        // This link of the kernel leads to the running binary even if its file has been renamed or
+        // replaced.
         let link = Path::new("/proc/self/exe");
         let path = std::fs::read_link(link).unwrap_or_else(|_| ligament_launch::own_command());
         let mut file = File::open(link).map_err(|error| unreadable(&error))?;
@@ -67,22 +68,22 @@ impl Own {
     }
 }
 
-/// The state of the site.
+/// The findings of the script at the site.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct SiteState {
     /// The path of the command, or its future path.
     path: String,
     /// The system and the processor.
     machine: String,
-    /// The version of what has the name already, as it says, and its checksum.
+    /// The version and the checksum of the file that already has the name, if there is one.
     before: Option<(String, String)>,
-    /// The `ligament` in the path of a login.
+    /// Path of the `ligament` that a login shell finds in its PATH.
     in_path: Option<String>,
-    /// True if it got its name.
+    /// True if the new binary was installed under its name.
     done: bool,
 }
 
-/// The path under which the site's ligament is installed: its directory, and its name there.
+/// Returns the directory and the file name under which ligament is installed at the site.
 fn place(site: &Site, to: Option<&str>) -> (String, String) {
     let in_file = site.ligament.as_deref().map(Path::new).filter(|path| path.components().count() > 1);
     let named = in_file.and_then(|path| {
@@ -95,7 +96,8 @@ fn place(site: &Site, to: Option<&str>) -> (String, String) {
     }
 }
 
-/// The script that looks at the site, and then puts the binary, its standard input, there.
+/// Returns the script that inspects the site and then installs the binary, which is the script's standard
+/// input.
 fn script(site: &Site, place: &(String, String), own: &Own, dry_run: bool) -> String {
     let mut text = String::new();
     for line in site.before() {
@@ -173,7 +175,7 @@ fn read(said: &str, site: &Site, own: &Own) -> Result<SiteState, Fault> {
     Ok(there)
 }
 
-/// Installs.
+/// Installs ligament at a site. Returns the exit status.
 pub(crate) fn install(arguments: &Install) -> i32 {
     let site = match find_site(&arguments.site) {
         Ok(site) => site,
@@ -189,7 +191,7 @@ fn put(site: &Site, arguments: &Install) -> Result<(Own, SiteState), Fault> {
     let own = Own::open()?;
     let script = script(site, &place(site, arguments.to.as_deref()), &own, arguments.dry_run);
     let mut command = super::at(site);
-    // ssh gives its words, joined, to a shell.
+    // ssh joins its arguments and passes them to a shell.
     match site.ssh {
         Some(_) => command.arg(format!("exec bash -lc {}", quote(&script))),
         None => command.args(["bash", "-lc", &script]),
@@ -225,7 +227,7 @@ fn text_of(pipe: Option<impl Read>) -> String {
     clean(&String::from_utf8_lossy(&bytes))
 }
 
-/// Says what was done, and what there is to do.
+/// Reports what was done, and what is left for the user to do.
 fn tell(site: &Site, own: &Own, there: &SiteState, arguments: &Install) -> i32 {
     let same = there.before.as_ref().is_some_and(|(_, sum)| *sum == own.sum);
     let in_path = there.in_path.as_deref() == Some(there.path.as_str());

@@ -1,6 +1,6 @@
-//! One end of a link that is measured: `ligament serve-link`, started by `ligament site check A B` at a site.
-//! It does what it is told on its standard input, and ends as soon as that does. All that it does is bounded in
-//! time and bytes.
+//! One end of a link that is measured: `ligament serve-link`, which `ligament site check A B` starts at a
+//! site. It carries out the orders on its standard input, and ends as soon as the input is closed. All its
+//! actions are limited in time and bytes.
 
 use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
@@ -13,24 +13,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The longest line (bytes).
+/// Maximum length of a line, in bytes.
 const MAX_LINE_BYTES: u64 = 1 << 20;
-/// How often it is looked whether an end is to go.
+/// Time between two checks whether the end must exit.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Bytes of the first message that is sent, and of the longest: so that some come whole over any link.
+/// Size of the first message, and maximum size of a message, in bytes. The first message is small, so that
+/// some messages arrive whole over any link.
 const FIRST_MESSAGE_BYTES: usize = 16 << 10;
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
-/// The most that anybody may ask for.
+/// Maximum time, in seconds, and maximum number of bytes that an order may request.
 pub(super) const MAX_SECONDS: f64 = 60.0;
 const MAX_TOTAL_BYTES: u64 = 64 << 30;
-/// How long what is under way may take to come when the time is over.
+/// Time for bytes that are still under way to arrive after the measurement is over.
 const LAST: Duration = Duration::from_secs(1);
-/// The first of two bytes that are to be sent back, and that are sent back; the second one tells them from
-/// earlier ones.
+/// First of the two bytes of a ping, which must be sent back, and of its reply. The second byte is a number
+/// that distinguishes the ping from earlier ones.
 const TAG_PING: u8 = 0;
 const PONG: u8 = 1;
 
-/// Serves until its input ends.
+/// Carries out orders until the input is closed. Returns the exit status.
 pub(crate) fn serve() -> i32 {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut end = None;
@@ -143,7 +144,8 @@ fn open(
     Path::open(&invitation.keys, &to, &options).map_err(|error| error.fault().clone())
 }
 
-/// The bytes that have arrived, but for the first message: that one says when it began.
+/// The bytes that have arrived, without the first message, whose arrival is the beginning of the measured
+/// time.
 #[derive(Debug, Default)]
 struct Reception {
     bytes: u64,
@@ -151,7 +153,7 @@ struct Reception {
     last: Option<Instant>,
 }
 
-/// A path, and the thread that takes in what comes.
+/// A path, and the thread that receives its messages.
 struct MeasuringEnd {
     path: Arc<Path>,
     coming: Arc<Mutex<Reception>>,
@@ -185,7 +187,7 @@ impl MeasuringEnd {
             if self.path.send(&[TAG_PING, self.pings], Some(left())).is_err() {
                 break;
             }
-            // The first reply may answer a ping that was given up.
+            // The first reply may belong to an earlier ping that was given up.
             let mut answers = std::iter::from_fn(|| self.pongs.recv_timeout(left()).ok());
             if !answers.any(|number| number == self.pings) {
                 break;
@@ -195,7 +197,7 @@ impl MeasuringEnd {
         took
     }
 
-    /// Sends messages that grow, until either limit is reached; how many bytes.
+    /// Sends messages of growing size until either limit is reached. Returns the number of bytes sent.
     fn send(&mut self, long: Duration, most: u64) -> u64 {
         let until = Instant::now() + long;
         let (mut sent, mut size) = (0, FIRST_MESSAGE_BYTES);
@@ -208,7 +210,7 @@ impl MeasuringEnd {
             sent += size as u64;
             size = (2 * size).min(MAX_MESSAGE_BYTES);
         }
-        // Messages come in order: when this one is answered, all others were counted.
+        // Messages arrive in order. When this ping is answered, all messages before it have been counted.
         self.ping(1, until.saturating_duration_since(Instant::now()) + LAST);
         sent
     }

@@ -1,5 +1,6 @@
-//! `ligament site`: list, check and begin site files; `between` checks the link between two sites, with an end
-//! of it at each (`measurement`, with its `orders`), `install` puts the command `ligament` there.
+//! `ligament site`: lists, checks and makes site files. `between` measures the link between two sites, with
+//! one end at each site (`measurement`, with its `orders`). `install` puts the command `ligament` to a
+//! site.
 
 mod between;
 mod install;
@@ -64,7 +65,7 @@ pub(crate) struct SiteCheck {
     json: bool,
 }
 
-/// The site of this name, or this machine.
+/// Returns the site of this name, or this machine for `here`.
 fn here_or(name: &str) -> Result<Site, Fault> {
     if name == "here" && !known_sites().iter().any(|(known, _)| known == name) {
         Ok(Site::default())
@@ -73,7 +74,7 @@ fn here_or(name: &str) -> Result<Site, Fault> {
     }
 }
 
-/// Does what `ligament site` is asked for.
+/// Carries out a subcommand of `ligament site`. Returns the exit status.
 pub(crate) fn site(command: &SiteCommand) -> i32 {
     match command {
         SiteCommand::List { json } => list(*json),
@@ -121,7 +122,7 @@ fn check_all(arguments: &SiteCheck) -> i32 {
     let SiteCheck { sites, offline, json, .. } = arguments;
     match sites.as_slice() {
         [a, b] if !offline => {
-            // No measurement of a link takes longer, whatever is asked for.
+            // The time is limited, because an end refuses to measure longer than this.
             let bounds = between::Bounds {
                 seconds: arguments.seconds.as_secs_f64().min(measurement::MAX_SECONDS),
                 bytes: arguments.bytes,
@@ -161,7 +162,8 @@ fn check(wanted: &str, offline: bool, json: bool) -> i32 {
     }
 }
 
-/// The findings at a site: that its lines run, its ligament, and its launcher.
+/// Checks a site by ssh, and returns what was found there: whether its lines run, its ligament, and its
+/// launcher.
 fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     let mut script = String::new();
     for line in site.before() {
@@ -202,7 +204,8 @@ fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     Ok(lines.into_iter().map(|line| format!("{place}: {line}")).collect())
 }
 
-/// Runs a script by a login shell at a site; it goes over ssh's own channel, whatever its length.
+/// Runs a script by a login shell at a site. The script goes to the shell's standard input, so its length
+/// is not limited.
 pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output, Fault> {
     let mut command = at(site);
     command.args(["bash", "-ls"]);
@@ -215,7 +218,7 @@ pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output
             fault!(SITE_UNREACHABLE, "{}: {error}; is it installed?", command.get_program().to_string_lossy())
         })?;
     if let Some(mut input) = child.stdin.take() {
-        // One that ends early says why by itself.
+        // A write error is ignored: a shell that ends early gives the reason in its output.
         let _ = input.write_all(script.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| fault!(SITE_UNREACHABLE, "ssh: {error}"))?;
@@ -228,12 +231,13 @@ pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output
     }
 }
 
-/// The command that runs another one at a site: ssh, or nothing before it.
+/// Returns the command that runs another command at a site: by ssh, or directly if the site is this
+/// machine.
 pub(crate) fn at(site: &Site) -> Command {
     at_with(site, &[])
 }
 
-/// The same, for a command that is to have a terminal there.
+/// Returns the command that runs another command at a site with a terminal there.
 pub(crate) fn at_with_terminal(site: &Site) -> Command {
     at_with(site, &["-tt", "-o", "LogLevel=ERROR"])
 }

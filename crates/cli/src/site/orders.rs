@@ -1,62 +1,64 @@
-//! Orders of `ligament site check A B` to the ends at two sites, and their replies: one line of JSON each.
+//! Orders of `ligament site check A B` to the ends at two sites, and the ends' replies: one line of JSON
+//! each.
 
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// The version of these lines.
+/// Version of the orders and replies. Both ends must have the same version.
 pub(super) const VERSION: u32 = 1;
-/// Before each answer: whatever a shell prints is no answer.
+/// Text before each reply. A line without it was printed by a shell and is no reply.
 pub(super) const MARK: &str = "ligament measures ";
 
-/// To an end.
+/// An order to an end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EndOrder {
-    /// Have one end of a path that is opened from elsewhere.
+    /// Make one end of a path, and listen for the other end.
     Listen { meeting: PathKey, interface: Option<String>, ports: Option<RangeInclusive<u16>> },
-    /// Open a path to what listens there, within so many seconds.
+    /// Open a path to the addresses `to`, at which the other end listens. `within` is the maximum time, in
+    /// seconds.
     Open {
         meeting: PathKey,
         to: Vec<String>,
-        /// Connections; 0: as many as the link needs.
+        /// Number of connections. 0 means as many as the link needs.
         streams: u16,
-        /// The machine through which ssh leads, and its options.
+        /// The machine through which ssh leads, and ssh's options.
         jump: Option<(String, Vec<String>)>,
         within: f64,
     },
-    /// Send two bytes to and fro so often, for so many seconds at most.
+    /// Send two bytes to the other end and back, `count` times, for at most `within` seconds.
     Ping { count: u32, within: f64 },
-    /// Send for so many seconds, and so many bytes at most.
+    /// Send for at most `seconds` seconds, and at most `bytes` bytes.
     Send { seconds: f64, bytes: u64 },
-    /// Say what has come, and count anew.
+    /// Report how many bytes have arrived, and begin to count again from 0.
     Came,
 }
 
-/// The data that both ends of a path need.
+/// The data that an end of a path needs to reach the other end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PathKey {
-    /// An invitation: with the path's key, and the relays of this end.
+    /// Text of an invitation, with the path's key and the relays of this end.
     pub invitation: String,
-    /// Bytes in a second that this end sends at most.
+    /// Maximum rate at which this end sends, in bytes per second.
     pub pace: Option<u64>,
 }
 
-/// From an end.
+/// A reply of an end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EndReply {
-    /// It is there, on this machine.
+    /// The end runs, with this version of the orders, on the machine `host`.
     Ready { version: u32, host: String },
-    /// It listens there.
+    /// The end listens at these addresses.
     Listens { at: Vec<String> },
-    /// True if the path has come up.
+    /// `reached` is true if the path was connected.
     Opened { reached: bool },
-    /// How long they took to and fro (seconds).
+    /// Times of the round trips, in seconds.
     Pinged { round_trips: Vec<f64> },
-    /// So many bytes were given to the path.
+    /// Number of bytes that were given to the path.
     Sent { bytes: u64 },
-    /// So many bytes have come after the first message, in so many seconds.
+    /// Number of bytes that arrived after the first message, and the time that they took, in seconds.
     Came { bytes: u64, seconds: f64 },
-    /// It cannot do that.
+    /// The end cannot carry out the order, for the reason `why`.
     Failed { why: String },
 }

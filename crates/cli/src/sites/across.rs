@@ -1,5 +1,5 @@
-//! The agents of a run over several sites: a job at each, all of which begin when the last of them runs.
-//! `job_wait` decides from their states what to do next, `keeper` does it.
+//! The agents of a run over several sites. Each site has a job, and the agents begin when the last job
+//! runs. `job_wait` decides from the states of the jobs what to do next, and `keeper` does it.
 
 use super::job_wait::{JobAction, JobWait, Patience};
 use super::keeper::{self, JobEvent, JobKeeper, JobOrder};
@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 pub(super) struct Across<'p> {
     parts: &'p [SiteShare],
     patience: Patience,
-    /// For how long the run's head may be silent before domains end.
+    /// Maximum time for which the run's head may be silent before the domains end.
     silence: Duration,
-    /// A byte here tells that all is submitted.
+    /// A stream to the process that has started the head. A byte on it means that all jobs are submitted.
     started: Option<Arc<UnixStream>>,
     waiting: JobWait,
     running: Vec<KeeperHandle>,
@@ -33,11 +33,11 @@ pub(super) struct Across<'p> {
     told: Option<Receiver<(usize, JobEvent)>>,
     news: Vec<String>,
     lost: Vec<(DomainId, Fault)>,
-    /// True if the agents have been told the end of the run by its head.
+    /// True if the head has told its agents that the run is over.
     pub in_order: bool,
 }
 
-/// The thread that looks after a job.
+/// The thread that watches a job, and the channel for orders to it.
 struct KeeperHandle {
     orders: Sender<JobOrder>,
     thread: JoinHandle<()>,
@@ -73,7 +73,7 @@ impl<'p> Across<'p> {
         }
     }
 
-    /// Notes how a job stands now, for the log and for who asks.
+    /// Records a new state of a job, for the log and for clients.
     fn note(&mut self, job: usize, stands: String) {
         let record = &mut self.records[job];
         if record.stands == stands {
@@ -86,7 +86,7 @@ impl<'p> Across<'p> {
         }
     }
 
-    /// A job will not do its part.
+    /// Marks the domains of a job as lost, because the job will not do its part.
     fn lose(&mut self, job: usize, why: &Fault) {
         let parts = self.parts;
         let domains = parts[job].domains();
@@ -161,7 +161,7 @@ impl Agents for Across<'_> {
             files.extend(part.files.iter().cloned());
             let job = part_job(part, &run.name(), Path::new(&place), self.silence);
             files.push(("job.sh".to_owned(), job.script(&part.site, JobSystem::of(&part.site))));
-            // Jobs that were submitted before are cancelled, if this fails.
+            // If this submission fails, the jobs that were submitted before are cancelled.
             let keeper = JobKeeper::submit(part, shell, &place, &files)?;
             self.records.push(SiteJob {
                 site: part.site.name.clone(),
@@ -177,7 +177,8 @@ impl Agents for Across<'_> {
             let log = directory.join(format!("job-{}.log", part.site.name));
             let thread = keeper::start(keeper, number, obeys, tell.clone(), log);
             self.running.push(KeeperHandle { orders, thread });
-            // At once: a head that is killed now leaves a job behind. If this fails, somebody ends the job.
+            // The record is written at once, because a head that is killed now would leave a job behind.
+            // With the record, `ligament cancel` can end this job.
             SiteJob::write_all(&run, &self.records)?;
         }
         self.news.extend(self.records.iter().map(SiteJob::in_words));
@@ -203,7 +204,7 @@ impl Agents for Across<'_> {
 }
 
 impl Drop for Across<'_> {
-    /// No job outlasts the run.
+    /// Ends all jobs, so that no job outlasts the run.
     fn drop(&mut self) {
         for job in 0..self.running.len() {
             self.order(job, JobOrder::End { in_order: self.in_order && self.waiting.have_begun() });
@@ -213,7 +214,8 @@ impl Drop for Across<'_> {
             let _ = one.thread.join();
         }
         self.records.iter_mut().for_each(|record| record.over = true);
-        // A job that could not be ended is reported once more; the run's log is closed.
+        // A job that could not be ended is reported on the terminal, because the run's log is already
+        // closed.
         let told: Vec<_> = self.told.iter().flat_map(Receiver::try_iter).collect();
         for (job, told) in told {
             if let JobEvent::Failed(why) = told {

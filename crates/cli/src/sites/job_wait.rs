@@ -1,15 +1,16 @@
-//! Jobs at several sites that begin when they like: when all run, who has waited too long, and what becomes of
-//! it. No I/O, no clock.
+//! The jobs of one run at several sites, which begin at different times. This module decides when all jobs
+//! run, which job has waited too long, and what happens to that job. No I/O, no clock.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::JobState;
 use std::time::{Duration, Instant};
 
-/// How long a job that has begun waits for the others, and what then.
+/// The time that a job waits for the jobs at other sites after it has begun, and the number of further
+/// attempts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     pub wait: Duration,
-    /// The number of times that each job gives its nodes back and queues again.
+    /// Number of times that each job gives its nodes back and queues again.
     pub again: u32,
 }
 
@@ -17,18 +18,19 @@ pub(crate) struct Patience {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct One {
     site: String,
-    /// Since when it runs.
+    /// Time at which the job was first seen running; none if it does not run.
     runs: Option<Instant>,
-    /// How it was last seen, in words.
+    /// The last known state of the job, in words.
     stands: String,
     again: u32,
-    /// It is to queue again; until it does, what is seen is the job before.
+    /// True if the job must queue again. Until it is submitted again, reported states belong to the job
+    /// before.
     leaves: bool,
-    /// Since when nobody reaches its site.
+    /// Time since which the job's site cannot be reached; none if the site answers.
     silent: Option<Instant>,
 }
 
-/// All jobs of a run, until all run.
+/// All jobs of a run, until all of them run at the same time.
 #[derive(Debug, Clone)]
 pub(crate) struct JobWait {
     jobs: Vec<One>,
@@ -36,19 +38,20 @@ pub(crate) struct JobWait {
     begun: bool,
 }
 
-/// The next action.
+/// The next action that the caller must take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum JobAction {
-    /// All run: the agents begin.
+    /// All jobs run, so their agents may begin.
     Begin,
-    /// This one gives its nodes back, and queues again; for the how manieth time.
+    /// The job with the index `job` gives its nodes back and queues again. `time` counts these attempts of
+    /// the job.
     Again { job: usize, time: u32 },
-    /// They do not come together.
+    /// The run is given up, because its jobs do not run at the same time.
     GiveUp(Fault),
 }
 
 impl JobWait {
-    /// Jobs that have just been submitted, at sites of these names.
+    /// Returns the jobs at the sites of these names, which have just been submitted.
     pub fn new(sites: impl IntoIterator<Item = String>, patience: Patience) -> JobWait {
         let one = |site| One {
             site,
@@ -61,12 +64,12 @@ impl JobWait {
         JobWait { jobs: sites.into_iter().map(one).collect(), patience, begun: false }
     }
 
-    /// Returns true if all have come together.
+    /// Returns true if all jobs have run at the same time, so that the agents have begun.
     pub fn have_begun(&self) -> bool {
         self.begun
     }
 
-    /// A job stands so.
+    /// Notes the state of a job, as its site reports it.
     pub fn saw(&mut self, job: usize, state: &JobState, now: Instant) {
         let one = &mut self.jobs[job];
         if one.leaves {
@@ -79,18 +82,18 @@ impl JobWait {
         };
     }
 
-    /// A job was submitted again.
+    /// Notes that a job was submitted again.
     pub fn queues(&mut self, job: usize) {
         (self.jobs[job].leaves, self.jobs[job].silent) = (false, None);
     }
 
-    /// How a job stands cannot be seen.
+    /// Notes that the state of a job cannot be seen, for the reason `why`.
     pub fn silent(&mut self, job: usize, why: &Fault, now: Instant) {
         let one = &mut self.jobs[job];
         (one.stands, one.silent) = (format!("cannot be seen: {why}"), Some(one.silent.unwrap_or(now)));
     }
 
-    /// The next action at this time. `Begin` comes once, and nothing after it.
+    /// Returns the next action at the time `now`. `Begin` is returned once, and no action after it.
     pub fn next(&mut self, now: Instant) -> Option<JobAction> {
         if self.begun {
             return None;

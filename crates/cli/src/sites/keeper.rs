@@ -1,5 +1,6 @@
-//! The job of a run at one of its sites: what is put there for it, and its queue. After the submission a thread
-//! of its own looks after it, since a site may be slow to answer.
+//! The job of a run at one of its sites: the files that are put to the site, the job's submission, and its
+//! state in the queue. After the submission a thread of its own watches the job, because a site may be slow
+//! to answer.
 
 use super::SiteShare;
 use ligament_catalogue::{fault, Fault};
@@ -11,57 +12,60 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How often a batch system is asked: it serves many.
+/// Time between two questions to a batch system about a job. The batch system serves many users, so it must
+/// not be asked too often.
 const ASK: Duration = Duration::from_secs(2);
-/// How long a site may take to answer.
+/// Maximum time that a site may take to answer a script.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a job whose agents have left may take to be over, and one that was cancelled.
+/// Maximum time until a job is over after its agents have left, or after the job was cancelled.
 const OVER: Duration = Duration::from_secs(15);
-/// How long is waited before it is tried again to cancel a job at the end.
+/// Pauses before the second and the third attempt to cancel a job, or to remove its keys, at the end of the
+/// run.
 const CANCEL_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
-/// Lines of a job's output that say why it has ended.
+/// Number of last lines of a job's output that are shown as the reason for its end.
 const LAST: usize = 3;
 
-/// An order to the thread that looks after a job.
+/// An order to the thread that watches a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JobOrder {
-    /// The others run, too.
+    /// The jobs at all other sites run, too, so the agents of this job may begin.
     Begin,
-    /// It is to give its nodes back, and to queue again.
+    /// The job must give its nodes back and be submitted again.
     Again,
-    /// The run is over; whether its agents have been told so, and leave by themselves.
+    /// The run is over. `in_order` is true if the agents have been told so and leave by themselves.
     End { in_order: bool },
 }
 
-/// An event of a job.
+/// An event of a job, reported by the thread that watches the job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JobEvent {
-    /// It was submitted anew, with this number.
+    /// The job was submitted again and now has this number.
     Submitted(String),
     Stands(JobState),
-    /// It is over; why, with what it printed last.
+    /// The job is over. The fault has the reason and the last lines that the job printed.
     Over(Fault),
-    /// The site does not answer just now.
+    /// The site does not answer at the moment.
     Silent(Fault),
-    /// It could not be told what to do.
+    /// An order could not be carried out.
     Failed(Fault),
 }
 
-/// A job, and where it is.
+/// A job, the site that it runs at, and its directory at that site.
 pub(super) struct JobKeeper {
     site: Site,
     system: JobSystem,
     shell: SiteShell,
-    /// Its directory there; whole.
+    /// Absolute path of the job's directory at the site.
     place: String,
     pub job: String,
-    /// True if its agents may begin.
+    /// True if the agents of the job may begin, because the jobs at all sites run.
     begun: bool,
     over: bool,
     cancelled: bool,
 }
 
-/// A text as a file that only its owner can read, by a shell's script.
+/// Returns shell script text that writes `text` into the file `name`. With the script's umask, only its
+/// owner can read the file.
 fn file(name: &str, text: &str) -> String {
     let mut end = String::from("END-OF-FILE");
     while text.contains(&end) {
@@ -71,10 +75,10 @@ fn file(name: &str, text: &str) -> String {
 }
 
 impl JobKeeper {
-    /// Puts a job's files to its site, and submits it.
+    /// Puts a job's files to its site and submits the job.
     ///
     /// # Errors
-    /// The site is not reached, or does not take it, in its words.
+    /// The site is not reached, or the site refuses the job; the fault quotes the site's answer.
     pub fn submit(
         part: &SiteShare,
         mut shell: SiteShell,
@@ -83,7 +87,8 @@ impl JobKeeper {
     ) -> Result<JobKeeper, Fault> {
         let site = &part.site;
         let mut put = format!("umask 077; mkdir -p {0} && cd {0} || exit 1\n", quote(place));
-        // Another run of this name may have a job there, which would then join this one.
+        // A run of the same name may already have a job in this directory. The agents of that job would
+        // then join this run.
         put.push_str(
             "(set -C; : > invitation) 2>/dev/null || { echo \"a run of this name has its keys in $PWD; give \
              this one another --run-dir, or remove that directory if its run is over\"; exit 1; }\nrm -f begin \
@@ -93,7 +98,8 @@ impl JobKeeper {
         let answer = match shell.run(&put, ANSWER_TIMEOUT) {
             Ok(answer) => answer,
             Err(why) => {
-                // It may have done it all the same, and then the keys are there.
+                // The script may have run although its answer is lost. The keys are then at the site and
+                // must be removed.
                 let _ = SiteShell::at(site).run(&cleared(place), ANSWER_TIMEOUT);
                 return Err(why);
             }
@@ -125,10 +131,10 @@ impl JobKeeper {
         }
     }
 
-    /// The job of a run whose head is gone, as it was written down.
+    /// Returns the job of a run whose head is gone, as the run directory records it.
     ///
     /// # Errors
-    /// Its site is not known any more.
+    /// The site's file is gone, or the record does not say how the site is reached.
     pub fn of(record: &SiteJob) -> Result<JobKeeper, Fault> {
         let known = record.file.as_ref().zip(JobSystem::from_name(&record.system));
         let Some((file, system)) = known else {
@@ -140,7 +146,8 @@ impl JobKeeper {
         Ok(JobKeeper { site, system, shell, place, job, begun: false, over: false, cancelled: false })
     }
 
-    /// How it stands, without that it takes this for a sign of its head.
+    /// Returns the state of the job. Unlike `look`, this gives the job no sign that its head still watches
+    /// it.
     ///
     /// # Errors
     /// The site is not reached, or its queue cannot be seen.
@@ -154,10 +161,10 @@ impl JobKeeper {
         self.state(&answer)
     }
 
-    /// Cancels it, and takes back its keys.
+    /// Cancels the job and removes the run's keys from the site.
     ///
     /// # Errors
-    /// The site is not reached, or does not do it.
+    /// The site is not reached, or it does not cancel the job or remove the keys.
     pub fn take_back(&mut self) -> Result<(), Fault> {
         self.cancel()?;
         self.take_keys()
@@ -166,7 +173,8 @@ impl JobKeeper {
     fn queue(&mut self) -> Result<(), Fault> {
         let place = quote(&self.place);
         let line = self.system.submits(&format!("{}/job.sh", self.place));
-        // On lines of their own: an "&" in `line` would take an "&&" before it along.
+        // Both commands have lines of their own: an `&` in `line` would also send the command before an
+        // `&&` into the background.
         let answer =
             self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER_TIMEOUT)?;
         let number = answer.succeeded.then(|| self.system.number(&answer.said)).flatten();
@@ -184,7 +192,8 @@ impl JobKeeper {
         Ok(())
     }
 
-    /// How it stands; and it hears that somebody looks after it.
+    /// Returns the state of the job, and touches the file `watched`, by which the job knows that its head
+    /// still watches it.
     fn look(&mut self) -> Result<JobState, Fault> {
         let (place, line) = (quote(&self.place), self.system.shows(&self.job));
         let begin = if self.begun { format!("touch {place}/begin\n") } else { String::new() };
@@ -221,7 +230,7 @@ impl JobKeeper {
         }
     }
 
-    /// Waits until it is over, but not for ever.
+    /// Waits until the job is over, but no longer than [`OVER`].
     fn await_end(&mut self) {
         let until = Instant::now() + OVER;
         while !self.over && Instant::now() < until {
@@ -232,8 +241,8 @@ impl JobKeeper {
         }
     }
 
-    /// Does what it is told until the run is over, and tells how the job stands. What it printed comes to
-    /// `log`.
+    /// Watches the job until the run is over: carries out each order, and reports the job's state to
+    /// `tell`. At the end the job's output is written into the file `log`.
     pub fn keep(mut self, orders: &Receiver<JobOrder>, tell: &dyn Fn(JobEvent), log: &Path) {
         loop {
             match orders.recv_timeout(ASK) {
@@ -289,9 +298,10 @@ impl JobKeeper {
         fault!(JOB_LOST, "the job {} at {} is over ({how}); {said}", self.job, self.site.name)
     }
 
-    /// Nothing of the run stays in the queue, and no key at the site.
+    /// Ends the watch: cancels the job, so that nothing of the run stays in the queue, and removes the
+    /// run's keys from the site.
     fn end(&mut self, in_order: bool, tell: &dyn Fn(JobEvent), log: &Path) {
-        // The run has ended what was left of its own processes, and this shell may be among them.
+        // The run has ended its remaining processes, and the shell that reached the site may be among them.
         self.shell = SiteShell::at(&self.site);
         if in_order {
             self.await_end();
@@ -326,7 +336,7 @@ impl JobKeeper {
         }
     }
 
-    /// No key stays there.
+    /// Removes the run's keys from the site.
     fn take_keys(&mut self) -> Result<(), Fault> {
         let why = match self.shell.run(&cleared(&self.place), ANSWER_TIMEOUT) {
             Ok(ScriptOutput { succeeded: true, .. }) => return Ok(()),
@@ -342,13 +352,15 @@ impl JobKeeper {
     }
 }
 
-/// A script after which no key is left in a place; nor is one where its directory is gone.
+/// Returns a script that removes the run's keys from the directory `place`. The script also succeeds if the
+/// directory is gone.
 fn cleared(place: &str) -> String {
     let place = quote(place);
     format!("[ ! -e {place} ] || {{ cd {place} && rm -f invitation *.relay watched begin; }}")
 }
 
-/// The directory of the run's job at a site: below its directory, or in the run directory.
+/// Returns the job's directory at a site: a directory below the user's home at a site that is reached by
+/// ssh, else a directory in the run directory.
 pub(super) fn place(
     part: &SiteShare,
     run: &str,
@@ -368,7 +380,7 @@ pub(super) fn place(
     Ok(home.join(below).join("runs").join(format!("{run}-{}", part.site.name)).to_string_lossy().into_owned())
 }
 
-/// Starts to look after a job. It ends when it is told so.
+/// Starts the thread that watches a job. The thread ends at the order `End`, or when `orders` is closed.
 pub(super) fn start(
     keeper: JobKeeper,
     number: usize,

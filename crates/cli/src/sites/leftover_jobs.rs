@@ -1,5 +1,5 @@
-//! `ligament cancel` of a run at several sites whose head is gone: what is left of its jobs, as `sites.json`
-//! has them.
+//! `ligament cancel` of a run at several sites whose head is gone: cancels the jobs that `sites.json`
+//! records as not over.
 
 use super::keeper::JobKeeper;
 use crate::arguments::print;
@@ -9,10 +9,11 @@ use ligament_launch::jobs::JobState;
 use ligament_manager::{RunDirectory, RunState};
 use ligament_runtime::client::{is_alive, is_here, record_of, SiteJob};
 
-/// The jobs of a run that nobody looks after any more; none if somebody does, or if none is left.
+/// Returns the recorded jobs of a run that are no longer watched by a head. Returns none if the head may be
+/// alive or all jobs are over.
 pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
     let watched = record_of(run).is_ok_and(|record| {
-        // Of a head elsewhere nobody here knows whether it lives.
+        // A head on another machine counts as alive, because this machine cannot check it.
         record.state == RunState::Running && (!is_here(&record) || is_alive(record.pid))
     });
     let jobs = SiteJob::all_of(run);
@@ -23,15 +24,16 @@ pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
     }
 }
 
-/// The fate of a job.
+/// The result of cancelling a job.
 enum Became {
     Ends,
-    /// It was over before; how.
+    /// The job was already over, for the reason given.
     Over(String),
     Unknown(Fault),
 }
 
-/// Cancels them; those at sites that cannot be reached stay noted, so that it can be called again.
+/// Cancels the jobs. A job at a site that cannot be reached stays recorded, so that the command can be
+/// called again.
 pub(crate) fn cancel(run: &RunDirectory, mut jobs: Vec<SiteJob>, arguments: &Cancel) -> i32 {
     let one = |job: &SiteJob| -> Result<Became, Fault> {
         let mut keeper = JobKeeper::of(job)?;

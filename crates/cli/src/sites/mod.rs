@@ -1,6 +1,6 @@
-//! `ligament submit --site A --site B`: one run, with a job in the queue of each site. The run's head is here,
-//! in a process of its own: `across` gives it its agents, `keeper` looks after each job, `job_wait` says
-//! when all have come together, `leftover_jobs` cancels jobs whose head is gone.
+//! `ligament submit --site A --site B`: one run with a job in the queue of each site. The run's head is a
+//! process of its own on this machine. `across` gives the head its agents, `keeper` watches each job,
+//! `job_wait` decides when the jobs of all sites run, and `leftover_jobs` cancels jobs whose head is gone.
 
 mod across;
 mod job_wait;
@@ -33,10 +33,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a job waits for the others, if nobody says otherwise and it has the time.
+/// Default time that a job waits for the jobs at other sites, unless half of the shortest job's time is
+/// less.
 const WAIT: Duration = Duration::from_secs(30 * 60);
 
-/// How long a relay may take to be reached before a run is submitted.
+/// Maximum time until a relay must be reached before a run is submitted.
 const RELAY_ANSWERS: Duration = Duration::from_secs(5);
 
 /// How a run at several sites comes together.
@@ -60,7 +61,7 @@ pub(crate) struct SitesOptions {
 }
 
 impl SitesOptions {
-    /// An option that is given, and means nothing at one site alone.
+    /// Returns the name of a given option that has no meaning at a single site, if there is one.
     pub fn given(&self) -> Option<&'static str> {
         let ListenOptions { listen, ports } = &self.listening;
         let all = [
@@ -81,13 +82,14 @@ impl SitesOptions {
         Ok(job_wait::Patience { wait, again: self.queue_again.unwrap_or(2) })
     }
 
-    /// For how long domains may be silent.
+    /// Returns the maximum time for which a domain may be silent before the run is given up.
     fn silence(&self) -> Duration {
         self.patience.unwrap_or(Duration::from_secs(60))
     }
 }
 
-/// For how long jobs wait for each other: less than the shortest of them may take, at the site of this name.
+/// Returns the time for which jobs wait for each other. The time must be less than that of the shortest
+/// job, which `shortest` gives with the name of its site.
 fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<Duration, Fault> {
     match (asked, shortest) {
         (Some(wait), Some((time, site))) if wait.as_secs() >= time.0 => Err(fault!(
@@ -110,19 +112,20 @@ fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<D
 pub(crate) struct SiteShare {
     pub site: Site,
     pub nodes: u32,
-    /// Cores of each node, if the job does not have its nodes for itself.
+    /// Number of cores on each node, if the job does not have its nodes for itself.
     cores: Option<u32>,
     time: Option<Walltime>,
-    /// The domain of its first node; the others follow.
+    /// Number of the domain of the job's first node. The domains of its other nodes have the numbers after
+    /// it.
     first: u32,
-    /// Files beside the job's script, by name: the site's file, and those of relays.
+    /// Names and texts of the files beside the job's script: the site's file and the files of relays.
     pub files: Vec<File>,
-    /// The names of those relays among them over which its agents go, the nearest first.
+    /// Names of the relay files in `files` over which the agents of this site go, the nearest relay first.
     relays: Vec<String>,
 }
 
 impl SiteShare {
-    /// Its domains.
+    /// Returns the numbers of the domains at this site.
     pub fn domains(&self) -> impl Iterator<Item = DomainId> {
         (self.first..self.first + self.nodes).map(DomainId::new)
     }
@@ -142,7 +145,7 @@ impl SiteShare {
     }
 }
 
-/// The job of a part, whose files are in `place`.
+/// Returns the job of one site's part of a run. The files of the part are in `place`.
 fn part_job(part: &SiteShare, run: &str, place: &Path, silence: Duration) -> Job {
     let site = &part.site;
     let there = |name: &str| place.join(name).display().to_string();
@@ -169,7 +172,7 @@ fn part_job(part: &SiteShare, run: &str, place: &Path, silence: Duration) -> Job
     }
 }
 
-/// The parts of a run: which site has how many nodes, and which domains.
+/// Divides a run into parts: the nodes and the domains of each site.
 fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<Vec<SiteShare>, Fault> {
     let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
     for (i, name) in names.iter().enumerate() {
@@ -244,10 +247,11 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
     Ok(parts)
 }
 
-/// A file's name and its text.
+/// The name of a file and its text.
 type File = (String, String);
 
-/// Files that a site's job needs beside its script, and which of them are relays.
+/// Returns the files that a site's job needs beside its script, and the names of the relay files among
+/// them.
 fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
     let mut files = Vec::new();
     let text =
@@ -264,8 +268,8 @@ fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
     Ok((files, relays))
 }
 
-/// The way of the run's head: as the command line says, else the last relay of the first site that has some:
-/// there all meet.
+/// Returns the way from the run's head to other domains: the relays of the command line, else the last
+/// relay of the first site that names relays, because the domains of all sites meet at it.
 fn way(arguments: &Submit, parts: &[SiteShare]) -> Result<Option<Arc<Route>>, Fault> {
     let own = &arguments.together.relaying;
     let mut meeting = Site::default();
@@ -273,7 +277,8 @@ fn way(arguments: &Submit, parts: &[SiteShare]) -> Result<Option<Arc<Route>>, Fa
     own.way(&meeting, true)
 }
 
-/// Returns true if the head will be met at its relays: it meets itself there, before anything waits in a queue.
+/// Checks that agents can reach the head at its relays. For this check the head connects to itself over the
+/// relays, before any job is submitted. Fails if the connection is not made.
 fn meets_itself(way: &Route) -> Result<(), Fault> {
     let stations = way.stations().to_vec();
     let Some(last) = stations.last().filter(|_| !way.has_gate()) else { return Ok(()) };
@@ -292,7 +297,7 @@ fn meets_itself(way: &Route) -> Result<(), Fault> {
     })
 }
 
-/// Submits a run to several sites.
+/// Submits a run to several sites. Returns the exit status.
 pub(crate) fn submit(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel, model_text: String) -> i32 {
     let refuse = |error: &Fault| crate::fail(arguments.json, error, crate::BAD_USE);
     let parts = match parts(arguments, sites, model) {
@@ -373,7 +378,7 @@ fn dry_run(arguments: &Submit, parts: &[SiteShare], model: &ResolvedModel) -> i3
     }
 }
 
-/// Makes the run, as its head. This process is that and nothing else.
+/// Makes the run. This process is the run's head and does nothing else. Returns the exit status of the run.
 fn carry_out(
     arguments: &Submit,
     (parts, patience): (&[SiteShare], job_wait::Patience),
@@ -418,9 +423,9 @@ fn carry_out(
         join_timeout: parts.iter().map(|part| part.site.start_within).max().unwrap_or_default(),
         patience: together.silence(),
         name: None,
-        // No instance runs at the site from which the run is made.
+        // No instance runs on the machine from which the run is made.
         cores: Some(0),
-        // Each site's nodes as its own file says.
+        // Each site's file says how many cores are reserved for agents on that site's nodes.
         agent_cores: None,
         streams: None,
         pace: None,

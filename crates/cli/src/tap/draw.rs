@@ -1,21 +1,21 @@
-//! A value in a terminal: in a line of words, and drawn.
+//! Shows a value of a port in a terminal: as one line of words, and as a drawing.
 
 use ligament_wire::tap::{numbers_of, text_of};
 use ligament_wire::{Array, Value};
 use std::fmt::Write;
 
-/// Arrays of so many elements are told in full.
+/// Maximum number of elements of an array that is printed in full.
 const MAX_WHOLE_ELEMENTS: u64 = 8;
-/// Of a map, so many keys are told.
+/// Maximum number of keys of a map that are printed.
 const MAX_KEYS: usize = 32;
-/// Columns and rows of a drawing.
+/// Maximum columns and rows of a drawing, in characters.
 const WIDTH: usize = 64;
 const HEIGHT: usize = 8;
-/// Parts of a character's height, and shades.
+/// Characters that fill a part of their height, from empty to full; and characters of increasing darkness.
 const BAR_SHADES: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
-/// A number, in up to six digits.
+/// Returns a number with up to six digits.
 fn number(x: f64) -> String {
     if x == 0.0 {
         return "0".to_owned();
@@ -36,7 +36,7 @@ fn number(x: f64) -> String {
     format!("{x:.4e}")
 }
 
-/// The least and the greatest of the finite ones.
+/// Returns the least and the greatest of the finite numbers, or none if no number is finite.
 fn range(numbers: &[f64]) -> Option<(f64, f64)> {
     let finite = numbers.iter().copied().filter(|x| x.is_finite());
     finite.fold(None, |found, x| match found {
@@ -45,12 +45,12 @@ fn range(numbers: &[f64]) -> Option<(f64, f64)> {
     })
 }
 
-/// Text without what would steer a terminal.
+/// Returns a text without control characters, which could change the terminal, shortened to 200 characters.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect()
 }
 
-/// A value in a few words. `bars`: it is a histogram.
+/// Returns a value in a few words. `bars` is true if the value is a histogram.
 pub(super) fn in_words(value: &Value, bars: bool) -> String {
     match value {
         Value::None => "nothing".to_owned(),
@@ -111,7 +111,8 @@ fn array_in_words(array: &Array) -> String {
     }
 }
 
-/// A histogram in words: the range, the counts, and how many elements are not finite.
+/// Returns the parts of a histogram: least value, greatest value, counts, and number of elements that are
+/// not finite.
 fn histogram(entries: &[(String, Value)]) -> Option<(f64, f64, Vec<u64>, u64)> {
     let of = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, value)| value);
     let count = |value: &Value| match value {
@@ -135,7 +136,7 @@ fn histogram_in_words(entries: &[(String, Value)]) -> String {
     }
 }
 
-/// A drawing of a value; nothing, if there is nothing to draw.
+/// Returns a drawing of a value, or an empty text if the value cannot be drawn.
 pub(super) fn drawn(value: &Value, bars: bool) -> String {
     match value {
         Value::Map(entries) if bars => histogram(entries).map(|found| bars_of(&found)).unwrap_or_default(),
@@ -150,7 +151,8 @@ pub(super) fn drawn(value: &Value, bars: bool) -> String {
 
 fn bars_of((low, high, counts, _): &(f64, f64, Vec<u64>, u64)) -> String {
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    // Halves of it, since the whole may be more than a double can have.
+    // Both bounds are divided before the subtraction, because their difference may be too large for a
+    // double.
     let bars = counts.len() as f64;
     let width = high / bars - low / bars;
     let edge = |i: usize| number(low + width * i as f64);
@@ -163,21 +165,21 @@ fn bars_of((low, high, counts, _): &(f64, f64, Vec<u64>, u64)) -> String {
     text
 }
 
-/// The mean of the finite ones; if there is none, not a number.
+/// Returns the mean of the finite numbers, or NaN if no number is finite.
 fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) =
         numbers.filter(|x| x.is_finite()).fold((0.0, 0u64), |(sum, count), x| (sum + x, count + 1));
     sum / count as f64
 }
 
-/// The mean of the finite ones of each of so many pieces.
+/// Divides the numbers into `pieces` pieces, and returns the mean of the finite numbers of each piece.
 fn means(numbers: &[f64], pieces: usize) -> Vec<f64> {
     let bound = |i: usize| i * numbers.len() / pieces;
     let piece = |i: usize| &numbers[bound(i)..bound(i + 1).max(bound(i) + 1).min(numbers.len())];
     (0..pieces.min(numbers.len())).map(|i| mean(piece(i).iter().copied())).collect()
 }
 
-/// A series, from left to right; what is not finite leaves a gap.
+/// Draws a series from left to right. Numbers that are not finite leave a gap.
 fn line(numbers: &[f64]) -> String {
     let columns = means(numbers, WIDTH.min(numbers.len()));
     let Some((low, high)) = range(&columns) else { return String::new() };
@@ -205,12 +207,12 @@ fn line(numbers: &[f64]) -> String {
     text
 }
 
-/// An array of two axes in shades: the first axis downwards, the second to the right.
+/// Draws an array of two axes in shades. The first axis points downwards, the second to the right.
 fn picture(numbers: &[f64], rows: usize, columns: usize) -> String {
     if numbers.is_empty() || rows.checked_mul(columns) != Some(numbers.len()) {
         return String::new();
     }
-    // A character is about twice as high as it is wide.
+    // The picture has half as many rows, because a character is about twice as high as it is wide.
     let wide = columns.min(WIDTH);
     let high = (rows * wide).div_ceil(columns * 2).clamp(1, rows.min(WIDTH / 2));
     let bound = |i: usize| i * rows / high;

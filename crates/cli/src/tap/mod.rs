@@ -14,9 +14,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How soon an instance is tried again that does not take part yet.
+/// Pause before another attempt to tap an instance that does not take part in the run yet.
 const AGAIN: Duration = Duration::from_millis(200);
-/// For how long one value is waited for at a time.
+/// Maximum time of one wait for a value.
 const VALUE_WAIT: Duration = Duration::from_secs(1);
 
 /// Show the latest values that a port sends, connected or not, while the run goes on.
@@ -75,7 +75,7 @@ fn npy_name(text: &str) -> Result<PathBuf, Fault> {
     }
 }
 
-/// Shows them.
+/// Shows the values of a port. Returns the exit status.
 pub(crate) fn tap(arguments: &Tap) -> i32 {
     match shown(arguments) {
         Ok(()) => crate::DONE,
@@ -87,7 +87,8 @@ pub(crate) fn tap(arguments: &Tap) -> i32 {
     }
 }
 
-/// Seconds that somebody gave; none that there cannot be.
+/// Returns a number of seconds from the command line as a duration. Fails if the number is negative or too
+/// large.
 fn seconds(given: f64, option: &str) -> Result<Duration, Fault> {
     let time = Duration::try_from_secs_f64(given).ok().filter(|time| *time < Duration::from_secs(1 << 32));
     time.ok_or_else(|| fault!(BAD_ARGUMENT, "{option} {given}: give seconds, 0 or more"))
@@ -122,7 +123,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
                     return Ok(());
                 }
                 tapping.rest(every);
-                // Only from now on a value is waited for.
+                // The timeout counts from this moment, after the pause between two values.
                 last = Instant::now();
             }
             TapEvent::Nothing => {
@@ -147,7 +148,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
     }
 }
 
-/// Begins, as soon as the instance takes part.
+/// Begins to tap the port, as soon as the instance takes part in the run.
 fn begun(
     run: &str,
     port: &PortOf,
@@ -176,7 +177,7 @@ struct TapOutput {
     draws: bool,
 }
 
-/// Tells of one value.
+/// Prints, draws or saves one value.
 fn tell(arguments: &Tap, tapped: &TapOutput, shown: &PortValue, number: usize) -> Result<(), Fault> {
     let TapOutput { port, time_unit, draws } = tapped;
     if let Some(name) = &arguments.save {

@@ -14,13 +14,13 @@ const COLUMN: f64 = 108.0;
 const BOX: f64 = 78.0;
 const LANE: f64 = 52.0;
 const TALL: f64 = 26.0;
-/// Of a bold letter of 13 units, about.
+/// Approximate width of a bold letter of 13 units.
 const LETTER: f64 = 8.0;
 
-/// An order with the place of everything.
+/// An unrolled order with the positions of its lanes.
 pub(super) struct TasksPicture<'a> {
     tasks: &'a Tasks,
-    /// The lane of each component that does anything.
+    /// The lane of each component that has tasks; none for a component without tasks.
     lanes: Vec<Option<usize>>,
     left: f64,
 }
@@ -40,7 +40,7 @@ impl<'a> TasksPicture<'a> {
         TasksPicture { tasks, lanes, left: MARGIN + longest as f64 * LETTER + 18.0 }
     }
 
-    /// The left edge and the middle of a task's box.
+    /// Returns the left edge of a task's box, and the height of its middle.
     fn place(&self, task: usize) -> (f64, f64) {
         let task = &self.tasks.tasks[task];
         let lane = self.lanes[task.component].unwrap_or(0);

@@ -10,10 +10,10 @@ use ligament_catalogue::{fault, Fault};
 use ligament_runtime::shown;
 use std::fmt::Write;
 
-/// More rounds, or components, than these are not drawn.
+/// Maximum number of rounds, and of components, in a picture.
 const MAX_DRAWN: (usize, usize) = (150, 100);
 
-/// Shows what comes after what.
+/// Shows the unrolled order of the operators. Returns the exit status.
 pub(crate) fn tasks(arguments: &Arguments) -> i32 {
     match told(arguments) {
         Ok((text, status)) => {
@@ -58,7 +58,8 @@ fn told(arguments: &Arguments) -> Result<(String, i32), Fault> {
     Ok((text, status))
 }
 
-/// `O_I 2.1`: the first step of the second pass; the pass is left out where there is one only.
+/// Returns the label of a task: `O_I 2.1` is the first step of the second pass. The pass is left out if the
+/// component has only one.
 fn label(task: &OperatorTask, several: &[bool]) -> String {
     let several = several[task.component];
     let number = match (several, task.step) {
@@ -70,7 +71,7 @@ fn label(task: &OperatorTask, several: &[bool]) -> String {
     format!("{}{number}", task.operator)
 }
 
-/// Which components have several passes.
+/// Returns for each component whether it has several passes.
 fn with_passes(tasks: &Tasks) -> Vec<bool> {
     let mut several = vec![false; tasks.components.len()];
     for task in tasks.tasks.iter().filter(|task| task.pass > 1) {

@@ -1,4 +1,4 @@
-//! `ligament timeline` and `ligament profile`: what a run's timeline tells, in words and as a picture.
+//! `ligament timeline` and `ligament profile`: show the timeline of a run in words and as a picture.
 
 mod picture;
 mod profile;
@@ -15,15 +15,15 @@ use ligament_runtime::timeline::{write_trace, MAX_SEPARATE_INSTANCES};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-/// More waits than this are not shown.
+/// Maximum number of waits that are shown.
 const MAX_WAITS: usize = 25;
 
-/// A run and what its timeline has.
+/// A run and its timeline.
 struct TimelineOfRun {
     run: RunDirectory,
     record: RunRecord,
     timeline: RunTimeline,
-    /// True if the run is under way, and the timeline is of this moment.
+    /// True if the run is under way, so that the timeline ends now.
     live: bool,
 }
 
@@ -42,13 +42,14 @@ impl TimelineOfRun {
         if self.live {
             format!("{}: running for {took}", self.record.run)
         } else {
-            // As the summary says: to the end of the run, not to that of its last instance.
+            // The time reaches to the end of the run, as in the summary, and not only to the end of the
+            // last instance.
             let took = self.record.duration.map_or(took, format_seconds);
             format!("{}: {} after {took}", self.record.run, self.record.state.name())
         }
     }
 
-    /// The file to write to: what was asked for, or this name in the run directory.
+    /// Returns the file to write to: the one that the user names, or `name` in the run directory.
     fn place(&self, wanted: Option<&PathBuf>, name: &str) -> PathBuf {
         wanted.cloned().unwrap_or_else(|| self.run.path().join(name))
     }
@@ -95,7 +96,7 @@ fn colours() -> bool {
     crate::colour::chosen().wanted(std::io::stdout().is_terminal())
 }
 
-/// For what somebody waited, in words.
+/// Returns in words the event that an instance waited for.
 fn lack(wait: &LongWait) -> String {
     let on = wait.on.as_deref().unwrap_or("others");
     let port = wait.port.as_deref().unwrap_or(on);
@@ -111,7 +112,7 @@ fn lack(wait: &LongWait) -> String {
     }
 }
 
-/// The waits of instances for others, the longest first.
+/// Returns the waits of instances for other instances, the longest first.
 fn table_of(waits: &[LongWait], colours: bool) -> String {
     if waits.is_empty() {
         return "nobody waited for anybody\n".into();
@@ -165,7 +166,8 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// Everything about a run's timeline but its intervals, of every instance for itself. Times in s.
+/// Returns the timeline of a run as JSON, without its single intervals, and for each instance separately.
+/// Times are in s.
 fn json_of(told: &TimelineOfRun) -> serde_json::Value {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let instances: Vec<serde_json::Value> = (told.timeline.lanes.iter())

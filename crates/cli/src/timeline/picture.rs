@@ -1,4 +1,4 @@
-//! The picture of a run: a row for each instance or component, wall time from left to right, in SVG.
+//! The picture of a run in SVG: a row for each instance or component, with wall time from left to right.
 
 use crate::picture::xml;
 use ligament_manager::format_seconds;
@@ -12,21 +12,21 @@ pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73"
 const WIDTH: f64 = 1350.0;
 const LEFT_MARGIN_PX: f64 = 190.0;
 const TOP: f64 = 84.0;
-/// Of the chart.
+/// Width of the chart.
 const CHART: f64 = 800.0;
 const ROW: f64 = 24.0;
 const GAP: f64 = 8.0;
 const SHARES: f64 = 110.0;
-/// Characters of a name that fit beside the chart.
+/// Maximum number of characters of a name that fit beside the chart.
 const NAME: usize = 26;
 
-/// The frame around the rows.
+/// The title of the picture, and other values that are shown around its rows.
 pub(super) struct Around<'a> {
     pub title: &'a str,
     pub subtitle: &'a str,
-    /// Wall time, s.
+    /// Wall time of the run, in s.
     pub seconds: f64,
-    /// Rows that there was no room for.
+    /// Number of rows that are left out because the picture has no room for them.
     pub hidden: usize,
 }
 
@@ -38,7 +38,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// Round distances on the time axis, about eight of them.
+/// Returns a round distance for the ticks of the time axis, such that the axis has about eight ticks.
 fn step(seconds: f64) -> f64 {
     const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
     let rough = (seconds / 8.0).max(1e-9);
@@ -46,13 +46,13 @@ fn step(seconds: f64) -> f64 {
     ROUND.into_iter().chain([10.0]).map(|round| round * power).find(|&step| step >= rough).unwrap_or(power)
 }
 
-/// `0.25`, with as many digits as the distance needs.
+/// Returns the label of a tick, with as many digits as the distance of the ticks needs: `0.25`.
 fn tick(at: f64, step: f64, unit: f64) -> String {
     let digits = (-(step / unit).log10().floor()).max(0.0) as usize;
     format!("{:.digits$}", at / unit)
 }
 
-/// Draws it.
+/// Returns the picture as SVG.
 pub(super) fn draw(rows: &[ShareRow], around: &Around<'_>) -> String {
     let bottom = TOP + rows.len() as f64 * (ROW + GAP);
     let height = bottom + 64.0;
@@ -88,7 +88,7 @@ pub(super) fn draw(rows: &[ShareRow], around: &Around<'_>) -> String {
     svg
 }
 
-/// The picture in words, for those who cannot see it.
+/// Returns the picture in words, for readers who cannot see it.
 fn describe(rows: &[ShareRow]) -> String {
     let mut text = String::from("What part of its time each row spent on what.");
     for row in rows {
@@ -196,9 +196,10 @@ fn draw_row(svg: &mut String, row: &ShareRow, y: f64) {
     );
 }
 
-/// The columns of one kind, stacked upon those of the kinds before it; equal neighbours in one.
+/// Returns the area of one kind of activity, stacked upon the kinds before it. Neighbouring columns of
+/// equal height are joined.
 fn area(columns: &[TimeShares], kind: usize, y: f64) -> String {
-    /// Steps in which heights are told apart.
+    /// Number of steps to which heights are rounded.
     const STEPS: f64 = 48.0;
     let rounded = |part: f64| (part.clamp(0.0, 1.0) * STEPS).round() / STEPS;
     let ends = |column: &TimeShares| {

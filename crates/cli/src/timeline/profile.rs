@@ -1,4 +1,4 @@
-//! `ligament profile`: the picture of a run, and the same in a few lines for the terminal.
+//! `ligament profile`: draws the picture of a run, and prints the same in a few lines on the terminal.
 
 use super::picture::{draw, Around};
 use super::{colours, json_of, percent, read, refuse, TimelineOfRun};
@@ -11,12 +11,12 @@ use std::collections::HashSet;
 
 const COLUMNS: usize = 800;
 const MAX_ROWS: usize = 60;
-/// Characters of a bar in the terminal.
+/// Number of characters of a bar in the terminal.
 const BAR: usize = 40;
 /// ANSI colours and, without colours, characters for `KINDS`.
 const INKS: [(&str, char); KINDS.len()] = [("34", '█'), ("33", '░'), ("32", '▓'), ("35", '▒'), ("37", '▚')];
 
-/// Draws a run.
+/// Draws the picture of a run. Returns the exit status.
 pub(crate) fn profile(arguments: &Profile) -> i32 {
     let done = read(&arguments.run).and_then(|told| {
         let path = told.place(arguments.output.as_ref(), "profile.svg");
@@ -45,7 +45,7 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
     crate::DONE
 }
 
-/// The number of rows if all are shown.
+/// Returns the number of rows that show all instances or components.
 fn count(timeline: &RunTimeline) -> usize {
     match timeline.lanes.len() {
         n if n <= MAX_SEPARATE_INSTANCES => n,
@@ -67,7 +67,7 @@ fn picture(told: &TimelineOfRun, rows: &[ShareRow], hidden: usize) -> String {
     draw(rows, &Around { title: &header.run, subtitle: &subtitle, seconds, hidden })
 }
 
-/// A line for each row: a bar of what its time was spent on, and the parts.
+/// Returns a line for each row: a bar that shows how the row's time was spent, and the percentages.
 fn in_lines(rows: &[ShareRow], colours: bool) -> String {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();

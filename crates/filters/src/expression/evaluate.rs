@@ -1,5 +1,5 @@
-//! Runs a program over the elements of an array, a block at a time: what is on the stack stays in the nearest
-//! cache.
+//! The stack machine that evaluates an expression. It runs the program over one block of elements at a
+//! time, so that the stack stays in the nearest cache.
 
 use super::{Binary, Function, Operation};
 use crate::numbers::{Float, NumberBuffer, Real};
@@ -7,18 +7,18 @@ use crate::sums;
 use ligament_wire::ArrayOrder;
 use std::borrow::Cow;
 
-/// Elements in a block: 2 KiB of doubles.
+/// Number of elements in a block. A block of doubles has 2 KiB.
 const BLOCK_LEN: usize = 256;
 
 type ElementBlock = [f64; BLOCK_LEN];
 
-/// The stack of blocks, kept from message to message.
+/// The stack of blocks. It is reused for each message.
 #[derive(Debug)]
 pub(super) struct Machine {
     stack: Vec<ElementBlock>,
 }
 
-/// The position of a block in its array.
+/// The position of a block in its array, and the time of the message.
 struct BlockPosition<'a> {
     first: usize,
     shape: &'a [u64],
@@ -27,7 +27,7 @@ struct BlockPosition<'a> {
 }
 
 impl Machine {
-    /// With a stack deep enough for a program.
+    /// Makes a machine whose stack is deep enough for `program`.
     pub fn for_program(program: &[Operation]) -> Machine {
         let (mut depth, mut deepest) = (0usize, 0);
         for operation in program {
@@ -42,7 +42,7 @@ impl Machine {
         Machine { stack: vec![[0.0; BLOCK_LEN]; deepest] }
     }
 
-    /// Applies the program to each of the numbers, in place if they are ours.
+    /// Applies the program to each number. Owned elements are changed in place.
     pub fn run(
         &mut self,
         program: &[Operation],
@@ -130,7 +130,7 @@ impl Machine {
 }
 
 impl BlockPosition<'_> {
-    /// The indices along an axis of the elements from `first` on.
+    /// Writes the index along `axis` of each element of the block.
     fn indices(&self, axis: usize, to: &mut [f64]) {
         let faster = match self.order {
             ArrayOrder::RowMajor => &self.shape[axis + 1..],
@@ -148,7 +148,7 @@ fn truth(value: bool) -> f64 {
     f64::from(u8::from(value))
 }
 
-/// A comparison with what is no number is neither true nor false.
+/// Returns the truth value of a comparison, or NaN if one of the compared numbers is NaN.
 #[inline(always)]
 fn compared(a: f64, b: f64, holds: bool) -> f64 {
     if a.is_nan() | b.is_nan() {
@@ -158,7 +158,8 @@ fn compared(a: f64, b: f64, holds: bool) -> f64 {
     }
 }
 
-/// A falsehood decides, whatever the other is (Kleene, 1952).
+/// Computes `a and b`. A false operand makes the result false, even if the other operand is NaN (Kleene,
+/// 1952).
 fn both(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 {
         0.0
@@ -167,7 +168,7 @@ fn both(a: f64, b: f64) -> f64 {
     }
 }
 
-/// A truth decides, whatever the other is.
+/// Computes `a or b`. A true operand makes the result true, even if the other operand is NaN.
 fn either(a: f64, b: f64) -> f64 {
     let holds = |x: f64| x != 0.0 && !x.is_nan();
     if holds(a) || holds(b) {
@@ -177,16 +178,16 @@ fn either(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The other operand of an operation.
+/// The second operand of a binary operation. The first operand is a block on the stack.
 trait Operand {
     fn join(&self, value: f64, i: usize, operation: impl Fn(f64, f64) -> f64) -> f64;
 }
 
-/// A constant on the right.
+/// The second operand is a constant on the right.
 struct Right(f64);
-/// A constant on the left.
+/// The second operand is a constant on the left.
 struct LeftConstant(f64);
-/// The block above on the stack, on the right.
+/// The second operand is the next higher block on the stack, on the right.
 struct Above<'a>(&'a ElementBlock);
 
 impl Operand for Right {
@@ -210,7 +211,8 @@ impl Operand for Above<'_> {
     }
 }
 
-/// One loop for each operation, which the compiler can turn into vector instructions.
+/// Applies a binary operation to a block. Each operation has its own loop, which the compiler turns into
+/// vector instructions.
 fn combine(binary: Binary, values: &mut ElementBlock, with: &impl Operand) {
     macro_rules! each {
         ($operation:expr) => {
@@ -239,7 +241,7 @@ fn combine(binary: Binary, values: &mut ElementBlock, with: &impl Operand) {
     }
 }
 
-/// Squares and cubes are what most powers are.
+/// Computes a power. Squares and cubes are the most common powers, so they are computed by multiplication.
 fn power(a: f64, b: f64) -> f64 {
     match b {
         2.0 => a * a,
@@ -274,7 +276,7 @@ fn apply(function: Function, values: &mut ElementBlock) {
         Function::Tanh => each!(f64::tanh),
         Function::Floor => each!(f64::floor),
         Function::Ceil => each!(f64::ceil),
-        // As NumPy: halves go to the even neighbour.
+        // The function rounds halves to the even neighbour, as NumPy does.
         Function::Round => each!(f64::round_ties_even),
     }
 }

@@ -1,6 +1,7 @@
-//! Expressions that users write into the model, such as `2 * x + sin(t)`: they are parsed, never run as code.
-//! `parse` makes a program for a stack machine of one; `evaluate` runs it over blocks of elements, each
-//! operation over a whole block, so that the compiler's vector instructions do the work.
+//! Expressions that users write into the model, such as `2 * x + sin(t)`. Expressions are parsed and never
+//! run as code. `parse` compiles an expression into a program for a stack machine; `evaluate` runs the
+//! program over blocks of elements. Each operation handles a whole block, so that the compiler uses vector
+//! instructions.
 
 mod evaluate;
 mod parse;
@@ -12,23 +13,24 @@ use evaluate::Machine;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::Value;
 
-/// The next operation of the machine. All of it is over doubles; truth is 1 and falsehood 0.
+/// An operation of the stack machine. All values are doubles; true is 1 and false is 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Operation {
-    /// The element.
+    /// Pushes the element.
     X,
-    /// The message's time, s.
+    /// Pushes the timestamp of the message, in s.
     T,
-    /// The element's index along an axis.
+    /// Pushes the element's index along this axis.
     Index(usize),
     Constant(f64),
     Apply(Function),
-    /// Of the two topmost values.
+    /// Replaces the two topmost values by the result of a binary operation.
     Combine(Binary),
-    /// With a constant on the right, or on the left.
+    /// Replaces the topmost value by the result of a binary operation with a constant on its right or on
+    /// its left.
     CombineRight(Binary, f64),
     CombineLeft(f64, Binary),
-    /// `where(condition, a, b)`.
+    /// Replaces the three topmost values by the value of `where(condition, a, b)`.
     Choose,
 }
 
@@ -76,15 +78,17 @@ enum Function {
     Round,
 }
 
-/// Computes each element anew by an expression.
+/// The filter that computes each element anew by an expression.
 pub(crate) struct Expression {
     program: Vec<Operation>,
     machine: Machine,
 }
 
 impl Expression {
+    /// Parses an expression.
+    ///
     /// # Errors
-    /// The text cannot be read; the error says where.
+    /// The text is not an expression; the error gives the position of the fault.
     pub fn parse(text: &str) -> Result<Expression, Fault> {
         let program = parse::parse(text)?;
         let machine = Machine::for_program(&program);
@@ -117,8 +121,8 @@ impl FilterStep for Expression {
     }
 }
 
-/// A text with values in place of names that have dots, such as `scale.total_time`: in expressions there are
-/// none.
+/// Returns the text with values in place of names that contain dots, such as `scale.total_time`, because
+/// the parser does not accept such names.
 fn without_dots(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> String {
     let (mut filled, mut rest) = (String::new(), text);
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -135,10 +139,11 @@ fn without_dots(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> String {
     filled + rest
 }
 
-/// The value of an expression over names, such as `t_max / dt` or `scale.total_time / dt`.
+/// Returns the value of an expression with names, such as `t_max / dt` or `scale.total_time / dt`.
 ///
 /// # Errors
-/// The text cannot be read; the error says where. Or a name has no value.
+/// The text is not an expression (the error gives the position of the fault), a name has no value, or the
+/// result is not finite.
 pub fn calculate(text: &str, value_of: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Fault> {
     let text = &without_dots(text, value_of);
     let tokens = parse::tokens(text)?;

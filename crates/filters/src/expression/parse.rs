@@ -1,12 +1,13 @@
-//! From text to a program, by precedence climbing. From loose to tight: `or`, `and`, `not`, comparisons, `+ -`,
-//! `* /`, signs, `**` (also `^`), which groups from the right.
+//! The parser of expressions, which uses precedence climbing. Operators from loose to tight: `or`, `and`,
+//! `not`, comparisons, `+ -`, `* /`, signs, `**` (also `^`). Powers group from the right: `2 ^ 3 ^ 2` is `2
+//! ^ 9`.
 
 use super::{Binary, Function, Operation};
 use ligament_catalogue::{fault, Fault};
 
-/// Longest expression, in bytes.
+/// Maximum length of an expression, in bytes.
 const MAX_EXPRESSION_BYTES: usize = 4096;
-/// Deepest nesting.
+/// Maximum depth of nesting in an expression.
 const MAX_NESTING: usize = 64;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -18,16 +19,16 @@ pub(super) enum Token<'a> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// The remaining tokens, with the offset of each.
+    /// The remaining tokens, each with its byte offset in the text.
     tokens: std::iter::Peekable<std::vec::IntoIter<(usize, Token<'a>)>>,
     program: Vec<Operation>,
     depth: usize,
 }
 
-/// The operations that `text` means.
+/// Returns the program that computes the expression `text`.
 ///
 /// # Errors
-/// The text cannot be read; the error says where.
+/// The text is not an expression; the error gives the position of the fault.
 pub(super) fn parse(text: &str) -> Result<Vec<Operation>, Fault> {
     if text.len() > MAX_EXPRESSION_BYTES {
         return Err(fault!(
@@ -75,7 +76,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, Fault> {
     Ok(tokens)
 }
 
-/// How long the number at the beginning of a text is, right or wrong.
+/// Returns the length in bytes of the number at the beginning of a text, even if the number is malformed.
 fn number_length(text: &str) -> usize {
     let mut before = ' ';
     let within = |c: char| {
@@ -125,7 +126,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Puts an operation behind its two operands, the first of which began at `start`.
+    /// Appends a binary operation after its two operands. The operations of the first operand begin at
+    /// `left`, and those of the second at `right`. A constant operand becomes part of the operation.
     fn combine(&mut self, binary: Binary, left: usize, right: usize) {
         match (&self.program[left..right], &self.program[right..]) {
             (_, &[Operation::Constant(constant)]) => {
@@ -140,7 +142,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Operands that one of several operators joins, from the left.
+    /// Parses operands that are joined by any of these operators, and groups them from the left.
     fn joined(
         &mut self,
         operators: &[(&str, Binary)],
@@ -280,7 +282,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A call, whose bracket is open.
+    /// Parses the arguments of a call after its opening bracket.
     fn call(&mut self, name: &str, at: usize) -> Result<(), Fault> {
         let left = self.program.len();
         let mut arguments = 0;

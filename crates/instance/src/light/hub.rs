@@ -1,5 +1,6 @@
-//! The shared state of the instances of one process: the endpoint to all others, the queues between them, and
-//! who waits for what. One thread at a time works here; nothing here waits.
+//! The shared state of all instances of one process: the endpoint that connects them to other processes,
+//! the queues between them, and the item for which each instance waits. One thread at a time uses it, and
+//! nothing here blocks.
 
 mod outside;
 
@@ -15,64 +16,65 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-/// The message or the room that an instance lacks for its next step. Channels by the indices that instances
-/// use.
+/// The item that an instance needs for its next step and that is missing: a message, or room. Channels are
+/// given by the indices that instances use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingItem {
-    /// A message on a channel that it receives on.
+    /// A message on a channel on which the instance receives.
     Message(usize),
-    /// Room on a channel that it sends on and has overdrawn.
+    /// Room on a channel on which the instance has sent more than the budget.
     Room(Overdrawn),
 }
 
-/// How an instance stands.
+/// The status of one instance of the process.
 struct InstanceStatus {
-    /// Its number in the run.
+    /// Number of the instance's rank in the run.
     number: RankId,
     name: String,
-    /// Which of the lists of ports is its.
+    /// Index of the instance's list of port names in `port_names`.
     ports: u32,
     lacks: Option<MissingItem>,
-    /// How long its functions have run in all, ns.
+    /// Total time for which the instance's functions have run, in ns.
     spent: u64,
-    /// True if its row shows that it waits.
+    /// True if the instance's status page shows that the instance waits.
     shown: bool,
     over: bool,
-    /// Channels on which it has sent more than their budgets allow.
+    /// Channels on which the instance has sent more than their budgets allow.
     overdrawn: Vec<Overdrawn>,
 }
 
-/// The shared state of the instances of a process. Channels to and from other processes have the endpoint's
-/// indices; those between the instances come after them.
+/// The shared state of the instances of a process (its members). Channels to and from other processes have
+/// the indices that the endpoint gives them. Channels between members have the indices after those.
 pub(super) struct Hub {
     pub endpoint: Endpoint<AgentLine>,
     outgoing: usize,
     incoming: usize,
-    /// For each channel from another process, who receives on it.
+    /// For each channel from another process, the member that receives on it.
     receivers: Vec<u32>,
     inner: Vec<QueueState>,
     pool: MessagePool,
     members: Vec<InstanceStatus>,
-    /// When the instances began, ns of CLOCK_MONOTONIC.
+    /// Time at which the instances began, in ns of CLOCK_MONOTONIC.
     began: u64,
-    /// Whose next step may be possible.
+    /// Members whose next step may be possible.
     ready: VecDeque<u32>,
     /// Members that wait, or have waited, for room on a channel to another process.
     short: Vec<u32>,
-    /// Members that wait and whose rows do not show it yet.
+    /// Members that wait and whose status pages do not yet show it.
     unshown: Vec<u32>,
-    /// The names of ports, for messages to people.
+    /// Names of the ports, for texts that people read.
     port_names: Vec<Vec<Arc<str>>>,
-    /// Settings overlays; the number of the first is 1.
+    /// Settings overlays. The first one has the number 1.
     overlays: Vec<Arc<Value>>,
-    /// Their numbers by their bodies.
+    /// Number of each overlay, by the bytes of its body.
     overlay_numbers: HashMap<Vec<u8>, u32>,
     /// True if any of the instances is tapped.
     pub tapped: Arc<AtomicBool>,
 }
 
 impl Hub {
-    /// `receivers` has the member that receives on each channel from another process.
+    /// Makes the state. `receivers` gives, for each channel from another process, the member that receives
+    /// on it.
     pub fn new(
         endpoint: Endpoint<AgentLine>,
         outgoing: usize,
@@ -115,14 +117,14 @@ impl Hub {
         }
     }
 
-    /// The number of a member in the run.
+    /// Returns the number of a member's rank in the run.
     pub fn number(&self, member: u32) -> RankId {
         self.members[member as usize].number
     }
 
     // --- sending ---
 
-    /// Sends a value on the channels `to` for `member`, whatever their budgets.
+    /// Sends a value for `member` on the channels `to`, whatever their budgets are.
     pub fn send(
         &mut self,
         member: u32,
@@ -133,7 +135,7 @@ impl Hub {
         self.send_value(member, to, header, || value_of(source), source)
     }
 
-    /// As `send`; for receivers within the process, `value` makes the value, once.
+    /// Does the same as `send`. For receivers within the process, `value` is called once to make the value.
     pub fn send_value(
         &mut self,
         member: u32,
@@ -145,11 +147,11 @@ impl Hub {
         let (near, far) = self.split(to);
         self.check_size(to, source.body_len())?;
         let value = if near > 0 { value()? } else { None };
-        // The send that may fail comes first: after an error nobody has got anything.
+        // The send that may fail comes first, so that no receiver has got the message if it fails.
         match (near, far) {
             (0, _) => self.send_outside(to, header, source)?,
             (_, Some(far)) => self.send_outside(&far, header, source)?,
-            // Messages that leave the process as well are counted there.
+            // A message that also goes to other processes is counted by the endpoint.
             (_, None) if header.is_data() => {
                 let bytes = source.body_len() * to.len() as u64;
                 self.endpoint.status().count_sent(bytes, header.timestamp());
@@ -164,7 +166,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Sends to other processes. After an error nobody owes anything for it.
+    /// Sends to other processes. If this fails, the channels are not noted as overdrawn.
     fn send_outside(
         &mut self,
         to: &[usize],
@@ -178,7 +180,8 @@ impl Hub {
         sent
     }
 
-    /// The number of channels within the process; and the others, if there are both.
+    /// Returns the number of channels in `to` that stay within the process. If `to` also has channels to
+    /// other processes, returns them as well.
     fn split(&self, to: &[usize]) -> (usize, Option<Vec<usize>>) {
         let near = to.iter().filter(|&&channel| channel >= self.outgoing).count();
         let both = near > 0 && near < to.len();
@@ -186,8 +189,7 @@ impl Hub {
         (near, both.then(far))
     }
 
-    /// Returns true if a message of so many bytes may be sent on those of the channels that are within the
-    /// process.
+    /// Fails if a message of `bytes` is larger than a channel within the process permits.
     fn check_size(&self, to: &[usize], bytes: u64) -> Result<(), ShmError> {
         let near = to.iter().filter_map(|channel| channel.checked_sub(self.outgoing));
         match near.map(|inner| self.inner[inner].limit).find(|&limit| bytes > limit) {
@@ -196,7 +198,7 @@ impl Hub {
         }
     }
 
-    /// Puts a value into the queues of those channels of `to` that are within the process.
+    /// Puts a value into the queues of the channels of `to` that stay within the process.
     fn send_inside(
         &mut self,
         member: u32,
@@ -225,16 +227,16 @@ impl Hub {
         Ok(())
     }
 
-    /// A message has passed an end of a channel within the process: twice its index, and one more for the
-    /// receiving end.
+    /// Counts a message at one end of a channel within the process. `end` is twice the channel's index,
+    /// plus one for the receiving end.
     fn count(&self, end: usize, bytes: u64, time: f64) {
         if let Some(end) = self.endpoint.channel_end(self.outgoing + end) {
             end.count(bytes, time);
         }
     }
 
-    /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if
-    /// the queue is overdrawn by it.
+    /// Puts a message into a queue within the process, and wakes the receiver if it waits for this message.
+    /// Returns the message's cost in bytes if it exceeds the queue's budget.
     fn deliver(&mut self, inner: usize, queued: QueuedMessage) -> Option<u64> {
         let receiver = self.inner[inner].to.member;
         let standing = &self.members[receiver as usize];
@@ -249,7 +251,7 @@ impl Hub {
         overdrawn
     }
 
-    /// Returns true if a channel is still overdrawn.
+    /// Returns true if a channel still holds more than its budget, so that its sender must wait.
     fn is_overdrawn(&mut self, one: Overdrawn) -> bool {
         let Some(inner) = one.channel.checked_sub(self.outgoing) else {
             return self.endpoint.is_short(one).is_some();
@@ -259,7 +261,7 @@ impl Hub {
         !over && channel.under_way() > channel.budget.max(one.until)
     }
 
-    /// Ends a channel.
+    /// Ends a channel: the receiver finds the end after the last message.
     pub fn end_channel(&mut self, channel: usize, ending: ConduitEnd) -> Result<(), ShmError> {
         let Some(inner) = channel.checked_sub(self.outgoing) else {
             return self.endpoint.end_channel(channel, ending);
@@ -270,7 +272,8 @@ impl Hub {
 
     // --- receiving ---
 
-    /// The kind of message that waits on a channel: whether it is the channel's end; none if nothing does.
+    /// Returns true if the next item on a channel is the channel's end, false if it is a message, and
+    /// `None` if the channel is empty.
     pub fn next_is_end(&mut self, channel: usize) -> Result<Option<bool>, ShmError> {
         match channel.checked_sub(self.incoming) {
             Some(inner) => Ok(self.inner[inner].next_is_end(&self.pool)),
@@ -283,7 +286,7 @@ impl Hub {
         }
     }
 
-    /// The next message of a channel; `NotHere` if there is none.
+    /// Receives the next message of a channel. Fails with `NotHere` if there is none.
     pub fn receive(
         &mut self,
         channel: usize,
@@ -307,7 +310,8 @@ impl Hub {
         Ok(())
     }
 
-    /// A message was taken from a channel within the process.
+    /// Wakes the sender of a channel within the process if it waits for room and now has enough. Called
+    /// after a message was taken from the channel, or after its budget has grown.
     fn room_came(&mut self, inner: usize) {
         let sender = self.inner[inner].from.member;
         let Some(MissingItem::Room(one)) = self.members[sender as usize].lacks else { return };
@@ -316,12 +320,12 @@ impl Hub {
         }
     }
 
-    /// The port at the other end of a channel that is received on, if it is within the process.
+    /// Returns the sending port of a channel, if the sender is within the process.
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         self.end_name(self.inner.get(channel.checked_sub(self.incoming)?)?.from)
     }
 
-    /// The same for a channel that is sent on.
+    /// Returns the receiving port of a channel, if the receiver is within the process.
     pub fn receiver_of(&self, channel: usize) -> Option<String> {
         self.end_name(self.inner.get(channel.checked_sub(self.outgoing)?)?.to)
     }
@@ -337,7 +341,7 @@ impl Hub {
 
     // --- overlays ---
 
-    /// The number of an overlay for all of the process, from its body.
+    /// Returns the number that an overlay has in the whole process. The overlay is given by its body.
     pub fn overlay_number(&mut self, parts: u16, body: Vec<u8>) -> Result<u32, ShmError> {
         if let Some(&known) = self.overlay_numbers.get(&body) {
             return Ok(known);
@@ -350,12 +354,12 @@ impl Hub {
         Ok(number)
     }
 
-    /// The channels that lead out of the process.
+    /// Returns the channels of `to` that lead to other processes.
     pub fn far(&self, to: &[usize]) -> Vec<usize> {
         to.iter().copied().filter(|&channel| channel < self.outgoing).collect()
     }
 
-    /// The overlay of a number that came with a message on a channel.
+    /// Returns the overlay that a message on a channel names by its number.
     pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
         if channel >= self.incoming {
             self.overlays.get(number.checked_sub(1)? as usize).cloned()
@@ -364,24 +368,24 @@ impl Hub {
         }
     }
 
-    // --- who waits for what ---
+    // --- waiting members and their missing items ---
 
-    /// The next one whose step may be possible.
+    /// Takes the next member whose step may be possible.
     pub fn next_ready(&mut self) -> Option<u32> {
         self.ready.pop_front()
     }
 
-    /// Returns true if nobody can go on.
+    /// Returns true if no member can go on.
     pub fn is_quiet(&self) -> bool {
         self.ready.is_empty()
     }
 
-    /// A member is to be looked at again, after the others.
+    /// Puts a member at the end of the list of members whose step may be possible.
     pub fn again(&mut self, member: u32) {
         self.ready.push_back(member);
     }
 
-    /// A member is looked at: what is done is its doing.
+    /// Makes `member` the current one: the endpoint shows what is done now on this member's status page.
     pub fn attend(&mut self, member: u32) {
         self.endpoint.show_on(Some(member));
         let standing = &mut self.members[member as usize];
@@ -390,13 +394,13 @@ impl Hub {
         }
     }
 
-    /// The functions of a member have run from one time to another, ns of CLOCK_MONOTONIC.
+    /// Notes that the functions of a member have run between two times, in ns of CLOCK_MONOTONIC.
     pub fn ran(&mut self, member: u32, from: u64, to: u64) {
         self.members[member as usize].spent += to.saturating_sub(from);
         self.show_waited(member, to);
     }
 
-    /// Its row tells for how long it has not run until now.
+    /// Writes to a member's status page for how long the member has not run until `now`.
     fn show_waited(&self, member: u32, now: u64) {
         if let Some(page) = self.page(member) {
             let spent = self.members[member as usize].spent;
@@ -404,7 +408,7 @@ impl Hub {
         }
     }
 
-    /// A channel that a member has overdrawn, if there still is one.
+    /// Returns a channel that a member has overdrawn, if there is one.
     pub fn overdrawn(&mut self, member: u32) -> Option<Overdrawn> {
         while let Some(&one) = self.members[member as usize].overdrawn.last() {
             if self.is_overdrawn(one) {
@@ -415,7 +419,7 @@ impl Hub {
         None
     }
 
-    /// A member cannot go on.
+    /// Notes that a member cannot go on before it gets the missing item.
     pub fn lacks(&mut self, member: u32, lack: MissingItem) {
         self.members[member as usize].lacks = Some(lack);
         self.unshown.push(member);
@@ -429,7 +433,7 @@ impl Hub {
         self.ready.push_back(member);
     }
 
-    /// A member is over. What waits for it on these channels goes.
+    /// Ends a member. Messages that wait for it on these channels are dropped.
     pub fn retire(&mut self, member: u32, channels: impl Iterator<Item = usize>) {
         self.members[member as usize].over = true;
         for channel in channels {
@@ -442,7 +446,7 @@ impl Hub {
         }
     }
 
-    /// Its row says that it is over.
+    /// Writes to a member's status page that the member has ended or failed.
     pub fn end_row(&mut self, member: u32, failed: bool) {
         self.members[member as usize].over = true;
         if let Some(page) = self.page(member) {
@@ -450,13 +454,13 @@ impl Hub {
         }
     }
 
-    /// The status page of a member.
+    /// Returns the status page of a member.
     pub fn page(&self, member: u32) -> Option<&StatusPage> {
         Some(self.endpoint.rows()?.row(member)?.0)
     }
 }
 
-/// The value that a message of this source has, in memory of its own.
+/// Copies a source's message into memory of its own, and returns its value.
 fn value_of(source: &impl Source) -> Result<Option<Box<Value>>, ShmError> {
     if source.body_len() == 0 {
         return Ok(None);

@@ -1,24 +1,27 @@
-//! Light components: many instances in one process, driven by the library. Their functions are called when what
-//! they receive is there, so they never wait and share one thread.
+//! Light components: many instances in one process, run by the library. A function of an instance is called
+//! when all messages that it receives have arrived. So no function waits, and all instances share one
+//! thread.
 //!
-//! `schedule` calls the functions; `hub` is what the instances share, with the `queue`s between them, and
-//! `outside` in it the way to other processes; `share` is what one instance's calls do; `needs` says what must
-//! be there before a function is called.
+//! `schedule` calls the functions. `hub` holds the state that the instances share, with the `queue`s
+//! between them; its part `outside` deals with other processes. `share` carries out the calls of one
+//! instance. `needs` finds the messages that must have arrived before a function is called.
 //!
-//! The process has one endpoint, whose number is that of the first of its instances; so all others need not
-//! know the difference. Its `Welcome` names all of its instances, their ports, and the channels between them.
-//! Channels within the process have no ring and no credit word: their messages wait in queues of a few words
-//! each, over one pool. A send always goes through, whatever the budget; an instance that has overdrawn a
-//! conduit is not called again before its receiver has taken enough. When no function can be called, the
-//! endpoint waits for all of them at once.
+//! The process has one endpoint, whose number is that of the first instance, so other processes see no
+//! difference. The endpoint's `Welcome` names all instances, their ports, and the channels between them.
+//! Channels within the process have no ring and no credit word: their messages wait in queues of a few
+//! words each, in one common pool. A send always succeeds, whatever the budget. An instance that has
+//! overdrawn a conduit is not called again before its receiver has taken enough messages. When no function
+//! can be called, the endpoint waits for all instances at once.
 //!
-//! Behind the inboxes of its area each instance has a row, a status page of its own. Rows show waits only when
-//! the process goes idle, and all of them confirm together when the agent asks for another look. So the search
-//! for deadlocks treats a light component like an instance that waits for one channel after the other.
+//! Each instance has a row, which is a status page of its own, behind the inboxes of the endpoint's area.
+//! Rows show waits only when the process becomes idle, and all of them confirm together when the agent asks
+//! for another look. So the search for deadlocks treats a light component like an instance that waits for
+//! one channel after the other.
 //!
-//! The model names light programs under `ligament: {light: [...]}`, not beside the program: everything beyond
-//! yMMSL stands in one place, and may be a file of its own. Their processes work in `light/<program>/`, because
-//! a directory for each of thousands of instances would cost more than the instances do.
+//! The model names light programs under `ligament: {light: [...]}` and not next to the program, because
+//! everything beyond yMMSL is in one place, which may be a file of its own. The processes work in
+//! `light/<program>/`, because a directory for each of thousands of instances would cost more than the
+//! instances do.
 
 mod hub;
 mod needs;
@@ -45,20 +48,22 @@ use schedule::Scheduler;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Runs all instances of this program, whose submodels `make` makes; returns when all of them are over. The
-/// model says that the program is light; if it does not, this process is one instance, and that is run.
+/// Runs all instances of this program, and returns when all of them are over. `make` makes the submodel of
+/// each instance. If the model does not say that the program is light, the process is one instance, which
+/// is run alone.
 ///
-/// A function is called when there is a message, or the conduit's end, on each connected port of its operator
-/// and each slot: `F_INIT` before `initialise`, `S` before `solve`. So each port can be received from once in a
-/// function. A submodel whose messages nobody takes is not called again before they are taken.
+/// A function is called when each connected port of its operator, and each slot, has a message or the
+/// conduit's end: `F_INIT` for `initialise`, and `S` before `solve`. So a function can receive once from
+/// each port. A submodel whose messages are not taken is not called again until they are taken.
 ///
 /// # Errors
-/// `Registration` as `Instance::new`; the first error of a function, which ends the run with its text.
+/// `Registration` as `Instance::new`. The first error of a function, which ends the run with its text.
 pub fn run_light<S: Submodel>(make: impl FnMut(&mut Instance) -> Result<S, Error>) -> Result<(), Error> {
     run_light_with(None, Flags::default(), "rust", make)
 }
 
-/// As `run_light`, with the ports that every instance has, flags and the language of the caller.
+/// Does the same as `run_light`, with the ports of every instance, with flags, and with the language of the
+/// caller.
 ///
 /// # Errors
 /// As `run_light`.
@@ -76,7 +81,7 @@ pub fn run_light_with<S: Submodel>(
         let mut submodel = match make(&mut instance) {
             Ok(submodel) => submodel,
             Err(error) => {
-                // The reason matters more than whether it could be passed on.
+                // The error itself matters more than a failure to report it.
                 let _ = instance.error_shutdown(&error.to_string());
                 return Err(error);
             }
@@ -93,12 +98,12 @@ pub fn run_light_with<S: Submodel>(
         let instance = Instance::made_of(transport, table, member.name, member.log_level, &common, timing)?;
         scheduler.add(instance, &mut make)?;
     }
-    // The answer to registering is large, and not needed any more.
+    // The agent's answer to the registration was large, and is no longer needed.
     sys::return_freed_memory();
     scheduler.run()
 }
 
-/// The shared state of the instances, and the ports of each of them.
+/// Makes the shared state of the instances, and the table of ports and the timelines of each instance.
 #[allow(clippy::type_complexity)]
 fn shared(
     registered: Registration,
@@ -107,7 +112,8 @@ fn shared(
     let Registration { line, welcome, foundation } = registered;
     let names = names_of(&light.ports);
     let mut joined: Vec<[Vec<JoinedChannel>; 2]> = light.members.iter().map(|_| Default::default()).collect();
-    // By member: the steps of the channels that it sends on, and of those that it receives on.
+    // For each member: the steps of the channels on which it sends, and those of the channels on which it
+    // receives.
     let mut steps: HashMap<u32, [HashMap<usize, ChannelSteps>; 2]> = HashMap::new();
     let mut note = |member: u32, which: usize, channel: usize, of: Option<ChannelSteps>| {
         if let Some(of) = of {
@@ -178,7 +184,7 @@ fn shared(
     Ok((Arc::new(Mutex::new(hub)), tables))
 }
 
-/// The names of ports, each text once.
+/// Returns the names of the ports. Equal names share one text.
 fn names_of(lists: &[Vec<PortInfo>]) -> Vec<Vec<Arc<str>>> {
     let mut known: HashMap<&str, Arc<str>> = HashMap::new();
     let mut all = Vec::with_capacity(lists.len());

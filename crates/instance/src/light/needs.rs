@@ -1,5 +1,5 @@
-//! The messages that must be there before a function of a light component is called: one message, or the
-//! conduit's end, for each connected port of its operator and each slot.
+//! Finds the messages that must have arrived before a function of a light component is called: one message,
+//! or the conduit's end, for each connected port of the function's operator and each slot.
 
 use crate::chains;
 use crate::error::Error;
@@ -8,25 +8,27 @@ use crate::timing::PassReadiness;
 use crate::transport::Transport;
 use ligament_model::{Operator, SETTINGS_PORT};
 
-/// How far the ports have been looked through.
+/// The position up to which the ports have been checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PortCursor {
-    /// 0 for the settings port, which comes first as in the reuse loop, else one more than the port's number.
+    /// 0 for the settings port, which comes first as in the reuse loop. Otherwise the port's index plus
+    /// one.
     port: usize,
     slot: usize,
 }
 
-/// The content of a slot.
+/// The next item of a slot.
 enum SlotContent {
     Message,
     End,
-    /// Nothing on this channel.
+    /// No item has arrived on this channel.
     Nothing(usize),
 }
 
 impl Instance {
-    /// The first channel, from `cursor` on, that has nothing of what a function of this operator receives. None
-    /// if all is there, or if a start message will never come.
+    /// Returns the first channel, from `cursor` on, on which a message for a function of this operator is
+    /// missing. Returns `None` if all messages have arrived, or if a message on an `F_INIT` port can no
+    /// longer arrive.
     pub(super) fn missing(
         &mut self,
         operator: Operator,
@@ -49,7 +51,7 @@ impl Instance {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
             };
-            // A repeated message is there for as long as the pass lasts.
+            // A message that a filter repeats is available for the whole pass.
             if cursor.slot >= slots || self.repeats_at(port, cursor.slot).is_some() {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
@@ -63,7 +65,7 @@ impl Instance {
         Ok(None)
     }
 
-    /// The channel of a slot on which nothing is, if so.
+    /// Returns the channel of a slot if no item has arrived on it.
     pub(crate) fn nothing_there(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
         Ok(match self.there(port, slot)? {
             SlotContent::Nothing(channel) => Some(channel),
@@ -90,7 +92,7 @@ impl Instance {
         if here.ended[slot] {
             return Ok(SlotContent::End);
         }
-        // A slot without a conduit asks for nothing.
+        // A slot without a conduit needs no message.
         let Some(&channel) = here.slots[slot].first() else { return Ok(SlotContent::Message) };
         let Transport::Shared(share) = &self.endpoint else { return Ok(SlotContent::Message) };
         let next = share.next_is_end(channel).map_err(|error| self.while_receiving(error, port, slot))?;
@@ -101,7 +103,7 @@ impl Instance {
         })
     }
 
-    /// The channels that the instance receives on.
+    /// Returns the channels on which the instance receives.
     pub(super) fn incoming(&self) -> impl Iterator<Item = usize> + '_ {
         let receiving = self.table.ports.iter().filter(|port| port.operator.receives());
         receiving.flat_map(|port| {

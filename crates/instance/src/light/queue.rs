@@ -1,35 +1,36 @@
-//! The queues of the channels between instances of one process. What waits in them lies in one pool, so that an
-//! empty queue costs two numbers.
+//! The queues of the channels between instances of one process. All waiting messages lie in one pool, so an
+//! empty queue costs only two numbers.
 
 use ligament_wire::control::{InnerChannel, InnerEnd};
 use ligament_wire::{Header, HeaderWords, MessageKind, Value};
 
-/// No place in the pool.
+/// Index that stands for no place in the pool.
 const NONE: u32 = u32::MAX;
-/// The cost of a message in its channel's budget beside its body: as much as in a ring.
+/// Number of bytes that a message costs in its channel's budget in addition to its body: the same as in a
+/// ring.
 const MESSAGE_COST_BYTES: u64 = ligament_shm::ring::ENTRY_BYTES as u64;
 
-/// A message that waits. The parts of a header that mean something here.
+/// A message that waits in a queue, with the parts of the header that are needed within a process.
 pub(super) struct QueuedMessage {
     pub kind: MessageKind,
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
     pub overlay: u32,
-    /// Nothing for a message of no value.
+    /// The value. `None` for a message without a value.
     pub value: Option<Box<Value>>,
-    /// Bytes of the body.
+    /// Length of the body, in bytes.
     pub len: u64,
     next: u32,
 }
 
 impl QueuedMessage {
-    /// From what is sent.
+    /// Makes a queued message from the header, value and body length of a message that is sent.
     pub fn new(header: &Header, value: Option<Box<Value>>, len: u64) -> QueuedMessage {
         let Header { kind, timestamp, next_timestamp, overlay, .. } = *header;
         QueuedMessage { kind, timestamp, next_timestamp, overlay, value, len, next: NONE }
     }
 
-    /// Its header, as a ring would have brought it.
+    /// Returns the message's header as a receiver would find it in a ring.
     pub fn header(&self) -> HeaderWords {
         let QueuedMessage { kind, timestamp, next_timestamp, overlay, len, .. } = *self;
         HeaderWords::from(Header {
@@ -47,7 +48,7 @@ impl QueuedMessage {
     }
 }
 
-/// All messages that wait between the instances.
+/// The memory of all messages that wait in the queues of the process.
 #[derive(Default)]
 pub(super) struct MessagePool {
     places: Vec<Option<QueuedMessage>>,
@@ -75,15 +76,15 @@ impl MessagePool {
     }
 }
 
-/// A channel between two instances of the process.
+/// A channel between two instances of the process: its limits, and its queue.
 pub(super) struct QueueState {
-    /// Its number in the run.
+    /// Number of the channel in the run.
     pub id: u32,
     pub from: InnerEnd,
     pub to: InnerEnd,
-    /// Bytes that may be under way, and that are.
+    /// Number of bytes that may be under way on the channel.
     pub budget: u64,
-    /// The most bytes that a message may have.
+    /// Largest permitted body of a message, in bytes.
     pub limit: u64,
     under_way: u64,
     first: u32,
@@ -91,14 +92,15 @@ pub(super) struct QueueState {
 }
 
 impl QueueState {
-    /// As the agent tells of it.
+    /// Makes an empty queue for a channel that the agent has described.
     pub fn new(channel: &InnerChannel) -> QueueState {
         let InnerChannel { id, from, to, budget, limit, .. } = *channel;
         let limit = limit.unwrap_or(u64::MAX).max(ligament_shm::ring::BODY_BYTES as u64);
         QueueState { id, from, to, budget, limit, under_way: 0, first: NONE, last: NONE }
     }
 
-    /// Adds a message. What it costs comes back if it goes beyond the budget; one always fits.
+    /// Appends a message. Returns its cost in bytes if the queue then exceeds its budget. One message is
+    /// always within the budget.
     pub fn push(&mut self, pool: &mut MessagePool, queued: QueuedMessage) -> Option<u64> {
         let cost = queued.cost();
         let overdrawn = self.under_way > 0 && self.under_way + cost > self.budget;
@@ -112,7 +114,7 @@ impl QueueState {
         overdrawn.then_some(cost)
     }
 
-    /// Takes the first message.
+    /// Takes the first message out of the queue.
     pub fn pop(&mut self, pool: &mut MessagePool) -> Option<QueuedMessage> {
         let queued = pool.take(self.first)?;
         self.under_way -= queued.cost();
@@ -123,12 +125,13 @@ impl QueueState {
         Some(queued)
     }
 
-    /// Returns true if a message waits, and whether it is the channel's end.
+    /// Returns true if the first item is the channel's end, false if it is a message, and `None` if the
+    /// queue is empty.
     pub fn next_is_end(&self, pool: &MessagePool) -> Option<bool> {
         pool.places.get(self.first as usize)?.as_ref().map(|queued| queued.kind == MessageKind::End)
     }
 
-    /// Bytes under way: the budget with which the channel would not be overdrawn.
+    /// Returns the number of bytes under way. With this budget, the channel would not be overdrawn.
     pub fn under_way(&self) -> u64 {
         self.under_way
     }

@@ -1,5 +1,6 @@
-//! The scheduler of a process that runs many instances: one thread, which calls the functions of whoever has
-//! what they receive. An instance does one step at a time and then lets the others go on.
+//! The scheduler of a process that runs many instances. It has one thread, which calls the functions of
+//! each instance whose messages have arrived. An instance does one step at a time, and then the other
+//! instances get their step.
 
 use super::hub::{Hub, MissingItem};
 use super::needs::PortCursor;
@@ -14,55 +15,57 @@ use ligament_shm::ShmError;
 use ligament_wire::control::Request;
 use std::sync::{Arc, Mutex};
 
-/// At most so many steps between two looks at the world outside.
+/// Maximum number of steps between two checks for messages from other processes.
 const STEPS: u32 = 64;
-/// A look at the world outside after a time, ns, that is long beside what it costs: steps may take long.
+/// Running time of functions, in ns, after which the scheduler checks for messages from other processes,
+/// since steps may be long. It is large compared to the time of a check.
 const POLL_INTERVAL_NS: u64 = 100_000;
 
-/// The next call of an instance.
+/// The function of an instance that is called next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextCall {
-    /// Begins a pass: `F_INIT`.
+    /// The first function of a pass. It receives on `F_INIT` ports.
     Start,
-    /// Advances its state: `S`.
+    /// The function that advances the state. It receives on `S` ports.
     Step,
 }
 
 /// An instance and its submodel.
 struct ScheduledInstance<S> {
-    // Goes first: it may still use the instance.
+    // The submodel is dropped first, because its drop may still use the instance.
     submodel: S,
     instance: Instance,
     stage: NextCall,
-    /// How far what the next function receives has been looked through.
+    /// Position up to which the ports of the next function have been checked for messages.
     cursor: PortCursor,
 }
 
-/// Runs the instances of a process.
+/// Runs all instances of a process.
 pub(super) struct Scheduler<S> {
     hub: Arc<Mutex<Hub>>,
     asked: Option<RequestedSettings>,
-    /// Instances that are not over.
+    /// The instances. An instance that is over is `None`.
     members: Vec<Option<Box<ScheduledInstance<S>>>>,
     left: usize,
-    /// Whose functions run now.
+    /// Index of the instance whose functions run now.
     at_work: usize,
-    /// The agent has asked for a look in this round.
+    /// Round in which the agent has asked for another look.
     round: Option<u64>,
-    /// How long functions have run since the last look at the world outside, ns.
+    /// Time for which functions have run since the last check for messages from other processes, in ns.
     unlooked: u64,
 }
 
 impl<S: Submodel> Scheduler<S> {
-    /// Of a process whose instances ask for settings in `asked`, if the agent wants to know.
+    /// Makes a scheduler. `asked` collects the settings that the instances ask for, if the agent wants to
+    /// know them.
     pub fn new(hub: Arc<Mutex<Hub>>, asked: Option<RequestedSettings>) -> Scheduler<S> {
         Scheduler { hub, asked, members: Vec::new(), left: 0, at_work: 0, round: None, unlooked: 0 }
     }
 
-    /// Takes in the next instance, for which `make` makes the submodel.
+    /// Adds the next instance. `make` makes its submodel.
     ///
     /// # Errors
-    /// Errors of `make`, which end the run.
+    /// The error of `make`, which ends the run.
     pub fn add(
         &mut self,
         mut instance: Instance,
@@ -77,17 +80,17 @@ impl<S: Submodel> Scheduler<S> {
                 Ok(())
             }
             Err(error) => {
-                // The reason matters more than whether it could be passed on.
+                // The error itself matters more than a failure to report it.
                 let _ = instance.error_shutdown(&error.to_string());
                 Err(error)
             }
         }
     }
 
-    /// Runs all instances to their ends.
+    /// Runs all instances until they are over.
     ///
     /// # Errors
-    /// The first error of a function, or of the process's line to the others.
+    /// The first error of a function, or of the connection to the agent and to other processes.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut steps = 0u32;
         while self.left > 0 {
@@ -104,8 +107,8 @@ impl<S: Submodel> Scheduler<S> {
                 continue;
             }
             let mut hub = lock(&self.hub);
-            // Messages that were sent before the agent asked are here by now, and instances that can go on do
-            // so first.
+            // All messages that were sent before the agent asked have arrived by now. Instances that can go
+            // on with these messages run first.
             if let Some(round) = self.round.take() {
                 let came = hub.look_around();
                 self.round = came.map_err(|error| cut_off(&mut hub, error))?;
@@ -121,7 +124,7 @@ impl<S: Submodel> Scheduler<S> {
         hub.endpoint.show_on(None);
         hub.endpoint.end(false);
         let used = self.asked.as_ref().map(|asked| {
-            // Messages within the process have no numbers: none are told of.
+            // Messages within the process are not counted by channel, so no counts are reported.
             Request::Used { asked: asked.names(), sent: Vec::new(), received: Vec::new() }
         });
         let line = hub.endpoint.custodian();
@@ -129,7 +132,7 @@ impl<S: Submodel> Scheduler<S> {
         told.map_err(|error| Error::during(error, || "signing off".into()))
     }
 
-    /// Looks at one instance, and calls its next functions if it can go on.
+    /// Checks one instance, and calls its next functions if it can go on.
     fn advance(&mut self, number: usize) -> Result<(), Error> {
         self.at_work = number;
         let Some(member) = &mut self.members[number] else { return Ok(()) };
@@ -173,18 +176,19 @@ impl<S: Submodel> Scheduler<S> {
     }
 }
 
-/// The process cannot go on, for a reason that is none of the instances': the run is told.
+/// Reports to the run that the process cannot go on, for a reason that lies outside of the instances.
 fn cut_off(hub: &mut Hub, error: ShmError) -> Error {
     let error = Error::during(error, || "waiting for what light components receive".into());
-    // The reason matters more than whether it could be passed on.
+    // The error itself matters more than a failure to report it.
     let _ = hub.endpoint.custodian().tell(&Request::Failed { why: error.to_string(), of: None });
     error
 }
 
 impl<S: Submodel> ScheduledInstance<S> {
-    /// The message or the room that it lacks for its next function.
+    /// Returns the item that the instance lacks for its next function.
     fn lack(&mut self) -> Result<Option<MissingItem>, Error> {
-        // Nothing comes any more for one that its own code has ended: its next call says so.
+        // No message arrives for an instance that its own code has ended. Its next call fails and reports
+        // this.
         if self.instance.is_over() {
             return Ok(None);
         }
@@ -195,7 +199,8 @@ impl<S: Submodel> ScheduledInstance<S> {
         Ok(self.instance.missing(operator, &mut self.cursor)?.map(MissingItem::Message))
     }
 
-    /// Calls its next functions, up to where it has to receive again. Whether it is over.
+    /// Calls the next functions, up to the one that must wait for messages again. Returns true if the
+    /// instance is over.
     fn step(&mut self) -> Result<bool, Error> {
         let ScheduledInstance { instance, submodel, stage, cursor } = self;
         match stage {
@@ -222,8 +227,8 @@ impl<S: Submodel> ScheduledInstance<S> {
 }
 
 impl<S> Drop for Scheduler<S> {
-    /// Instances that are not over have not failed, but they do not end their conduits either: nothing of what
-    /// they do is true any more.
+    /// Abandons the instances that are not over. They have not failed, but their conduits are not ended
+    /// either, because their state can no longer be trusted.
     fn drop(&mut self) {
         if std::thread::panicking() {
             if let Some(Some(member)) = self.members.get_mut(self.at_work) {

@@ -1,5 +1,5 @@
-//! One instance's share of a process that runs many: what its calls do. Channels to and from other processes
-//! have the endpoint's indices; those within the process come after them.
+//! The calls of one instance in a process that runs many. Channels to and from other processes have the
+//! indices that the endpoint gives them; channels within the process have the indices after those.
 
 use super::hub::Hub;
 use crate::loan::Draft;
@@ -12,34 +12,35 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One instance's share.
+/// Access of one instance to the shared state of its process.
 pub(crate) struct Share {
     hub: Arc<Mutex<Hub>>,
     member: u32,
-    /// The numbers that overlays of this instance have for all of the process.
+    /// For each overlay number of this instance, the number of the same overlay in the whole process.
     overlays: HashMap<u32, u32>,
     /// True if any instance of the process is tapped.
     tapped: Arc<AtomicBool>,
 }
 
-/// Gets hold of what is shared. No call leaves it half done when it panics, so that poison means nothing.
+/// Locks the shared state. A poisoned lock is accepted, because no call leaves the state half changed when
+/// it panics.
 pub(super) fn lock(hub: &Mutex<Hub>) -> MutexGuard<'_, Hub> {
     hub.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Share {
-    /// That of a member.
+    /// Makes the access of a member.
     pub(super) fn new(hub: Arc<Mutex<Hub>>, member: u32) -> Share {
         let tapped = lock(&hub).tapped.clone();
         Share { hub, member, overlays: HashMap::new(), tapped }
     }
 
-    /// Returns true if somebody may want to see what is sent.
+    /// Returns true if a client may be watching messages of an instance of this process.
     pub fn is_tapped(&self) -> bool {
         self.tapped.load(Ordering::Relaxed)
     }
 
-    /// Hands over each tap of this instance.
+    /// Calls `see` for each tap of this instance.
     pub fn each_tap(&self, mut see: impl FnMut(&mut PortTap)) {
         let mut hub = self.hub();
         let own = hub.endpoint.taps().iter_mut().filter(|one| one.tap.member == self.member);
@@ -50,7 +51,7 @@ impl Share {
         lock(&self.hub)
     }
 
-    /// The header with the number that its overlay has for all of the process.
+    /// Returns the header with the overlay's number in the whole process.
     fn renumbered(&self, mut header: HeaderWords) -> HeaderWords {
         if header.overlay() != 0 {
             header.set_overlay(self.overlays.get(&header.overlay()).copied().unwrap_or(0));
@@ -80,7 +81,8 @@ impl Share {
         Ok(self.next_is_end(channel)?.is_some())
     }
 
-    /// The kind of message that waits on a channel: whether it is the channel's end; none if nothing does.
+    /// Returns true if the next item on a channel is the channel's end, false if it is a message, and
+    /// `None` if the channel is empty.
     pub fn next_is_end(&self, channel: usize) -> Result<Option<bool>, ShmError> {
         self.hub().next_is_end(channel)
     }
@@ -153,12 +155,12 @@ impl Share {
     }
 
     pub fn end(&self, failed: bool) {
-        // Whoever cannot be told is gone, and the run with it.
+        // A failure is ignored: if the agent cannot be reached, the run is over anyway.
         let _ = self.hub().endpoint.steers_no_more(self.member);
         self.hub().end_row(self.member, failed);
     }
 
-    /// Tells the agent something of this instance, which is given by its number in the run.
+    /// Sends the agent a request about this instance. `what` gets the instance's number in the run.
     pub fn tell(&self, what: impl FnOnce(Option<RankId>) -> Request) -> Result<(), ShmError> {
         let mut hub = self.hub();
         let number = hub.number(self.member);

@@ -1,7 +1,8 @@
-//! Agents in a job of PBS, by `pbs_tmrsh` ("PBS Professional Reference Guide", pbs_tmrsh), and in a job of LSF,
-//! by `blaunch` ("IBM Spectrum LSF 10.1, Command reference", blaunch). Both replace ssh, and the batch system
-//! sees, counts and ends the processes that they start. This is written against that documentation. Neither
-//! passes on its input reliably, so the invitation is a file, which must be visible on all nodes.
+//! Starts agents in a job of PBS by `pbs_tmrsh` ("PBS Professional Reference Guide", pbs_tmrsh), and in a
+//! job of LSF by `blaunch` ("IBM Spectrum LSF 10.1, Command reference", blaunch). Both commands replace
+//! ssh, and the batch system sees, counts and ends the processes that they start. The code follows this
+//! documentation. Neither command passes on its input reliably, so the invitation is a file, which must be
+//! visible on all nodes.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::command::quote;
@@ -24,7 +25,8 @@ impl Launcher for PbsLauncher {
         "pbs_tmrsh"
     }
 
-    /// Tasks do not have the job's environment, so the site's modules and commands are run again.
+    /// Tasks of PBS do not have the job's environment, so each task runs the site's modules and commands
+    /// again.
     fn starts(
         &self,
         expected: &[ExpectedDomain],
@@ -46,7 +48,7 @@ impl Launcher for LsfLauncher {
         "blaunch"
     }
 
-    /// Tasks have the job's environment.
+    /// Tasks of LSF have the job's environment.
     fn starts(
         &self,
         expected: &[ExpectedDomain],

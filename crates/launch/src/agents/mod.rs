@@ -1,11 +1,11 @@
-//! Starts the agents of a run on other machines. A `Launcher` makes the commands that do it (`ssh`, `slurm`,
-//! `mpirun`, `batch` for PBS and LSF) and starts nothing, so every word of a command is tested without the
-//! system that would run it. `AgentProcesses` (in `processes`) starts these commands, notices their failures,
-//! and ends them.
+//! Starts the agents of a run on other machines. A `Launcher` makes the commands that start agents (`ssh`,
+//! `slurm`, `mpirun`, `batch` for PBS and LSF). It starts nothing itself, so every word of a command is
+//! tested without the system that would run it. `AgentProcesses` (in `processes`) starts these commands,
+//! notices their failures, and ends them.
 //!
-//! The head starts the commands, not its guard: they are no part of its domain, and the agents elsewhere have
-//! guards of their own. The invitation, with the run's keys, is the command's input if the launcher passes that
-//! on (ssh, srun), and otherwise a file of mode 0600.
+//! The head starts the commands, not its guard: the commands are no part of the head's domain, and the
+//! agents on other machines have guards of their own. The invitation, with the run's keys, is the command's
+//! input if the launcher passes its input on (ssh, srun), and otherwise a file of mode 0600.
 
 mod batch;
 mod mpirun;
@@ -26,33 +26,34 @@ use std::path::{Path, PathBuf};
 /// A domain whose agent is started, by a launcher or by hand, and then joins the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpectedDomain {
-    /// The domain's number. Numbers begin with 1, after the head's, and have no gaps.
+    /// The domain's number. Numbers begin with 1, after the head's number 0, and have no gaps.
     pub domain: DomainId,
     /// The machine's name, as its launcher uses it; empty if it is not known before the domain joins.
     pub name: String,
-    /// Number of cores that the run may use there; `None` if only the machine itself knows.
+    /// Number of cores that the run may use on the machine; `None` if only the machine itself knows.
     pub cores: Option<u32>,
     /// The machine's site, in a run over several sites.
     pub site: Option<String>,
-    /// Number of its cores that are kept for its agent, if not the same as for other machines.
+    /// Number of the machine's cores that are kept for its agent, if it differs from that of other
+    /// machines.
     pub agent_cores: Option<u32>,
 }
 
 /// The command line of an agent, and its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCommand {
-    /// The file that lets an agent join the run, readable only by its owner.
+    /// The file that lets an agent join the run. Only its owner may read it.
     pub invitation: PathBuf,
-    /// The command `ligament` on those machines: a path, or a name that is looked up in `PATH`.
+    /// The command `ligament` on the machines of the agents: a path, or a name that is looked up in `PATH`.
     pub ligament: PathBuf,
     /// Further arguments of the agent, such as `--scratch /tmp`.
     pub arguments: Vec<String>,
-    /// A directory for temporary files: host files, and output of launchers.
+    /// A directory for temporary files: host files, and the output of launchers.
     pub directory: PathBuf,
 }
 
 impl AgentCommand {
-    /// The words of the agent's command line. `-` as the invitation stands for standard input.
+    /// Returns the words of the agent's command line. The invitation `-` means standard input.
     fn words(&self, invitation: &Path, domain: Option<DomainId>) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![self.ligament.clone().into(), "agent".into(), "--join".into(), invitation.into()];
@@ -63,8 +64,8 @@ impl AgentCommand {
         words
     }
 
-    /// The command as a shell script, after the site's modules and commands. If `ligament` is not at the same
-    /// path there, it is looked up in `PATH`.
+    /// Returns the command as a shell script that runs after the site's modules and commands. If `ligament`
+    /// is not at the same path on the other machine, the script looks it up in `PATH`.
     fn script(&self, before: &[String], invitation: &Path, domain: Option<DomainId>) -> String {
         let mut script = String::new();
         for line in before {
@@ -94,29 +95,29 @@ impl AgentCommand {
     }
 }
 
-/// A command that starts one or more agents, and lasts as long as they do.
+/// A command that starts one or more agents, and ends when they end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LauncherCommand {
     /// The words of the command. The first is looked up in `PATH`.
     pub words: Vec<OsString>,
-    /// True if the invitation is its standard input; otherwise its input is empty.
+    /// True if the invitation is the command's standard input. Otherwise its input is empty.
     pub invitation_as_input: bool,
-    /// The domains whose agents it starts.
+    /// The domains whose agents the command starts.
     pub domains: Vec<DomainId>,
     /// A description of the started agents, for errors: "the agent on n2".
     pub what: String,
 }
 
-/// A way to start agents. It makes the commands, and starts nothing itself.
+/// A way to start agents. A launcher makes the commands, and starts nothing itself.
 pub trait Launcher {
     /// The launcher's name for users.
     fn name(&self) -> &'static str;
 
-    /// The commands that start an agent for each of `expected`. Files that they need are written into
-    /// `command.directory`.
+    /// Returns the commands that start an agent for each of `expected`. Writes the files that the commands
+    /// need into `command.directory`.
     ///
     /// # Errors
-    /// The reason why it is impossible, with advice.
+    /// The agents cannot be started in this way. The error has the reason and advice.
     fn starts(
         &self,
         expected: &[ExpectedDomain],
@@ -124,7 +125,7 @@ pub trait Launcher {
     ) -> Result<Vec<LauncherCommand>, Fault>;
 }
 
-/// The launcher of a kind, with a site's options; `None` if the user starts agents by hand.
+/// Returns the launcher of a kind, with a site's options, or `None` if the user starts agents by hand.
 pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     Some(match kind {
         LauncherKind::Ssh => Box::new(ssh::SshLauncher::new(site)),
@@ -136,7 +137,7 @@ pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     })
 }
 
-/// The command to be typed on each machine, if agents are started by hand.
+/// Returns the command that the user types on each machine, if agents are started by hand.
 pub fn by_hand(expected: &[ExpectedDomain], command: &AgentCommand) -> Vec<String> {
     let line = |one: &ExpectedDomain| {
         let words = command.words(&command.invitation, Some(one.domain));
@@ -146,8 +147,8 @@ pub fn by_hand(expected: &[ExpectedDomain], command: &AgentCommand) -> Vec<Strin
     expected.iter().map(line).collect()
 }
 
-/// The command for a launcher that numbers its tasks: with the number of the first domain as an argument. The
-/// domains must be numbered in order.
+/// Returns the agent's command for a launcher that numbers its tasks. The number of the first domain
+/// becomes an argument. The domains must be numbered in order.
 fn counted(command: &AgentCommand, expected: &[ExpectedDomain], who: &str) -> Result<AgentCommand, Fault> {
     let first = expected.first().map_or(1, |one| one.domain.number());
     match expected.iter().zip(first..).find(|(one, number)| one.domain.number() != *number) {

@@ -1,5 +1,5 @@
-//! Agents by one `mpirun`, of Open MPI or of MPICH (Hydra), with a host file. Neither passes its input to all
-//! processes, so the invitation must be a file that is visible on all machines.
+//! Starts agents by one `mpirun`, of Open MPI or of MPICH (Hydra), with a host file. Neither launcher
+//! passes its input to all processes, so the invitation must be a file that is visible on all machines.
 
 use super::{counted, AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::mpi::MpiFlavour;
@@ -18,7 +18,7 @@ impl MpirunLauncher {
         MpirunLauncher { before: site.before() }
     }
 
-    /// The content of the host file, and the options that refer to `file`.
+    /// Returns the content of the host file, and the options that refer to `file`.
     pub(super) fn options(
         flavour: MpiFlavour,
         expected: &[ExpectedDomain],

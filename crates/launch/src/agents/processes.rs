@@ -1,5 +1,6 @@
-//! Running commands that have started agents: each in a process group of its own, with its output in a file.
-//! They are ended with the run, and are asked to end when the thread that started them ends.
+//! The running commands that have started agents. Each command has a process group of its own, and its
+//! output is in a file. The commands are ended with the run, and get SIGTERM when the thread that started
+//! them ends.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::process::end_group;
@@ -16,16 +17,16 @@ use std::time::{Duration, Instant};
 
 /// Time that launchers have to end when asked, before they are killed. `srun` waits for Slurm to end its step.
 const END_GRACE: Duration = Duration::from_secs(10);
-/// Size of the end of a launcher's output that is shown when it fails.
+/// Number of bytes at the end of a launcher's output that are shown when the launcher fails.
 const MAX_TAIL_BYTES: usize = 4096;
 
-/// Agents that will not join, or not come back.
+/// Agents that will not join the run, or will not return to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostAgents {
     pub domains: Vec<DomainId>,
     /// The reason, with the launcher's output.
     pub why: Fault,
-    /// True if the command reports success: its agents have ended in order.
+    /// True if the command reports success, so its agents have ended in order.
     pub in_order: bool,
 }
 
@@ -47,7 +48,7 @@ impl AgentProcesses {
     /// `launch-<first domain>.log` in `command.directory`.
     ///
     /// # Errors
-    /// A command could not be started; those that were started are ended again.
+    /// A command could not be started. The commands that were started before are ended again.
     pub fn start(
         launcher: &dyn Launcher,
         expected: &[ExpectedDomain],
@@ -63,8 +64,8 @@ impl AgentProcesses {
         Ok(agents)
     }
 
-    /// The commands that have ended since the previous call. They include commands whose agents have ended in
-    /// order: the caller knows which.
+    /// Returns the commands that have ended since the previous call. These include commands whose agents
+    /// have ended in order; the caller knows which agents these are.
     pub fn ended(&mut self) -> Vec<LostAgents> {
         let launcher = self.launcher;
         let ended = |one: &mut RunningLauncher| {
@@ -79,14 +80,14 @@ impl AgentProcesses {
         self.running.iter_mut().filter_map(ended).collect()
     }
 
-    /// The last lines of the output of this domain's command, for errors.
+    /// Returns the last lines of the output of this domain's command, for errors.
     pub fn last_output(&self, domain: DomainId) -> String {
         let of = self.running.iter().find(|one| one.start.domains.contains(&domain));
         of.map(|one| last_lines(&one.output)).unwrap_or_default()
     }
 
-    /// Ends all commands: asks them first, and kills those that have not ended after the grace period. Returns
-    /// when all have ended.
+    /// Ends all commands: asks them to end, and kills the commands that have not ended after the grace
+    /// period. Returns when all have ended.
     pub fn stop(&mut self) {
         let alive = |one: &mut RunningLauncher| matches!(one.child.try_wait(), Ok(None));
         for one in self.running.iter_mut().filter_map(|one| alive(one).then_some(one)) {
@@ -158,7 +159,7 @@ fn why(one: &RunningLauncher, launcher: &str, status: ExitStatus) -> Fault {
     let said = last_lines(&one.output);
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => "ended".to_owned(),
-        // ssh uses this status also if a signal ended the remote command, but then it prints nothing.
+        // ssh also has this status if a signal ended the remote command, but then ssh prints nothing.
         (Some(255), _) if launcher == "ssh" && said.is_empty() => "ended by a signal, or cut off".to_owned(),
         (Some(255), _) if launcher == "ssh" => "not reached".to_owned(),
         (Some(127), _) => "not started, because a command was not found".to_owned(),
@@ -173,7 +174,7 @@ fn why(one: &RunningLauncher, launcher: &str, status: ExitStatus) -> Fault {
     }
 }
 
-/// The last lines of a file, as one text of at most three lines.
+/// Returns the last lines of a file, as one text of at most three lines.
 fn last_lines(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
     let lines = terminal_text::last_lines(&bytes[bytes.len().saturating_sub(MAX_TAIL_BYTES)..], usize::MAX);

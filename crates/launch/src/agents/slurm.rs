@@ -1,5 +1,6 @@
-//! Agents by one `srun` within an allocation. It passes on this process's environment, in which a site's
-//! modules and commands have run already. The invitation is its input, which it passes to every task.
+//! Starts agents by one `srun` within an allocation. `srun` passes on this process's environment, in which
+//! a site's modules and commands have run already. The invitation is the input of `srun`, which passes it
+//! to every task.
 
 use super::{counted, AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use ligament_catalogue::{said, Fault};
@@ -12,8 +13,8 @@ impl Launcher for SrunLauncher {
         "srun"
     }
 
-    /// Tasks are numbered in the allocation's order of nodes, and so are domains. So an agent finds its number
-    /// by itself.
+    /// Slurm numbers tasks in the allocation's order of nodes, and domains have the same order. So an agent
+    /// finds its domain's number by itself.
     fn starts(
         &self,
         expected: &[ExpectedDomain],

@@ -1,5 +1,5 @@
-//! Agents by ssh, one by one. The invitation goes over ssh's own channel, as the remote command's input, so no
-//! key appears on a command line or on the other machine's disk.
+//! Starts agents by ssh, one by one. The invitation is the input of the remote command and so goes over
+//! ssh's own channel. No key appears on a command line or on the other machine's disk.
 
 use super::{AgentCommand, ExpectedDomain, Launcher, LauncherCommand};
 use crate::command::quote;
@@ -11,7 +11,7 @@ use std::path::Path;
 pub(super) struct SshLauncher {
     options: Vec<String>,
     before: Vec<String>,
-    /// Timeout of a connection attempt, s.
+    /// Timeout of a connection attempt, in s.
     connect_timeout_s: u64,
 }
 
@@ -22,9 +22,9 @@ impl SshLauncher {
     }
 }
 
-/// The words that reach a machine by ssh, to which the words of a command are appended. They have options that
-/// keep ssh from asking and from hanging, then the user's options. ssh takes the first option of a kind, so the
-/// user cannot override ours.
+/// Returns the words that reach a machine by ssh; the words of a command are appended to them. The words
+/// have options that keep ssh from asking and from hanging, and then the user's options. ssh uses the first
+/// option of a kind, so the user cannot override the options of Ligament.
 pub fn ssh_words(options: &[String], patience: u64, target: &str) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["ssh".into(), "-T".into()];
     for option in
@@ -49,7 +49,7 @@ impl Launcher for SshLauncher {
     ) -> Result<Vec<LauncherCommand>, Fault> {
         let start = |one: &ExpectedDomain| {
             let shell = command.in_shell(&self.before, Path::new("-"), Some(one.domain));
-            // ssh joins its words with blanks and passes them to a shell.
+            // ssh joins its words with blanks and passes the text to a shell on the other machine.
             let text: Vec<String> = shell.iter().map(|word| quote(word)).collect();
             let mut words = ssh_words(&self.options, self.connect_timeout_s, &one.name);
             words.push(format!("exec {}", text.join(" ")).into());

@@ -1,5 +1,5 @@
-//! Jobs of a batch system: the script of a job (`script`), Slurm's queue on this machine (`slurm`), and queues
-//! of any kind that are reached over a shell at their site (`system`).
+//! Jobs of a batch system: the script of a job (`script`), Slurm's queue on this machine (`slurm`), and
+//! queues of any batch system that are reached over a shell at their site (`system`).
 
 mod script;
 mod slurm;
@@ -12,12 +12,12 @@ pub use system::JobSystem;
 /// The state of a job in its queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobState {
-    /// It has not begun; the reason in the batch system's words.
+    /// The job has not begun. `why` is the reason in the batch system's words.
     Waiting { why: String },
-    /// It runs, on these nodes.
+    /// The job runs on these nodes.
     Running { nodes: String },
-    /// It is over; the result in the batch system's words, such as `COMPLETED`. A job that ended long ago is
-    /// `gone`.
+    /// The job is over. `how` is the result in the batch system's words, such as `COMPLETED`. The result of
+    /// a job that ended long ago is `gone`.
     Over { how: String },
 }
 

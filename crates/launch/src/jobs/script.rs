@@ -1,4 +1,5 @@
-//! The script of a job: its requests, the site's modules and commands, and its own command.
+//! The script of a job: its requests to the batch system, the site's modules and commands, and the job's
+//! own command.
 
 use super::JobSystem;
 use crate::command::{plain_or_quoted, quote, quote_path};
@@ -6,20 +7,20 @@ use crate::site::{Gpus, Site, Walltime};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Time before its limit at which a job is asked to end, so that the run can end in order.
+/// Time before its time limit at which a job is asked to end, in s, so that the run can end in order.
 const WARNING_BEFORE_END_S: u64 = 60;
 
 /// A job that runs a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// The run's name.
+    /// The name of the run.
     pub run: String,
     /// The full path of the run directory.
     pub directory: PathBuf,
-    /// The full path of the directory in which it is submitted, and in which the run works.
+    /// The full path of the directory in which the job is submitted, and in which the run works.
     pub from: PathBuf,
     pub nodes: u32,
-    /// Cores of each node; `None`: the batch system's default.
+    /// Number of cores of each node. `None` means the batch system's default.
     pub cores: Option<u32>,
     pub time: Option<Walltime>,
     /// A description of the command, for readers of the script.
@@ -29,7 +30,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// The script for a site's batch system.
+    /// Returns the script for a site's batch system.
     pub fn script(&self, site: &Site, system: JobSystem) -> String {
         let mut text = format!(
             "#!/bin/bash\n# The job of the run {0}, written by ligament submit {1}.\n\
@@ -65,7 +66,7 @@ impl Job {
         let mut words: Vec<String> =
             ligament.chain(self.command.iter().skip(1).map(|word| plain_or_quoted(word))).collect();
         if site.ssh.is_some() && site.ligament.is_none() {
-            // `ligament` may be at the same path as here.
+            // `ligament` may be at the same path on the machine of the job as on this machine.
             line(&format!("l={}\n[ -x \"$l\" ] || l=ligament", words[0]));
             "\"$l\"".clone_into(&mut words[0]);
         }
@@ -120,7 +121,7 @@ impl Job {
         }
     }
 
-    /// Untested; written against "PBS Professional Reference Guide", qsub.
+    /// This function is untested. It follows "PBS Professional Reference Guide", qsub.
     fn asks_pbs(&self, site: &Site, line: &mut dyn FnMut(&str)) {
         line(&format!("#PBS -N {}", short(&self.run, 230)));
         let cores = self.cores.or(site.cores_per_node).map_or(String::new(), |cores| format!(":ncpus={cores}"));
@@ -150,7 +151,7 @@ impl Job {
         line(&format!("cd {} || exit 1", quote(&self.from.to_string_lossy())));
     }
 
-    /// Untested; written against "IBM Spectrum LSF 10.1, Command reference", bsub.
+    /// This function is untested. It follows "IBM Spectrum LSF 10.1, Command reference", bsub.
     fn asks_lsf(&self, site: &Site, line: &mut dyn FnMut(&str)) {
         line(&format!("#BSUB -J {}", one_word(&self.run)));
         line(&format!("#BSUB -n {}", self.nodes));
@@ -187,7 +188,7 @@ impl Job {
     }
 }
 
-/// sbatch splits its options at blanks, and respects double quotes.
+/// Quotes a text for sbatch, which splits its options at blanks and respects double quotes.
 fn in_quotes(text: &str) -> String {
     let plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\' | '#');
     if text.chars().all(plain) {
@@ -197,7 +198,7 @@ fn in_quotes(text: &str) -> String {
     }
 }
 
-/// The text, cut to this number of characters: PBS limits the length of names.
+/// Returns the text, cut to `most` characters: PBS limits the length of names.
 fn short(text: &str, most: usize) -> String {
     one_word(text).chars().take(most).collect()
 }

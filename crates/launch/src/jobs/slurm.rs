@@ -27,7 +27,7 @@ fn output_text(output: &Output) -> String {
 /// Submits a script. Returns the job's number.
 ///
 /// # Errors
-/// Slurm refuses it, in its own words.
+/// Slurm refuses the script; the error has Slurm's words.
 pub fn submit(script: &Path) -> Result<String, Fault> {
     let output = run(&["sbatch", "--parsable", &script.to_string_lossy()])?;
     if !output.status.success() {
@@ -38,7 +38,7 @@ pub fn submit(script: &Path) -> Result<String, Fault> {
             script.display()
         ));
     }
-    // "17" or "17;cluster".
+    // The output has the form "17" or "17;cluster".
     let text = String::from_utf8_lossy(&output.stdout);
     let job = text.trim().split(';').next().unwrap_or_default();
     if job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
@@ -48,10 +48,10 @@ pub fn submit(script: &Path) -> Result<String, Fault> {
     }
 }
 
-/// The state of a job.
+/// Returns the state of a job.
 ///
 /// # Errors
-/// Slurm does not answer, in its own words; a later attempt may succeed.
+/// Slurm does not answer; the error has Slurm's words. A later attempt may succeed.
 pub fn state(job: &str) -> Result<JobState, Fault> {
     let output = run(&["squeue", "--noheader", "--states=all", &format!("--jobs={job}"), "--format=%T|%r|%N"])?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -83,10 +83,10 @@ pub(super) fn of_line(line: &str) -> JobState {
     }
 }
 
-/// Cancels a job. It is no error if the job is over already.
+/// Cancels a job. If the job is over already, this is no error.
 ///
 /// # Errors
-/// Slurm refuses, in its own words.
+/// Slurm refuses; the error has Slurm's words.
 pub fn cancel(job: &str) -> Result<(), Fault> {
     let output = run(&["scancel", job])?;
     if output.status.success() || output_text(&output).contains("Invalid job id") {

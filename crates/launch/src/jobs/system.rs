@@ -15,12 +15,12 @@ pub enum JobSystem {
     Slurm,
     Pbs,
     Lsf,
-    /// None: the site's machines may be used at any time.
+    /// The site has no batch system: its machines may be used at any time.
     None,
 }
 
 impl JobSystem {
-    /// The system of a site: Slurm, unless its file names another.
+    /// Returns the batch system of a site: Slurm, unless the site's file names another system.
     pub fn of(site: &Site) -> JobSystem {
         match site.launcher {
             _ if !site.hosts.is_empty() => JobSystem::None,
@@ -30,7 +30,7 @@ impl JobSystem {
         }
     }
 
-    /// The system's name in files.
+    /// Returns the system's name in files.
     pub fn name(self) -> &'static str {
         match self {
             JobSystem::Slurm => "slurm",
@@ -40,15 +40,15 @@ impl JobSystem {
         }
     }
 
-    /// The system of this name.
+    /// Returns the system of this name.
     pub fn from_name(name: &str) -> Option<JobSystem> {
         [JobSystem::Slurm, JobSystem::Pbs, JobSystem::Lsf, JobSystem::None]
             .into_iter()
             .find(|one| one.name() == name)
     }
 
-    /// A command that fails if a job's number may belong to another job by now: numbers of processes are
-    /// reused. `place` is the directory of the job's files.
+    /// Returns a shell command that fails if the job's number may belong to another job by now, because
+    /// numbers of processes are reused. `place` is the directory of the job's files.
     pub fn is_still(self, job: &str, place: &str) -> String {
         match self {
             JobSystem::Slurm | JobSystem::Pbs | JobSystem::Lsf => "true".to_owned(),
@@ -58,7 +58,7 @@ impl JobSystem {
         }
     }
 
-    /// A shell command that submits a script; `script` is its full path.
+    /// Returns a shell command that submits a script. `script` is its full path.
     pub fn submits(self, script: &str) -> String {
         let script = quote(script);
         match self {
@@ -74,7 +74,8 @@ impl JobSystem {
         }
     }
 
-    /// The job's number, from the output of that command; `None` if it has none.
+    /// Returns the job's number, from the output of the command that submits it, or `None` if the output
+    /// has no number.
     pub fn number(self, said: &str) -> Option<String> {
         let lines = said.lines().rev().map(str::trim);
         let plain = |word: &str| {
@@ -82,7 +83,7 @@ impl JobSystem {
         };
         let digits = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
         match self {
-            // "17" or "17;cluster"; warnings may precede it.
+            // The output has the form "17" or "17;cluster". Warnings may precede it.
             JobSystem::Slurm => lines
                 .into_iter()
                 .find(|line| {
@@ -91,18 +92,18 @@ impl JobSystem {
                 })
                 .map(str::to_owned),
             JobSystem::None => lines.into_iter().find(digits).map(str::to_owned),
-            // "123.server"
+            // The output has the form "123.server".
             JobSystem::Pbs => {
                 let mut numbers =
                     lines.filter(|line| plain(line) && line.starts_with(|c: char| c.is_ascii_digit()));
                 numbers.next().map(str::to_owned)
             }
-            // "Job <123> is submitted to queue <normal>."
+            // The output has the form "Job <123> is submitted to queue <normal>."
             JobSystem::Lsf => said.split('<').nth(1)?.split('>').next().filter(digits).map(str::to_owned),
         }
     }
 
-    /// A shell command that shows the state of a job.
+    /// Returns a shell command that shows the state of a job.
     pub fn shows(self, job: &str) -> String {
         let (number, cluster) = of_cluster(job);
         let job = quote(job);
@@ -113,18 +114,18 @@ impl JobSystem {
             JobSystem::Pbs => format!("qstat -x -f {job}"),
             JobSystem::Lsf => format!("bjobs -noheader -o \"stat exec_host pend_reason delimiter='|'\" {job}"),
             JobSystem::None => format!(
-                // A zombie has ended: its parent may be the run's head, which reaps it later.
+                // A zombie counts as ended: its parent may be the run's head, which reaps it later.
                 "if ps -e -o pgid=,stat= | awk -v g={job} '$1 == g && $2 !~ /^Z/ {{ f = 1 }} END {{ exit !f \
                 }}'; then echo running; else echo over; fi"
             ),
         }
     }
 
-    /// The state of a job, from the output of that command and whether it succeeded. Jobs that ended long ago
-    /// are forgotten.
+    /// Returns the state of a job, from the output of the command that shows it and from the command's
+    /// success. Batch systems forget jobs that ended long ago.
     ///
     /// # Errors
-    /// The output is no answer; a later attempt may succeed.
+    /// The output is no answer. A later attempt may succeed.
     pub fn state(self, succeeded: bool, said: &str) -> Result<JobState, Fault> {
         let gone = || JobState::Over { how: "gone".into() };
         let said = said.trim();
@@ -146,7 +147,7 @@ impl JobSystem {
         })
     }
 
-    /// A shell command that cancels a job.
+    /// Returns a shell command that cancels a job.
     pub fn cancels(self, job: &str) -> String {
         let (number, cluster) = of_cluster(job);
         let job = quote(job);

@@ -87,7 +87,7 @@ fn entry(word: &str) -> Result<ComputeNode, Fault> {
             None => (word, None),
         }
     };
-    // A shell, or ssh, would misread other names.
+    // A shell, or ssh, would misread names with other characters.
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
         return Err(fault!(HOSTS_NOT_UNDERSTOOD, "\"{name}\" is no name of a machine"));

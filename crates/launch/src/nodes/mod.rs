@@ -11,19 +11,20 @@ pub use hostfile::{parse_hosts, read_hostfile};
 use ligament_catalogue::Fault;
 use std::path::Path;
 
-/// A larger number of machines is refused, so that a mistake such as `n[1-1000000000]` does not fill memory.
+/// Maximum number of machines. A larger number is refused, so that a mistake such as `n[1-1000000000]` does
+/// not fill the memory.
 const MAX_NODES: usize = 1 << 20;
 
 /// A machine, by the name that its launcher uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputeNode {
     pub name: String,
-    /// Number of cores that the run may use there; `None` if only the machine itself knows.
+    /// Number of cores that the run may use on the machine; `None` if only the machine itself knows.
     pub cores: Option<u32>,
 }
 
 impl ComputeNode {
-    /// A machine with this number of cores.
+    /// Makes a machine with this number of cores.
     pub fn new(name: impl Into<String>, cores: impl Into<Option<u32>>) -> ComputeNode {
         ComputeNode { name: name.into(), cores: cores.into() }
     }
@@ -60,8 +61,8 @@ pub struct Allocation {
     pub here: Option<usize>,
 }
 
-/// The allocation that this process is part of, from its environment. `variable` looks up a variable; `host` is
-/// this machine's name.
+/// Returns the allocation that this process is part of, according to its environment. `variable` looks up a
+/// variable; `host` is this machine's name.
 ///
 /// # Errors
 /// The environment announces an allocation that cannot be understood.
@@ -87,7 +88,8 @@ pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Resu
     Ok(None)
 }
 
-/// The index of a machine among the nodes: by its whole name, else by the part before the first period.
+/// Returns the index of a machine in the list of nodes. Compares the whole names first, and then the parts
+/// before the first period.
 pub fn position(nodes: &[ComputeNode], host: &str) -> Option<usize> {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_address = |name: &str| name.parse::<std::net::IpAddr>().is_ok();
@@ -102,7 +104,7 @@ pub fn position(nodes: &[ComputeNode], host: &str) -> Option<usize> {
         .or_else(|| nodes.iter().position(this_machine))
 }
 
-/// The different names in their order, with the number of times that each occurs.
+/// Returns the different names in their order, each with its number of occurrences.
 fn counted<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
     let mut places = std::collections::HashMap::new();
     let mut counts: Vec<(String, u32)> = Vec::new();

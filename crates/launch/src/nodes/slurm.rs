@@ -27,7 +27,8 @@ pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Com
     Ok(names.into_iter().zip(counts).map(|(name, cores)| ComputeNode::new(name, cores)).collect())
 }
 
-/// All names of a list. Several brackets in one name form a product; numbers keep their leading zeros.
+/// Returns all names of a list. Several brackets in one name form a product; numbers keep their leading
+/// zeros.
 pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
     let mut names = Vec::new();
     for word in split_outside_brackets(list)? {

@@ -1,4 +1,4 @@
-//! The time limit of a job: parsed as Slurm writes it, or with units; written as Slurm writes it.
+//! The time limit of a job. It is parsed in Slurm's form or with units, and written in Slurm's form.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl Walltime {
 }
 
 impl fmt::Display for Walltime {
-    /// The form that Slurm uses: `1-02:03:04`.
+    /// Writes the time limit in Slurm's form: `1-02:03:04`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 >= 86_400 {
             write!(f, "{}-", self.0 / 86_400)?;

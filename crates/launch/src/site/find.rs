@@ -1,4 +1,5 @@
-//! Finds site files: in `sites/` below the working directory of the command, then in the user's configuration.
+//! Finds site files. It searches `sites/` below the working directory of the command first, and then the
+//! user's configuration.
 
 use super::{read_site, Site};
 use ligament_catalogue::{fault, Fault};
@@ -8,19 +9,21 @@ use std::path::{Path, PathBuf};
 /// The directory of a project's site files.
 pub const SITES_DIRECTORY: &str = "sites";
 
-/// The directory of a user's site files for all projects; `None` if the environment does not tell it.
+/// Returns the directory of a user's site files for all projects, or `None` if the environment does not
+/// name it.
 pub fn own_directory() -> Option<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let config = config.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
     config.map(|config| config.join("ligament").join(SITES_DIRECTORY))
 }
 
-/// The directories that are searched, in their order.
+/// Returns the directories that are searched, in the order of the search.
 fn directories() -> Vec<PathBuf> {
     [PathBuf::from(SITES_DIRECTORY)].into_iter().chain(own_directory()).collect()
 }
 
-/// The names and files of all known sites. A project's site hides the user's own site of that name.
+/// Returns the names and files of all known sites. A project's site hides the user's own site of the same
+/// name.
 pub fn known_sites() -> Vec<(String, PathBuf)> {
     let mut known: Vec<(String, PathBuf)> = Vec::new();
     for directory in directories() {
@@ -46,10 +49,11 @@ fn name_of(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The site of this name: a file (if the name has a `/` in it, or ends in `.yaml`), or one of `known_sites`.
+/// Returns the site of this name. The name is a file (if it contains a `/` or ends in `.yaml`), or one of
+/// `known_sites`.
 ///
 /// # Errors
-/// There is none of this name, or its file has mistakes: all of them, one per line.
+/// No site has this name, or its file has mistakes. The error lists all mistakes, one per line.
 pub fn find_site(wanted: &str) -> Result<Site, Fault> {
     let is_file = wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml");
     let file = if is_file {
@@ -76,8 +80,8 @@ pub fn find_site(wanted: &str) -> Result<Site, Fault> {
     Ok(site)
 }
 
-/// The path of a file that a site's file names: relative names are beside the site's file, and `~/` is the
-/// user's home.
+/// Returns the path of a file that a site's file names. Relative names are beside the site's file, and `~/`
+/// is the user's home.
 fn place_of(name: &Path, site: &Path) -> PathBuf {
     match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Ok(below), Some(home)) => PathBuf::from(home).join(below),

@@ -1,6 +1,6 @@
-//! Sites: how runs are started at a place, each described in one small YAML file. `read` parses a site's file,
-//! `find` finds it by name, `shell` runs scripts there, `template` is the output of `ligament site new`,
-//! `duration` parses time limits, `resources` the needs of a job other than cores.
+//! Sites: one small YAML file describes how runs are started at a site. `read` parses a site's file, `find`
+//! finds it by name, `shell` runs scripts at the site, `template` is the output of `ligament site new`,
+//! `duration` parses time limits, and `resources` parses the needs of a job other than cores.
 
 mod duration;
 mod find;
@@ -21,23 +21,23 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time that agents have to join, unless the site sets another.
+/// Default time that agents have to join the run.
 pub const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The kind of launcher that starts the agents of a run on other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LauncherKind {
-    /// Each by ssh.
+    /// The launcher starts each agent by ssh.
     Ssh,
-    /// All by one `srun` within an allocation.
+    /// The launcher starts all agents by one `srun` within an allocation.
     Slurm,
-    /// All by one `mpirun` or `mpiexec`.
+    /// The launcher starts all agents by one `mpirun` or `mpiexec`.
     Mpirun,
-    /// Each by `pbs_tmrsh` within a job.
+    /// The launcher starts each agent by `pbs_tmrsh` within a job.
     Pbs,
-    /// Each by `blaunch` within a job.
+    /// The launcher starts each agent by `blaunch` within a job.
     Lsf,
-    /// The user, by hand.
+    /// The user starts the agents by hand.
     None,
 }
 
@@ -45,7 +45,7 @@ impl LauncherKind {
     /// All names of launchers.
     pub const NAMES: &'static [&'static str] = &["ssh", "slurm", "mpirun", "pbs", "lsf", "none"];
 
-    /// The launcher of this name.
+    /// Returns the launcher of this name.
     pub fn from_name(name: &str) -> Option<LauncherKind> {
         use LauncherKind::{Lsf, Mpirun, None as ByHand, Pbs, Slurm, Ssh};
         let kinds = [Ssh, Slurm, Mpirun, Pbs, Lsf, ByHand];
@@ -53,12 +53,12 @@ impl LauncherKind {
         Some(kinds[at])
     }
 
-    /// The launcher's name in a site's file.
+    /// Returns the launcher's name in a site's file.
     pub fn name(self) -> &'static str {
         LauncherKind::NAMES[self as usize]
     }
 
-    /// The launcher that belongs to a batch system.
+    /// Returns the launcher that belongs to a batch system.
     pub fn of(system: BatchSystem) -> LauncherKind {
         match system {
             BatchSystem::Slurm => LauncherKind::Slurm,
@@ -76,20 +76,21 @@ pub struct Site {
     /// The site's file; `None` for a site without one.
     pub file: Option<PathBuf>,
     pub description: String,
-    /// The address for ssh, such as `me@login.site.org`; `None` if the site is here.
+    /// The address for ssh, such as `me@login.site.org`; `None` if the site is reached without ssh.
     pub ssh: Option<String>,
     /// Further options of ssh.
     pub ssh_options: Vec<String>,
-    /// The launcher of agents; `None`: that of the batch system that this process runs under, else ssh.
+    /// The launcher of agents. `None` means the launcher of the batch system that this process runs under,
+    /// or else ssh.
     pub launcher: Option<LauncherKind>,
     /// The machines, if no batch system gives them.
     pub hosts: Vec<ComputeNode>,
     /// Modules that are loaded before anything is started.
     pub modules: Vec<String>,
-    /// Lines that the shell runs after that.
+    /// Lines that the shell runs after it has loaded the modules.
     pub commands: Vec<String>,
-    /// The command `ligament` at the site; `None`: the path of this process's program if it exists there, else
-    /// that in `PATH`.
+    /// The command `ligament` at the site. `None` means the path of this process's program if it exists at
+    /// the site, or else the command in `PATH`.
     pub ligament: Option<String>,
     /// A directory at the site, reached by ssh, for run directories.
     pub directory: Option<String>,
@@ -97,29 +98,29 @@ pub struct Site {
     pub scratch: Option<String>,
     /// The network interface, or the address, at which agents listen.
     pub interface: Option<String>,
-    /// The ports at which they may listen.
+    /// The ports at which agents may listen.
     pub ports: Option<RangeInclusive<u16>>,
-    /// The files of the relays that lead out of the site, the nearest first.
+    /// The files of the relays between the site and the outside, the nearest relay first.
     pub relays: Vec<PathBuf>,
-    /// The machine over which ssh reaches those that are not reached directly.
+    /// The machine over which ssh reaches machines that it does not reach directly.
     pub jump: Option<String>,
-    /// Number of connections of a link to another domain; `None`: as many as the link needs.
+    /// Number of connections of a link to another domain. `None` means as many as the link needs.
     pub streams: Option<u16>,
-    /// Limit of the rate at which each domain here sends to another one far away, bytes per second.
+    /// Maximum rate at which each domain of this site sends to a far domain, in bytes per second.
     pub pace: Option<u64>,
     /// True if the network is trusted, so that agents may send without encryption.
     pub trusted_network: bool,
-    /// Number of cores of each machine that are kept for its agent.
+    /// Number of cores of each machine that are reserved for its agent.
     pub agent_cores: Option<u32>,
     /// Number of cores of each machine.
     pub cores_per_node: Option<u32>,
-    /// Time that agents have to join.
+    /// Time that agents have to join the run.
     pub start_within: Duration,
     pub account: Option<String>,
     pub partition: Option<String>,
     /// The reservation in which jobs run.
     pub reservation: Option<String>,
-    /// Accelerators of each node of a job.
+    /// Accelerators on each node of a job.
     pub gpus_per_node: Option<Gpus>,
     /// Licences that a job needs.
     pub licences: Vec<Licence>,
@@ -127,14 +128,14 @@ pub struct Site {
     pub time: Option<Walltime>,
     /// True if the user's group may read run directories.
     pub share_with_group: bool,
-    /// True if jobs do not share nodes with others.
+    /// True if a job does not share its nodes with other jobs.
     pub whole_nodes: bool,
     /// Further options of jobs, in the batch system's syntax.
     pub batch_options: Vec<String>,
 }
 
 impl Default for Site {
-    /// This machine, or the allocation that it is part of.
+    /// Makes a site that is this machine, or the allocation that this machine is part of.
     fn default() -> Site {
         Site {
             name: "here".into(),
@@ -173,14 +174,14 @@ impl Default for Site {
 }
 
 impl Site {
-    /// Lines for a shell that make the site's programs available: modules, then commands.
+    /// Returns lines for a shell that make the site's programs available: modules, then commands.
     pub fn before(&self) -> Vec<String> {
         let modules =
             self.modules.iter().map(|module| format!("module load {}", crate::command::quote(module)));
         modules.chain(self.commands.iter().cloned()).collect()
     }
 
-    /// The path of the command `ligament` at the site; `~/` becomes the home directory.
+    /// Returns the path of the command `ligament` at the site. `~/` becomes the home directory.
     pub fn ligament_here(&self) -> Option<PathBuf> {
         let path = self.ligament.as_deref()?;
         let home = path

@@ -1,4 +1,4 @@
-//! Reads a site file. Reading goes on after a mistake, so that all of them are found at once.
+//! Reads a site file. Reading continues after a mistake, so that all mistakes are found at once.
 
 use super::resources::is_name;
 use super::{parse_rate, Gpus, LauncherKind, Licence, Site, Walltime};
@@ -242,7 +242,7 @@ fn for_batch(reader: &mut FieldReader, map: &Fields<'_>, site: &Site) {
     }
 }
 
-/// A text of one line that is not empty.
+/// Returns a text of one line that is not empty.
 fn line(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<String> {
     let text = reader.text(node, what)?;
     if text.trim().is_empty() || text.contains('\n') {
@@ -258,7 +258,7 @@ fn line(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<String>
     Some(text)
 }
 
-/// A text without blanks that ssh, or the kernel, does not read as an option.
+/// Returns a text without blanks that neither ssh nor the kernel reads as an option.
 fn word(reader: &mut FieldReader, node: &YamlNode, what: &str, advice: &str) -> Option<String> {
     let text = line(reader, node, what)?;
     if text.starts_with('-') || text.contains(char::is_whitespace) {
@@ -333,7 +333,7 @@ fn streams(reader: &mut FieldReader, node: &YamlNode) -> Option<u16> {
     count
 }
 
-/// A kind of value that YAML may read as a number: `1:30:00`, for example.
+/// A kind of value that YAML may read as a number. Example: `1:30:00`.
 struct ScalarKind<P> {
     parse: P,
     /// The name of the kind, for errors.
@@ -341,7 +341,7 @@ struct ScalarKind<P> {
     example: &'static str,
 }
 
-/// A value of this kind.
+/// Returns a value of this kind, parsed from its text.
 fn parsed_scalar<T>(
     reader: &mut FieldReader,
     node: &YamlNode,

@@ -1,4 +1,5 @@
-//! Needs of a job other than cores, as people write them: accelerators, licences; and rates.
+//! The needs of a job other than cores, in the form in which people write them: accelerators, licences, and
+//! rates.
 
 use std::fmt;
 
@@ -59,7 +60,7 @@ impl fmt::Display for Licence {
     }
 }
 
-/// True if a batch system reads it as one word that is no option.
+/// True if a batch system reads the text as one word that is not an option.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)

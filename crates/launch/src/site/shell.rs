@@ -1,6 +1,6 @@
-//! A shell at a site that stays open: one sign-in for all scripts that a run needs there. Scripts and output go
-//! over ssh's own channel, or that of a local shell, so nothing of them appears on a command line. A broken
-//! shell is replaced for the next script.
+//! A shell at a site that stays open, so that one sign-in is enough for all scripts that a run needs at the
+//! site. Scripts and output go over the channel of ssh or of a local shell, so nothing of them appears on a
+//! command line. If the shell breaks, the next script gets a new shell.
 
 use super::Site;
 use crate::agents::ssh_words;
@@ -13,14 +13,14 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Timeout of a connection to a site.
+/// Timeout of a connection to a site, in s.
 const CONNECT_TIMEOUT_S: u64 = 30;
-/// Time that the processes of a shell have to end when asked.
+/// Time that the processes of a shell have to end after SIGTERM, before they are killed.
 const END_GRACE: Duration = Duration::from_millis(500);
-/// Maximum size of a script's output.
+/// Maximum size of a script's output, in bytes.
 const MAX_OUTPUT_BYTES: usize = 4 << 20;
 
-/// The output of a script, with its errors, and whether it succeeded.
+/// The output of a script, including its errors, and the script's success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptOutput {
     pub succeeded: bool,
@@ -31,7 +31,7 @@ pub struct ScriptOutput {
 pub struct SiteShell {
     site: Site,
     open: Option<ShellProcess>,
-    /// Number of scripts so far. It makes the mark at the end of each output unique.
+    /// Number of scripts so far. The number makes the mark at the end of each output unique.
     count: u64,
 }
 
@@ -45,8 +45,9 @@ struct ShellProcess {
 
 impl Drop for ShellProcess {
     fn drop(&mut self) {
-        // The whole group, because a script may have left processes. Startup files may hold locks (pyenv's is a
-        // file that delays every later login by a minute), which they release when they are asked to end.
+        // The whole process group is ended, because a script may have left processes. Startup files may
+        // hold locks, which they release when they are asked to end. (The lock of pyenv is a file that
+        // delays every later login by a minute.)
         let group = self.child.id();
         end_group(group, Signal::TERM);
         let until = Instant::now() + END_GRACE;
@@ -63,7 +64,7 @@ impl Drop for ShellProcess {
 }
 
 impl SiteShell {
-    /// A shell that is opened by its first script.
+    /// Makes a shell that its first script opens.
     pub fn at(site: &Site) -> SiteShell {
         SiteShell { site: site.clone(), open: None, count: 0 }
     }
@@ -71,7 +72,8 @@ impl SiteShell {
     /// Runs a script, after the site's modules and commands. The script's input is empty.
     ///
     /// # Errors
-    /// The site is not reached, or does not answer in time; it is unknown then whether the script ran.
+    /// The site is not reached, or does not answer in time. In the second case it is unknown if the script
+    /// has run.
     pub fn run(&mut self, script: &str, within: Duration) -> Result<ScriptOutput, Fault> {
         let until = Instant::now() + within;
         let mut open = match self.open.take() {
@@ -87,8 +89,8 @@ impl SiteShell {
         let mut words = match &self.site.ssh {
             None => Vec::new(),
             Some(target) => {
-                // The shell uses an existing master connection, and never becomes one that others need: it is
-                // killed at the end.
+                // The shell uses an existing master connection of ssh. It never becomes a master connection
+                // that other processes need, because it is killed at the end.
                 let own = ["-o".to_owned(), "ControlMaster=no".to_owned()];
                 ssh_words(&[&own[..], &self.site.ssh_options].concat(), CONNECT_TIMEOUT_S, target)
             }
@@ -96,7 +98,7 @@ impl SiteShell {
         words.extend(["bash", "-ls"].map(Into::into));
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C must not reach the shell.
+        // Ctrl-C must not reach the shell, so the shell has a process group of its own.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| {
             fault!(SITE_UNREACHABLE, "{}: {error}; is it installed?", command.get_program().to_string_lossy())
@@ -106,7 +108,7 @@ impl SiteShell {
         };
         let mut open = ShellProcess { child, input, output, began: false };
         for line in self.site.before() {
-            // Run in this shell itself, so that its settings stay.
+            // The line runs in this shell itself, so that its settings stay.
             let failed = format!("this line failed: {line}");
             let script = format!("{line}\n[ $? -eq 0 ] || {{ echo {} >&2; exit 1; }}", crate::quote(&failed));
             let answer = self.ask_plainly(&mut open, &script, until)?;
@@ -130,7 +132,7 @@ impl SiteShell {
     ) -> Result<ScriptOutput, Fault> {
         self.count += 1;
         let mark = format!("ligament-{}-{}", std::process::id(), self.count);
-        // A login shell's own output precedes the first mark.
+        // The output of a login shell's startup files precedes the first mark.
         let text = format!(
             "printf '\\n%s\\n' {mark}-begin\n{{\n{script}\n}} 2>&1\nprintf '\\n%s %d\\n' {mark}-end $?\n"
         );
@@ -183,7 +185,7 @@ impl SiteShell {
         }
     }
 
-    /// The error for a shell that never began its first script.
+    /// Returns the error for a shell that never began its first script.
     fn never_began(&self) -> Fault {
         let name = &self.site.name;
         match &self.site.ssh {
@@ -200,11 +202,11 @@ impl SiteShell {
         }
     }
 
-    /// The error for a shell that has ended, from the output of ssh or the script.
+    /// Returns the error for a shell that has ended, from the output of ssh or of the script.
     fn broken(&self, open: &mut ShellProcess, came: &[u8]) -> Fault {
         end_group(open.child.id(), Signal::KILL);
         let mut said = vec![0; 1 << 16];
-        // A master connection of ssh, which stays, keeps the pipe open.
+        // A master connection of ssh, which stays, keeps the pipe open, so the read has a time limit.
         let read = open.child.stderr.take().and_then(|mut errors| {
             let mut fds = [PollFd::new(&errors, PollFlags::IN)];
             let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };

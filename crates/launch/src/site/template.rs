@@ -1,6 +1,6 @@
 //! The output of `ligament site new`: every key, with a comment that explains it.
 
-/// A site file with comments, in which everything has its default.
+/// Returns a site file with comments, in which every key has its default.
 pub fn template(name: &str) -> String {
     TEMPLATE.replace("NAME", name)
 }

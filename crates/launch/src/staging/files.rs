@@ -1,5 +1,5 @@
-//! Files of inputs: the run's copy of each, the instances' copies of that, and the error for a full disk. A
-//! file gets its final name only when it is complete.
+//! The files of inputs: the run's copy of each input, the instances' copies of the run's copy, and the
+//! error for a full disk. A file gets its final name only when it is complete.
 
 use ligament_catalogue::{fault, Fault};
 use std::fs::Metadata;
@@ -10,8 +10,9 @@ use std::time::Duration;
 
 /// Mode bit: the owner may write.
 const MODE_OWNER_WRITE: u32 = 0o200;
-/// Age of an instance's copy relative to the run's. It exceeds the resolution of any file system's clock, so a
-/// first write always changes the modification time.
+/// The modification time of an instance's copy is set to this time before that of the run's copy. The
+/// difference exceeds the resolution of any file system's clock, so the first write of an instance always
+/// changes the modification time.
 const COPY_AGE: Duration = Duration::from_secs(2);
 
 /// Free space of a file system.
@@ -22,14 +23,14 @@ pub struct DiskSpace {
 }
 
 impl DiskSpace {
-    /// The space of the file system that holds a path, or will hold it.
+    /// Returns the free space of the file system that holds a path, or will hold it.
     pub fn at(path: &Path) -> Option<DiskSpace> {
         let there = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
         Some(DiskSpace { free: there.f_bavail.saturating_mul(there.f_frsize) })
     }
 }
 
-/// The error for a full disk: where, on which machine, how much is needed, and how much is free.
+/// Returns the error for a full disk: the path, the machine, the needed space and the free space.
 pub fn no_room(path: &Path, needed: u64) -> Fault {
     let machine = rustix::system::uname();
     let free = DiskSpace::at(path).map_or_else(|| "nothing".to_owned(), |room| in_bytes(room.free));
@@ -43,7 +44,7 @@ pub fn no_room(path: &Path, needed: u64) -> Fault {
     )
 }
 
-/// The error for a file of this size that could not be written.
+/// Returns the error for a file of this size that could not be written.
 pub fn cannot_write(path: &Path, needed: u64, error: &io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => no_room(path, needed),
@@ -82,8 +83,8 @@ pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), Fa
     })
 }
 
-/// The identity and state of a process's copy of an input when it was made. It changes if an instance writes to
-/// the file.
+/// The identity and state of a process's copy of an input at the time when the copy was made. The stamp
+/// changes if an instance writes to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CopyStamp {
     file: (u64, u64),
@@ -92,7 +93,7 @@ pub struct CopyStamp {
 }
 
 impl CopyStamp {
-    /// The state of a file at present.
+    /// Returns the present state of a file.
     pub fn of(found: &Metadata) -> CopyStamp {
         CopyStamp {
             file: (found.dev(), found.ino()),
@@ -102,9 +103,9 @@ impl CopyStamp {
     }
 }
 
-/// Makes a process's own copy of a stored file, which the process may write. It is no link, because a link
-/// would lead into the run's copy, and root may write that whatever its permissions are. If the file system can
-/// share blocks, no bytes are copied.
+/// Makes a process's own copy of a stored file, which the process may write. The copy is no link, because a
+/// link would lead to the run's copy, and root may write that copy whatever its permissions are. If the
+/// file system can share blocks, no bytes are copied.
 ///
 /// # Errors
 /// The system's message, with the path.
@@ -130,7 +131,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)
 }
 
-/// The temporary name of a file until it is complete.
+/// Returns the temporary name of a file until the file is complete.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".part-{}", std::process::id()));

@@ -1,9 +1,9 @@
-//! Inputs: files of the model that its instances find when they start. On each machine, a run has one read-only
-//! copy of each input, and each process gets its own copy of that in its working directory. A code may write to
-//! its copy (a restart file, for example) without effect on others. `files` makes the copies, and the errors
-//! for a full disk.
+//! Inputs: files of the model that its instances find in their working directories when they start. On each
+//! machine, a run has one read-only copy of each input, and each process gets its own copy of that in its
+//! working directory. A code may write to its copy (a restart file, for example) without effect on other
+//! processes. `files` makes the copies, and the errors for a full disk.
 //!
-//! Inputs are in place before anything starts, so an instance never waits for them.
+//! Inputs are in place before any process starts, so an instance never waits for its inputs.
 
 mod files;
 
@@ -27,36 +27,36 @@ pub struct StagedFile {
     /// The path below the directory of the run's inputs.
     pub name: String,
     pub bytes: u64,
-    /// Permissions of the copy, without those to write.
+    /// The permissions of the copy, without the permission to write.
     pub mode: u32,
 }
 
 /// An input of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInput {
-    /// The process: the first of its instances.
+    /// The first instance of the process.
     pub process: InstanceId,
     /// Index in `StagedInputs::files`.
     pub input: u32,
-    /// The path in the working directory.
+    /// The path of the input in the working directory.
     pub name: String,
 }
 
 /// The inputs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StagedInputs {
-    /// Files, each once.
+    /// The staged files, each once.
     pub files: Vec<StagedFile>,
-    /// Inputs in the order of processes, and of names.
+    /// The inputs of all processes, in the order of processes and of names.
     pub given: Vec<ProcessInput>,
 }
 
 impl StagedInputs {
-    /// The inputs that the model stages. `process_of` has the first of the instances that share an instance's
-    /// process.
+    /// Returns the inputs that the model stages. `process_of` returns, for an instance, the first of the
+    /// instances that share its process.
     ///
     /// # Errors
-    /// A file cannot be staged, and why.
+    /// A file cannot be staged. The error has the reason.
     pub fn of(
         model: &ResolvedModel,
         process_of: impl Fn(InstanceId) -> InstanceId,
@@ -87,7 +87,7 @@ impl StagedInputs {
         Ok(StagedInputs { files: found.files, given })
     }
 
-    /// The staged paths of a process in its working directory, for each path of the user.
+    /// Returns, for each path of the user, the path of the staged copy in the process's working directory.
     pub fn staged_for(&self, process: InstanceId, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
         let first = self.given.partition_point(|given| given.process < process);
         let own = self.given[first..].iter().take_while(|given| given.process == process);
@@ -99,7 +99,7 @@ impl StagedInputs {
     }
 }
 
-/// Collects files, each once.
+/// Collects files, so that each file occurs once.
 #[derive(Default)]
 struct InputCollector {
     files: Vec<StagedFile>,
@@ -111,7 +111,8 @@ struct InputCollector {
 }
 
 impl InputCollector {
-    /// The inputs of an instance: those of its component, and its own, which take precedence.
+    /// Returns the inputs of an instance: those of its component, and those of the instance itself, which
+    /// take precedence.
     fn of(
         &mut self,
         shared: Option<&Vec<StagedInput>>,
@@ -142,7 +143,7 @@ impl InputCollector {
         Ok(all)
     }
 
-    /// The files at or below a path.
+    /// Returns the files at or below a path.
     fn look(&mut self, place: &Path) -> Result<Vec<(PathBuf, u32)>, Fault> {
         let stem = place.file_name().map_or_else(|| "input".into(), |name| name.to_string_lossy().into_owned());
         let top = (1..)

@@ -1,6 +1,6 @@
-//! The head's logic of a run over several domains. It combines the reports of all agents into one view for the
-//! manager, and passes the manager's orders to the agents that they concern. The first reason for which the run
-//! ends in one domain is passed to all others.
+//! The head's logic for a run over several domains. The head combines the reports of all agents into one
+//! view for the manager, and passes the manager's orders to the agents that the orders concern. When the
+//! run ends in one domain, the head passes the first reason for this end to all other domains.
 
 use crate::deadlock::CarrierState;
 use ligament_agent::domains::orders;
@@ -19,39 +19,40 @@ use ligament_wire::status::ClockShift;
 use ligament_wire::{DomainId, InstanceId, RankId};
 use std::time::Duration;
 
-/// An action for the host.
+/// An action that the host carries out.
 #[derive(Debug, Clone)]
 pub enum HeadAction {
-    /// Send this message to the agent of a domain.
+    /// Send these bytes, which are one message, to the agent of a domain.
     Tell { domain: DomainId, bytes: Vec<u8> },
     /// Pass an order to the head's own agent.
     Order(AgentOrder),
-    /// Pass on a report of another domain.
+    /// Pass on a report of another domain's agent.
     Report(AgentReport),
-    /// Pass on news of a rank's timeline in another domain, until time `at` of the head's clock. `over` says
-    /// that they are the last.
+    /// Pass on the news of a rank's timeline in another domain, which reach until time `at` of the head's
+    /// clock. `over` is true if these news are the last of the rank.
     Gained { rank: RankId, gained: TimelineDelta, at: u64, over: bool },
-    /// Write a piece of a file into the run directory. The host calls `wrote` when that is done.
+    /// Write a piece of a file into the run directory. After that, the host calls `wrote`.
     Write { domain: DomainId, piece: OutputPart },
-    /// A domain is ready to start its instances. `scratch` is the directory of their files, if that is not the
-    /// run directory.
+    /// A domain is ready to start its instances. `scratch` is the directory of the instances' files, if
+    /// this is not the run directory.
     Ready { domain: DomainId, scratch: Option<String> },
     /// Processes of a domain have cores of their own.
     Cores(Vec<OwnCores>),
-    /// The amount of files that a domain will send.
+    /// Amount of files that a domain will send.
     Leaves { domain: DomainId, files: u64, bytes: u64 },
-    /// A domain answers a client's request for a file.
+    /// Processes of a domain have cores of their own.
     Seen { domain: DomainId, seen: PeekReply },
-    /// A domain answers a client that views a port.
+    /// Answer of a domain to a client that views a port.
     Tapped { domain: DomainId, tapped: TapReply },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DomainState {
     Running,
-    /// All its processes have ended. Its carrier may still deliver messages of theirs.
+    /// All processes of the domain have ended. The domain's carrier may still deliver messages of these
+    /// processes.
     Over,
-    /// Its agent is gone.
+    /// The domain's agent is gone.
     Lost,
 }
 
@@ -60,38 +61,39 @@ enum DomainState {
 struct RemoteDomain {
     name: String,
     stage: DomainState,
-    /// Time of the last message of its agent, ns of the head's clock.
+    /// Time of the last message of the domain's agent, in ns of the head's clock.
     heard: u64,
-    /// The head's clock minus the domain's, ns; `None` before the first snapshot. Each snapshot's delay is in
-    /// it, so the smallest difference is the best estimate.
+    /// The head's clock minus the domain's clock, in ns. `None` before the first snapshot. Each measured
+    /// difference includes the delay of its snapshot, so the smallest difference is the best estimate.
     ahead: Option<i128>,
     carrier: CarrierState,
     memory: MessageMemory,
     wrote: u64,
-    /// True if the domain knows that the run ends.
+    /// True if the domain's agent knows that the run ends.
     ending: bool,
 }
 
 /// The head of a run over several domains.
 ///
-/// Before anything starts, messages of agents go to [`Head::heard_early`]; [`Head::starts`] begins the run.
-/// From then on the host calls [`Head::heard`] for each message of an agent, [`Head::lost`] or [`Head::gone`]
-/// for the loss of one, [`Head::tick`] now and then, and [`Head::pass_on`] for each order of the manager. It
-/// reports the end of the run with [`Head::ending`] and the end of its own processes with [`Head::done_here`].
-/// After each call, [`Head::release`] says whether all domains are done. [`Head::dismiss_agents`] is the last
-/// call. All of them return actions, to be carried out in their order.
+/// Before anything starts, the host passes messages of agents to [`Head::heard_early`]. [`Head::starts`]
+/// begins the run. From then on, the host calls [`Head::heard`] for each message of an agent,
+/// [`Head::lost`] or [`Head::gone`] for the loss of an agent, [`Head::tick`] at short intervals, and
+/// [`Head::pass_on`] for each order of the manager. The host reports the end of the run with
+/// [`Head::ending`], and the end of the processes in the head's own domain with [`Head::done_here`]. After
+/// each call, the host calls [`Head::release`], which checks if all domains are done.
+/// [`Head::dismiss_agents`] is the last call. The host carries out the returned actions in their order.
 #[derive(Debug)]
 pub struct Head {
     extent: Extent,
-    /// The domains from number 1 on.
+    /// Domains other than the head's, which begin with number 1.
     members: Vec<RemoteDomain>,
-    /// The last view of each rank in another domain, with the last inspection of its processes.
+    /// Last view of each rank in another domain, and the last inspection of the rank's processes.
     seen: Vec<Option<(InstanceView, ProcessInspection)>>,
-    /// The last counts of each channel, as other domains report them.
+    /// Last counts of each channel, as the other domains report them.
     channels: Vec<ChannelView>,
-    /// The last round in which the head's own instances were asked.
+    /// Last detection round in which the head's own instances were asked to check their input.
     round: u64,
-    /// Time of silence after which a domain is lost.
+    /// Time without a message from a domain's agent after which the domain is lost.
     patience: Duration,
     /// True if all processes of the head's own domain have ended.
     done_here: bool,
@@ -99,8 +101,9 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a run. `names` has the names of the domains from number 1 on, for people; all of them have
-    /// joined by `now` (ns). A domain is lost after `patience` without a message.
+    /// Makes the head of a run. `names` has the names of the domains from number 1 on, for people. All of
+    /// these domains have joined by `now` (ns). A domain is lost after the time `patience` without a
+    /// message.
     pub fn new(extent: Extent, names: Vec<String>, patience: Duration, now: u64) -> Head {
         let member = |name| RemoteDomain {
             name,
@@ -124,23 +127,23 @@ impl Head {
         }
     }
 
-    /// True if the agent of a domain can still be asked.
+    /// Returns true if the agent of a domain can still be asked.
     pub fn is_there(&self, domain: DomainId) -> bool {
         let member = domain.index().checked_sub(1).and_then(|place| self.members.get(place));
         member.is_some_and(|member| member.stage != DomainState::Lost)
     }
 
-    /// The domain of a rank.
+    /// Returns the domain of a rank.
     pub fn domain_of(&self, rank: RankId) -> DomainId {
         self.extent.placement[self.extent.ranks.instance(rank).index()]
     }
 
-    /// The domain of all ranks of an instance.
+    /// Returns the domain in which all ranks of an instance run.
     pub fn domain_of_all(&self, instance: InstanceId) -> DomainId {
         self.extent.placement[instance.index()]
     }
 
-    /// All domains other than the head's.
+    /// Returns all domains other than the head's.
     fn domains(&self) -> impl Iterator<Item = (DomainId, &RemoteDomain)> {
         DomainId::first(self.members.len() + 1).skip(1).zip(&self.members)
     }
@@ -149,15 +152,16 @@ impl Head {
         self.members.get_mut(domain.index().checked_sub(1)?)
     }
 
-    /// Announces, before anything starts, the number of inputs that each domain has to wait for.
+    /// Sets the number of inputs that each domain has to wait for. The host calls this function before
+    /// anything starts.
     pub fn stages(&mut self, inputs: usize) {
         self.extent.inputs = inputs;
     }
 
-    /// Takes a message of an agent before anything starts, at `now` (ns).
+    /// Takes a message of an agent at `now` (ns), before anything starts.
     ///
     /// # Errors
-    /// The reason why the run cannot begin.
+    /// The run cannot begin. The error has the reason.
     pub fn heard_early(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Result<FromAgent, Fault> {
         let message = from_bytes::<FromAgent>(bytes)
             .and_then(|message| self.extent.check(domain, &message).map(|()| message));
@@ -176,13 +180,14 @@ impl Head {
         }
     }
 
-    /// All domains start at `now` (ns). Their silence is measured from here.
+    /// Returns the actions that start all domains at `now` (ns). The silence of each agent is measured from
+    /// this time.
     pub fn starts(&mut self, now: u64) -> Vec<HeadAction> {
         self.members.iter_mut().for_each(|member| member.heard = now);
         self.tell_all(to_bytes(&FromHead::Start))
     }
 
-    /// Takes a message of an agent, at `now` (ns).
+    /// Takes a message of an agent at `now` (ns).
     pub fn heard(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Vec<HeadAction> {
         if self.member(domain).is_none_or(|member| member.stage == DomainState::Lost) {
             return Vec::new();
@@ -224,7 +229,7 @@ impl Head {
 
     fn report(&mut self, domain: DomainId, report: AgentReport) -> HeadAction {
         match report {
-            // The head's own agent decides on the outcome, for the whole run.
+            // The head's own agent decides on the outcome of the whole run.
             AgentReport::Ending(outcome) => {
                 if let Some(member) = self.member(domain) {
                     member.ending = true;
@@ -271,7 +276,8 @@ impl Head {
         if let Some(member) = self.member(domain) {
             member.stage = DomainState::Over;
         }
-        // The exit of the process that failed first is known only now.
+        // The exit of the process that failed first is known only after all processes of the domain have
+        // ended.
         ending
             .filter(|outcome| *outcome != RunOutcome::Done)
             .map(AgentOrder::End)
@@ -280,19 +286,22 @@ impl Head {
             .collect()
     }
 
-    /// Reports that the path to a domain was given up, and why: its agent is gone.
+    /// Reports that the path to a domain was given up for the reason `why`. The domain's agent counts as
+    /// gone.
     pub fn lost(&mut self, domain: DomainId, why: &str) -> Vec<HeadAction> {
         self.lose(domain, |name| {
             fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) vanished: {why}")
         })
     }
 
-    /// Reports that the process of a domain's agent has ended; `how` comes from the agent's guard.
+    /// Reports that the process of a domain's agent has ended. The description `how` comes from the agent's
+    /// guard.
     pub fn gone(&mut self, domain: DomainId, how: &str) -> Vec<HeadAction> {
         self.lose(domain, |name| fault!(DOMAIN_KILLED, "the agent on {name} (domain {domain}) is gone: {how}"))
     }
 
-    /// Marks a domain as lost. `why` makes the reason for the failure of the run from the domain's name.
+    /// Marks a domain as lost. `why` makes the reason for the failure of the run; its argument is the
+    /// domain's name.
     fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> Fault) -> Vec<HeadAction> {
         let Some(member) = self.member(domain).filter(|member| member.stage != DomainState::Lost) else {
             return Vec::new();
@@ -309,17 +318,18 @@ impl Head {
             }
             *looked = ProcessInspection::default();
         }
-        // If the agent is still there, it is told to end.
+        // The agent may still exist. In that case these two messages make the agent end.
         let tell = |message| HeadAction::Tell { domain, bytes: to_bytes(&message) };
         let mut out = vec![tell(FromHead::Refused(why.with_code())), tell(FromHead::Bye)];
-        // Also if the domain's instances had ended: their messages may not have arrived.
+        // The run also fails if the domain's instances had ended before, because some of their messages may
+        // not have arrived.
         if !self.released {
             out.push(HeadAction::Order(AgentOrder::Fail(why)));
         }
         out
     }
 
-    /// Time passes: domains that have been silent for too long are lost.
+    /// Marks domains as lost that have been silent for too long at `now` (ns).
     pub fn tick(&mut self, now: u64) -> Vec<HeadAction> {
         let patience = self.patience.as_nanos() as u64;
         let silent = |member: &RemoteDomain| {
@@ -331,7 +341,8 @@ impl Head {
         silent.into_iter().flat_map(|domain| self.lost(domain, &heard)).collect()
     }
 
-    /// Reports that the run ends, as the head's own agent says. All other domains are told.
+    /// Reports that the head's own agent ends the run. The returned actions pass this on to all other
+    /// domains.
     pub fn ending(&mut self, outcome: &RunOutcome) -> Vec<HeadAction> {
         let bytes = orders([&AgentOrder::End(outcome.clone())]);
         let mut out = Vec::new();
@@ -344,7 +355,7 @@ impl Head {
         out
     }
 
-    /// Ends the grace period in all domains.
+    /// Returns the actions that end the grace period in all domains.
     pub fn hurry(&self) -> Vec<HeadAction> {
         self.tell_all(orders([&AgentOrder::Hurry]))
     }
@@ -362,8 +373,8 @@ impl Head {
                     let own = ranks.iter().copied().filter(|&one| self.domain_of(one) == domain);
                     AgentOrder::Look { round, ranks: own.collect() }
                 };
-                // Domains without any of these ranks also take part, and report the state of their carriers
-                // after the round.
+                // Domains without any of these ranks take part in the round too: they report the state of
+                // their carriers after the round.
                 let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
                 let mut out: Vec<HeadAction> = there
                     .map(|(domain, _)| HeadAction::Tell { domain, bytes: orders([&of(domain)]) })
@@ -392,15 +403,15 @@ impl Head {
         }
     }
 
-    /// Reports that this number of bytes of a domain's files has been handled: written, or found impossible to
-    /// write.
+    /// Reports that this number of bytes of a domain's files has been handled: the bytes were written, or
+    /// could not be written.
     pub fn wrote(&mut self, domain: DomainId, bytes: u64) -> Vec<HeadAction> {
         let Some(member) = self.member(domain) else { return Vec::new() };
         member.wrote += bytes;
         vec![HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Wrote(member.wrote)) }]
     }
 
-    /// Fills in the views of ranks in other domains, which the head's own agent does not know.
+    /// Fills in the views of ranks in other domains. The head's own agent does not know these ranks.
     pub fn fill_views(&self, views: &mut [InstanceView]) {
         let ranks = self.extent.ranks.all().zip(views);
         for (rank, view) in ranks.filter(|(rank, _)| self.domain_of(*rank) != DomainId::HEAD) {
@@ -416,18 +427,19 @@ impl Head {
         }
     }
 
-    /// The last inspection of the processes of a rank in another domain.
+    /// Returns the last inspection of the processes of a rank in another domain.
     pub fn looked(&self, rank: RankId) -> ProcessInspection {
         self.seen[rank.index()].as_ref().map(|(_, looked)| looked.clone()).unwrap_or_default()
     }
 
-    /// Reports on the carriers of all domains. `own` reads the state of the head's, and is called last.
+    /// Returns the carrier states of all domains. `own` reads the state of the head's carrier. The stored
+    /// states of the other carriers are older than this reading.
     pub fn carriers(&self, own: impl FnOnce() -> CarrierLoad) -> Vec<CarrierState> {
         let own = CarrierState { round: self.round, load: own() };
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
 
-    /// Memory for messages of all domains: the sum in use, and the lowest limit.
+    /// Returns the message memory of all domains: the sum of the bytes in use, and the lowest limit.
     pub fn memory(&self, own: MessageMemory) -> MessageMemory {
         let add = |sum: MessageMemory, member: &RemoteDomain| MessageMemory {
             used: sum.used.saturating_add(member.memory.used),
@@ -441,13 +453,15 @@ impl Head {
         self.done_here = true;
     }
 
-    /// Checks whether all processes of all domains have ended; if so, releases the head's own agent, once.
+    /// Checks if all processes of all domains have ended. If so, returns the order that releases the head's
+    /// own agent, but only once.
     pub fn release(&mut self) -> Option<HeadAction> {
         let over = self.done_here && self.members.iter().all(|member| member.stage != DomainState::Running);
         (over && !std::mem::replace(&mut self.released, true)).then_some(HeadAction::Order(AgentOrder::Release))
     }
 
-    /// Ends the agents of all domains, when the run is over and everything is written.
+    /// Returns the messages that end the agents of all domains. The host calls this function when the run
+    /// is over and everything is written.
     pub fn dismiss_agents(&self) -> Vec<HeadAction> {
         let there = self.domains().filter(|(_, member)| member.stage != DomainState::Lost);
         there.map(|(domain, _)| HeadAction::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
@@ -461,7 +475,7 @@ fn unseen() -> (InstanceView, ProcessInspection) {
     )
 }
 
-/// The error for a domain that cannot take part, as its agent reports.
+/// Makes the error for a domain whose agent reports that the domain cannot take part.
 fn unable(name: &str, domain: DomainId, why: String) -> Fault {
     let why = Fault::heard(why, Code::DOMAIN_VANISHED);
     fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) cannot take part: {why}").caused_by(&why)

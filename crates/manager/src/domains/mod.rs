@@ -1,11 +1,11 @@
-//! A run over several domains, as its head sees it; no I/O and no clock. `roster`: which agents have joined,
-//! and which are missing. `head`: combines the reports of all agents into one view, and turns the manager's
-//! orders into orders for each agent.
+//! The head's view of a run over several domains; no I/O and no clock. `roster` has the domains that have
+//! joined and the domains that are missing. `head` combines the reports of all agents into one view, and
+//! turns the manager's orders into orders for each agent.
 //!
-//! An agent's logic is *held*: after its own processes have ended, it stays until those of all other domains
-//! have ended, because a run that is over in one domain may yet fail in another. Agents never end a run
-//! themselves. They report, and the head orders all of them to end, its own agent included. So there is only
-//! one way in which a run ends.
+//! The logic of each agent is *held*: after the processes of its own domain have ended, the agent stays
+//! until the processes of all other domains have ended. The reason is that a run which is over in one
+//! domain may still fail in another. An agent never ends a run. Agents report, and the head orders all
+//! agents to end, including its own. So a run can end in only one way.
 
 mod head;
 mod roster;

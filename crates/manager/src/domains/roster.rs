@@ -1,5 +1,5 @@
-//! The domains that are expected to take part in a run: which have joined, and which are missing when the time
-//! is over.
+//! The list of the domains that are expected to take part in a run. The list shows which domains have
+//! joined, and which are missing when the time to join is over.
 
 use crate::summary::format_seconds;
 use ligament_agent::domains::ExpectedDomain;
@@ -13,7 +13,7 @@ use ligament_wire::DomainId;
 pub struct JoinedDomain {
     pub domain: DomainId,
     pub name: String,
-    /// The machine, by the name that its launcher uses.
+    /// Name of the domain's machine, in the form that the launcher of ranks uses.
     pub machine: String,
     pub join: Join,
 }
@@ -29,15 +29,16 @@ pub struct DomainRoster {
 }
 
 impl DomainRoster {
-    /// A roster for these domains, each with a number of its own.
+    /// Makes a roster for these domains, each of which has a different number.
     pub fn new(expected: Vec<ExpectedDomain>) -> DomainRoster {
         DomainRoster { joined: vec![None; expected.len()], expected }
     }
 
-    /// Takes a message of a domain. If the domain cannot take part, the error has the answer to send.
+    /// Takes a message of a domain. If the domain cannot take part, the error contains the answer to the
+    /// domain.
     ///
     /// # Errors
-    /// The reason, for the log, and the answer for the domain.
+    /// The domain cannot take part. The error has the reason for the log, and the answer to the domain.
     pub fn heard(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), (Fault, Vec<u8>)> {
         self.take(domain, bytes).map_err(|why| {
             let told = to_bytes(&FromHead::Refused(why.with_code()));
@@ -74,26 +75,26 @@ impl DomainRoster {
         Ok(())
     }
 
-    /// The numbers of the domains that have joined.
+    /// Returns the numbers of the domains that have joined.
     pub fn have_joined(&self) -> impl Iterator<Item = DomainId> + '_ {
         let there = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_some());
         there.map(|(expected, _)| expected.domain)
     }
 
-    /// The name of a domain, for people.
+    /// Returns the name of a domain, for people.
     pub fn name(&self, domain: DomainId) -> String {
         let found = self.expected.iter().find(|one| one.domain == domain);
         found.map_or_else(|| format!("domain {domain}"), |one| name_of(one, ""))
     }
 
-    /// Removes a domain that is lost.
+    /// Removes a domain whose agent is lost. The domain may join again.
     pub fn forget(&mut self, domain: DomainId) {
         for (_, joined) in self.expected.iter().zip(&mut self.joined).filter(|(one, _)| one.domain == domain) {
             *joined = None;
         }
     }
 
-    /// A domain, once it has joined.
+    /// Returns a domain if the domain has joined.
     pub fn joined(&self, domain: DomainId) -> Option<JoinedDomain> {
         let place = self.expected.iter().position(|one| one.domain == domain)?;
         let join = self.joined[place].clone()?;
@@ -102,18 +103,18 @@ impl DomainRoster {
         Some(JoinedDomain { domain, name, machine, join })
     }
 
-    /// The names of those that have not joined.
+    /// Returns the names of the domains that have not joined.
     pub fn missing(&self) -> Vec<String> {
         let missing = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_none());
         missing.map(|(expected, _)| name_of(expected, "")).collect()
     }
 
-    /// Number of domains that have joined, and number expected.
+    /// Returns the number of domains that have joined, and the number of expected domains.
     pub fn count(&self) -> (usize, usize) {
         (self.joined.iter().flatten().count(), self.expected.len())
     }
 
-    /// The error for a run that cannot begin, because domains are missing after this time, s.
+    /// Makes the error for a run that cannot begin because domains are missing after this time in s.
     pub fn too_late(&self, seconds: f64) -> Fault {
         let missing = self.missing();
         let (come, all) = self.count();
@@ -133,7 +134,7 @@ impl DomainRoster {
         }
     }
 
-    /// All domains, in the order of their numbers, once all have joined.
+    /// Returns all domains in the order of their numbers, or `None` if a domain has not joined.
     pub fn complete(&self) -> Option<Vec<JoinedDomain>> {
         let one = |(expected, join): (&ExpectedDomain, &Option<Join>)| {
             let join = join.clone()?;
@@ -147,19 +148,19 @@ impl DomainRoster {
     }
 }
 
-/// The name of a machine in its batch system, or else its own.
+/// Returns the machine's name in its batch system, or the host name if there is no batch system.
 fn machine(join: &Join) -> &str {
     join.node.as_deref().unwrap_or(&join.host)
 }
 
-/// The name of a domain's machine, as its launcher uses it.
+/// Returns the name of a domain's machine, in the form that the launcher of ranks uses.
 fn machine_of(expected: &ExpectedDomain, join: &Join) -> String {
     let name = if expected.name.is_empty() { machine(join) } else { &expected.name };
     name.to_owned()
 }
 
-/// The name of a domain, for people. It includes the site if there is one, because machines of different sites
-/// may have the same name.
+/// Returns the name of a domain, for people. The name includes the site if the domain has one, because
+/// machines of different sites may have the same name.
 fn name_of(expected: &ExpectedDomain, host: &str) -> String {
     let site = expected.site.as_deref();
     match (expected.name.as_str(), host, site) {

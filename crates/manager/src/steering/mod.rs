@@ -1,13 +1,14 @@
-//! Steering, as the head leads it. A change is made by all ranks concerned at the same model time, or by none.
-//! No I/O and no clock, so that tests can drive it through any sequence of events. `settings` says which
-//! settings can be steered, and how.
+//! The head's logic of steering. All ranks concerned make a change at the same model time, or no rank makes
+//! the change. This module has no I/O and no clock, so that tests can drive it through any sequence of
+//! events. `settings` has the settings that can be steered.
 //!
-//! Ranks agree on one change at a time; other changes wait. The head first asks all ranks. A rank that accepts
-//! goes no further than the change's time, or than its next step if no time was requested. When all have
-//! accepted, the head tells them that the change is made. If no time was requested, it tells them the time too:
-//! the earliest time that a rank has reached and that no rank has passed. If one rank cannot accept, or does
-//! not answer in time, the head tells all of them that the change is refused. A halt is a change too. It ends,
-//! or moves to a later time, without agreement, because no rank can have passed a later time.
+//! Ranks agree on one change at a time; other changes wait. The head first asks all ranks concerned. A rank
+//! that accepts does not advance beyond the change's model time, or beyond its next step if no time was
+//! requested. When all ranks have accepted, the head orders them to make the change. If no time was
+//! requested, this order has the time too: the earliest time that a rank has reached and that no rank has
+//! passed. If a rank cannot accept, or does not answer in time, the head sends all ranks the refusal of the
+//! change. A halt is a change too. The end of a halt, or its move to a later time, needs no agreement,
+//! because no rank can have passed a later time.
 
 mod settings;
 
@@ -20,20 +21,20 @@ use ligament_wire::times::{after, begin_of, in_unit, is_before};
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Limit of the changes that wait for their turn.
+/// Maximum number of changes that wait until ranks are asked about them.
 const MAX_WAITING_CHANGES: usize = 64;
 
 /// A requested change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     pub matter: Matter,
-    /// The ranks concerned.
+    /// Ranks concerned.
     pub ranks: Vec<RankId>,
-    /// The model time, s; `None`: as soon as all ranks can.
+    /// Model time of the change, in s. `None` means as soon as all ranks can make the change.
     pub at: Option<f64>,
-    /// Time that the ranks may take to agree, ns.
+    /// Time that the ranks may take to agree, in ns.
     pub patience: u64,
-    /// For a halt: whether the run ends when all ranks have halted.
+    /// For a halt: true if the run ends when all ranks have halted.
     pub stops: bool,
 }
 
@@ -45,11 +46,11 @@ pub struct RankAnswer {
     pub answer: Steers,
 }
 
-/// An action for the host.
+/// An action that the host carries out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SteeringAction {
     Order(AgentOrder),
-    /// All ranks have accepted the change: it holds from this time on.
+    /// All ranks have accepted the change. The change holds from model time `at` on.
     Agreed {
         change: u64,
         at: f64,
@@ -58,7 +59,7 @@ pub enum SteeringAction {
         change: u64,
         why: Fault,
     },
-    /// All ranks concerned have made the change, or have ended; at least one has made it.
+    /// All ranks concerned have made the change or have ended. At least one rank has made the change.
     InForce {
         change: u64,
     },
@@ -68,7 +69,7 @@ pub enum SteeringAction {
 struct OpenChange {
     change: u64,
     proposal: Proposal,
-    /// Time at which the change is refused if ranks have not answered, ns.
+    /// Time at which the change is refused if ranks have not answered by then, in ns.
     until: u64,
     answers: BTreeMap<RankId, Option<Steers>>,
 }
@@ -76,9 +77,9 @@ struct OpenChange {
 /// The progress of an agreed change of settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ChangeProgress {
-    /// The ranks that have not made it yet.
+    /// Ranks that have not made the change yet.
     left: BTreeSet<RankId>,
-    /// True if a rank has made it.
+    /// True if at least one rank has made the change.
     is_made: bool,
 }
 
@@ -93,12 +94,12 @@ impl ChangeProgress {
 pub struct Halt {
     pub change: u64,
     pub at: f64,
-    /// The ranks concerned that have not ended.
+    /// Ranks concerned that have not ended.
     pub ranks: BTreeSet<RankId>,
-    /// The ranks that have halted, with the time of each.
+    /// Ranks that have halted, with the model time at which each rank has halted.
     pub held: BTreeMap<RankId, f64>,
-    /// The ranks that had never called `steer` when the halt was agreed on, and have not halted: such a rank
-    /// halts only if it calls `steer`.
+    /// Ranks that had never called `steer` when the halt was agreed on, and have not halted since. Such a
+    /// rank halts only if it calls `steer`.
     pub unsteered: BTreeSet<RankId>,
     /// True if the run ends when all ranks have halted.
     pub stops: bool,
@@ -106,24 +107,25 @@ pub struct Halt {
 
 /// All changes of a run.
 ///
-/// [`Steering::begin`] takes the changes that are scheduled before the run. Then clients' requests go to
-/// [`Steering::propose`], [`Steering::withdraw`], [`Steering::move_halt`], [`Steering::step`] and
-/// [`Steering::stop_at_halt`], answers of ranks to [`Steering::answered`], and the time to [`Steering::tick`];
-/// [`Steering::run_ends`] is the last call. The host carries out the returned actions in their order.
+/// The host passes the changes that are scheduled before the run to [`Steering::begin`]. During the run,
+/// the host passes requests of clients to [`Steering::propose`], [`Steering::withdraw`],
+/// [`Steering::move_halt`], [`Steering::step`] and [`Steering::stop_at_halt`]. The host passes answers of
+/// ranks to [`Steering::answered`], and the present time to [`Steering::tick`]. [`Steering::run_ends`] is
+/// the last call. The host carries out the returned actions in their order.
 #[derive(Debug, Default)]
 pub struct Steering {
     last: u64,
     open: Option<OpenChange>,
     waiting: VecDeque<(u64, Proposal)>,
-    /// Agreed changes of settings that ranks have not made yet.
+    /// Agreed changes of settings that some ranks have not made yet, by the number of the change.
     made: BTreeMap<u64, ChangeProgress>,
     halt: Option<Halt>,
     ends: bool,
-    /// The unit of model times, if the model declares it.
+    /// Unit of model times, if the model declares the unit.
     time_unit: Option<String>,
 }
 
-/// The names of some ranks.
+/// Returns the names of a few of these ranks.
 fn some(ranks: impl Iterator<Item = RankId>, name: &dyn Fn(RankId) -> String) -> String {
     let names: Vec<String> = ranks.map(name).collect();
     crate::record::list_some(&names, 4)
@@ -134,8 +136,9 @@ impl OpenChange {
         SteeringAction::Order(AgentOrder::Steer { ranks: self.proposal.ranks.clone(), steer })
     }
 
-    /// The time of the change. If none was requested: the earliest time that a rank has reached and that no
-    /// rank has passed, or else the first time after the last one that a rank has passed.
+    /// Returns the model time of the change. If no time was requested, this is the earliest time that a
+    /// rank has reached and that no rank has passed. If there is no such time, this is the first time after
+    /// the last time that a rank has passed.
     fn time(&self) -> Option<f64> {
         if let Some(at) = self.proposal.at {
             return Some(at);
@@ -151,7 +154,7 @@ impl OpenChange {
         stands.or_else(|| passed.is_finite().then(|| after(passed)))
     }
 
-    /// The reason why there is no agreement yet: the ranks that have not accepted.
+    /// Returns the reason why there is no agreement yet: the names of the ranks that have not accepted.
     fn why_not_yet(&self, name: &dyn Fn(RankId) -> String) -> Fault {
         let of = |wanted: fn(&Option<Steers>) -> bool| {
             self.answers.iter().filter(move |(_, answer)| wanted(answer)).map(|(&rank, _)| rank)
@@ -180,12 +183,13 @@ impl OpenChange {
 }
 
 impl Steering {
-    /// No changes yet, in a model that counts its times in this unit.
+    /// Makes an object without changes, for a model with this unit of model times.
     pub fn in_unit(time_unit: Option<String>) -> Steering {
         Steering { time_unit, ..Steering::default() }
     }
 
-    /// Takes the changes that were agreed on before the run began: their numbers, and the ranks concerned.
+    /// Takes the changes that were agreed on before the run began: the number of each change, and the ranks
+    /// concerned.
     pub fn begin(&mut self, schedule: impl IntoIterator<Item = (u64, Vec<RankId>)>) {
         for (change, ranks) in schedule {
             self.last = self.last.max(change);
@@ -193,17 +197,17 @@ impl Steering {
         }
     }
 
-    /// The agreed halt.
+    /// Returns the agreed halt.
     pub fn halt(&self) -> Option<&Halt> {
         self.halt.as_ref()
     }
 
-    /// The change on which ranks are being asked to agree.
+    /// Returns the number of the change on which ranks are being asked to agree.
     pub fn open(&self) -> Option<u64> {
         self.open.as_ref().map(|open| open.change)
     }
 
-    /// The ranks that have not accepted that change yet.
+    /// Returns the ranks that have not accepted the change returned by `open` yet.
     pub fn ranks_without_answer(&self) -> Vec<RankId> {
         let answers = self.open.iter().flat_map(|open| &open.answers);
         answers
@@ -212,7 +216,8 @@ impl Steering {
             .collect()
     }
 
-    /// Takes a request for a change, at `now`, ns. Returns its number.
+    /// Takes a request for a change at `now` (ns). Returns the number of the change, and the actions that
+    /// follow.
     ///
     /// # Errors
     /// The request is impossible.
@@ -240,7 +245,7 @@ impl Steering {
         Ok((change, self.go_on(now, name)))
     }
 
-    /// Asks ranks about the next change, unless they are being asked about one.
+    /// Asks ranks about the next waiting change, unless ranks are being asked about another change.
     fn go_on(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         while self.open.is_none() {
@@ -267,7 +272,7 @@ impl Steering {
         turns
     }
 
-    /// Takes the answer of a rank to a change.
+    /// Takes the answer of a rank to a change, at `now` (ns).
     pub fn answered(
         &mut self,
         answer: RankAnswer,
@@ -300,7 +305,7 @@ impl Steering {
                         halt.held.insert(rank, at.0);
                     }
                 }
-                // The rank has reached its first step since then.
+                // The rank has reached its first step since the halt was agreed on.
                 Steers::Accepts { next: Some(_), .. } => drop(halt.unsteered.remove(&rank)),
                 Steers::Over => {
                     halt.ranks.remove(&rank);
@@ -314,7 +319,8 @@ impl Steering {
                 making.is_made |= answer == Steers::Made;
             }
             if making.left.is_empty() {
-                // A change that no rank has made, because all ended before its time, stays agreed on.
+                // If no rank has made the change, because all ranks ended before its time, the state of the
+                // change remains "agreed".
                 let is_made = making.is_made;
                 self.made.remove(&change);
                 turns.extend(is_made.then_some(SteeringAction::InForce { change }));
@@ -324,7 +330,7 @@ impl Steering {
         turns
     }
 
-    /// Makes the open change if all ranks have accepted it.
+    /// Completes the open change if all ranks have accepted the change.
     fn settle(&mut self, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let Some(open) = &self.open else { return Vec::new() };
         let settled = |answer: &Option<Steers>| matches!(answer, Some(Steers::Accepts { .. } | Steers::Over));
@@ -374,7 +380,7 @@ impl Steering {
         vec![open.order(Steer::Withdraw { change }), SteeringAction::Refused { change, why }]
     }
 
-    /// Time passes: it is `now`, ns.
+    /// Refuses the open change if the ranks have not agreed by `now` (ns). Then asks about the next change.
     pub fn tick(&mut self, now: u64, name: &dyn Fn(RankId) -> String) -> Vec<SteeringAction> {
         let mut turns = Vec::new();
         if let Some(open) = self.open.as_ref().filter(|open| now >= open.until) {
@@ -385,10 +391,11 @@ impl Steering {
         turns
     }
 
-    /// Withdraws a change: this one, or the one on which ranks are being asked to agree.
+    /// Withdraws the change with this number. If no number is given, withdraws the change on which ranks
+    /// are being asked to agree.
     ///
     /// # Errors
-    /// It is agreed on already, or there is none.
+    /// The change is agreed on already, or there is no such change.
     pub fn withdraw(
         &mut self,
         change: Option<u64>,
@@ -423,7 +430,7 @@ impl Steering {
     /// Ends a halt, or moves it to a later time.
     ///
     /// # Errors
-    /// There is no halt, or it is later.
+    /// There is no halt, or the halt is at a later time.
     pub fn move_halt(&mut self, at: Option<f64>) -> Result<Vec<SteeringAction>, Fault> {
         let Some(halt) = &mut self.halt else {
             return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"));
@@ -447,14 +454,15 @@ impl Steering {
         Ok(vec![SteeringAction::Order(order)])
     }
 
-    /// Ends the run at its halt, the present or a coming one.
+    /// Makes the run end at its halt, even if the instances have not reached the halt yet.
     pub fn stop_at_halt(&mut self) {
         if let Some(halt) = &mut self.halt {
             halt.stops = true;
         }
     }
 
-    /// Lets the ranks that are furthest behind at a halt make one step.
+    /// Lets the halted ranks with the earliest model time make one step. This is a move of the halt to the
+    /// first time after that time.
     ///
     /// # Errors
     /// No rank has halted.
@@ -470,7 +478,7 @@ impl Steering {
         Ok((at, self.move_halt(Some(at))?))
     }
 
-    /// The run ends: all open and waiting changes are refused.
+    /// Refuses all open and waiting changes, because the run ends.
     pub fn run_ends(&mut self) -> Vec<SteeringAction> {
         self.ends = true;
         let why = || fault!(STEERING_REFUSED, "the run ends");

@@ -1,5 +1,5 @@
-//! The settings that can be steered. The model or a code declares each, with a range, a unit, and the place
-//! where it is read.
+//! The settings that can be steered. The model, or the code of a component, declares each of these settings
+//! with a range, a unit, and the moment at which the code reads the setting.
 
 use ligament_agent::settings_body;
 use ligament_catalogue::{fault, Fault};
@@ -12,29 +12,29 @@ use ligament_wire::{RankId, Ranks};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Maximum length of an assignment.
+/// Maximum length of the text of an assignment, in bytes.
 const MAX_ASSIGNMENT_BYTES: usize = 4096;
-/// Limit of the settings in one change.
+/// Maximum number of settings in one change.
 const MAX_ASSIGNMENTS: usize = 64;
-/// Limit of the settings that codes may declare.
+/// Maximum number of settings that the codes of a run may declare.
 const MAX_DECLARED_SETTINGS: usize = 4096;
 
-/// The moments at which a code reads a setting.
+/// The moment at which a code reads a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReadingMoment {
-    /// In each step.
+    /// The code reads the setting in each step.
     Step,
-    /// Once per pass of the reuse loop.
+    /// The code reads the setting once per pass of the reuse loop.
     Restart,
 }
 
 /// A setting that can be steered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SteerableRecord {
-    /// Its full name, without indices, such as `macro.D`.
+    /// Full name of the setting, without indices, such as `macro.D`.
     pub name: String,
-    /// The type of its values, as in yMMSL.
+    /// Type of the setting's values, as in yMMSL.
     #[serde(rename = "type")]
     pub kind: SettingType,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -44,17 +44,17 @@ pub struct SteerableRecord {
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub unit: String,
     pub apply: ReadingMoment,
-    /// The present value, or the agreed future one; `None`: the setting is not set, and the code uses its
-    /// default.
+    /// Present value, or the value that was agreed for a later time. `None` if the setting has no value, so
+    /// that the code uses its default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
 }
 
-/// A setting that changes.
+/// A change of the value of one setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettingAssignment {
     pub name: String,
-    /// `None`: it was not set.
+    /// Previous value. `None` if the setting had no value.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
     pub to: String,
@@ -63,7 +63,8 @@ pub struct SettingAssignment {
 #[derive(Debug, Clone)]
 struct DeclaredSetting {
     name: Reference,
-    /// `None` if the model has no value, so only the code knows the type.
+    /// Type of the values. `None` if the model has no value for the setting; then only the code knows the
+    /// type.
     kind: Option<SettingType>,
     min: Option<f64>,
     max: Option<f64>,
@@ -75,7 +76,7 @@ struct DeclaredSetting {
 #[derive(Debug)]
 pub struct CheckedChange {
     pub matter: Matter,
-    /// The ranks concerned.
+    /// Ranks concerned.
     pub ranks: Vec<RankId>,
     pub assignments: Vec<SettingAssignment>,
 }
@@ -88,20 +89,21 @@ struct ParsedAssignment<'a> {
     declared: &'a DeclaredSetting,
 }
 
-/// All settings of a run that can be steered.
+/// All settings of a run that can be steered, and their values.
 #[derive(Debug, Default)]
 pub struct SteerableSettings {
     declared: Vec<DeclaredSetting>,
-    /// The present values, including agreed changes.
+    /// Present values, including the values of agreed changes.
     settings: Settings,
-    /// The values at the beginning of the run.
+    /// Values at the beginning of the run.
     first: Settings,
-    /// Agreed values of each setting, each with its model time, the earliest first.
+    /// Agreed values of each setting, each with the model time from which on it holds. The earliest time is
+    /// first.
     agreed: HashMap<Reference, Vec<(f64, SettingValue)>>,
-    /// The instance of each rank.
+    /// Name of the instance of each rank.
     instances: Vec<Reference>,
-    /// For each rank, true if it belongs to a component that comes with Ligament. Such a component reads only
-    /// its own settings.
+    /// For each rank, true if the rank belongs to a component that comes with Ligament. Such a component
+    /// reads only its own settings.
     shipped: Vec<bool>,
 }
 
@@ -110,7 +112,8 @@ fn without_indices(name: &Reference) -> Reference {
     Reference::from_parts(parts).unwrap_or_else(Reference::empty)
 }
 
-/// A name, and the shorter names that also apply to it.
+/// Returns a setting's name, and the shorter names whose values also apply to the setting. For example, a
+/// value of `D` also applies to `macro.D`.
 fn names(name: &Reference) -> impl Iterator<Item = Reference> {
     let plain = without_indices(name);
     let shorter: Vec<_> =
@@ -118,7 +121,7 @@ fn names(name: &Reference) -> impl Iterator<Item = Reference> {
     [Some(name.clone())].into_iter().chain(shorter).flatten()
 }
 
-/// The numbers in a value.
+/// Returns all numbers in a value.
 fn numbers(value: &SettingValue) -> Vec<f64> {
     match value {
         SettingValue::Int(i) => vec![*i as f64],
@@ -130,7 +133,7 @@ fn numbers(value: &SettingValue) -> Vec<f64> {
     }
 }
 
-/// The beginning of a text from outside.
+/// Returns the beginning of a text that comes from outside, without control characters.
 fn shown(text: &str) -> String {
     const MAX_SHOWN_CHARS: usize = 60;
     let clean: String =
@@ -142,7 +145,7 @@ fn shown(text: &str) -> String {
 }
 
 impl SteerableSettings {
-    /// The settings of a model that can be steered.
+    /// Returns the settings that the model declares as steerable.
     pub fn of(model: &ResolvedModel) -> SteerableSettings {
         let ranks = Ranks::new(model.instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
         let instances =
@@ -176,7 +179,7 @@ impl SteerableSettings {
     /// Takes the declaration of a setting by the code of an instance.
     ///
     /// # Errors
-    /// It has no valid name, or there are too many.
+    /// The setting has no valid name, or too many settings are declared already.
     pub fn declare(&mut self, rank: RankId, one: &control::SteerableSetting) -> Result<(), Fault> {
         let bad = |why: String| {
             fault!(NOT_STEERABLE, "the setting \"{}\" cannot be steered: {why}", shown(&one.name))
@@ -206,12 +209,12 @@ impl SteerableSettings {
         Ok(())
     }
 
-    /// The value of a setting, under its own or a shorter name.
+    /// Returns the present value of a setting, found under the setting's own name or a shorter name.
     fn value(&self, name: &Reference) -> Option<&SettingValue> {
         names(name).find_map(|name| self.settings.exact(&name))
     }
 
-    /// The value of a setting at a model time.
+    /// Returns the value of a setting at a model time.
     fn value_at(&self, name: &Reference, at: f64) -> Option<&SettingValue> {
         let by_then = |name: &Reference| {
             let changes = self.agreed.get(name)?.iter().rev();
@@ -224,7 +227,7 @@ impl SteerableSettings {
         self.value(name).map(SettingValue::setting_type)
     }
 
-    /// The records of all settings that can be steered.
+    /// Returns the records of all settings that can be steered.
     pub fn list(&self) -> Vec<SteerableRecord> {
         let one = |declared: &DeclaredSetting| SteerableRecord {
             name: declared.name.to_string(),
@@ -238,9 +241,9 @@ impl SteerableSettings {
         self.declared.iter().map(one).collect()
     }
 
-    /// The ranks that a setting concerns: those of the instances whose name it begins with. If it begins with
-    /// no instance's name: all ranks except those of components that come with Ligament, which would not ask
-    /// for it.
+    /// Returns the ranks that a setting concerns. If the setting's name begins with the name of an instance
+    /// or a component, these are the ranks of the matching instances. If not, these are all ranks except
+    /// the ranks of components that come with Ligament, which never ask for such a setting.
     pub fn concerned(&self, name: &Reference) -> Vec<RankId> {
         let own = self.named(name);
         if !own.is_empty() {
@@ -250,13 +253,13 @@ impl SteerableSettings {
         RankId::first(self.instances.len()).filter(asks).collect()
     }
 
-    /// The ranks of the instances whose name a setting begins with.
+    /// Returns the ranks of the instances with whose name, or component's name, the setting's name begins.
     fn named(&self, name: &Reference) -> Vec<RankId> {
         let is_of = |instance: &Reference| {
             (1..=instance.len()).any(|length| {
                 let own = &instance.parts()[..length];
-                // The name of the setting follows: `macro[3].D` does not belong to `macro[5]`, though both
-                // begin with `macro`.
+                // The next part must be the name of the setting. So `macro[3].D` does not belong to
+                // `macro[5]`, although both begin with `macro`.
                 name.parts().starts_with(own)
                     && matches!(name.parts().get(length), Some(ReferencePart::Name(_)))
             })
@@ -264,7 +267,7 @@ impl SteerableSettings {
         RankId::first(self.instances.len()).filter(|rank| is_of(&self.instances[rank.index()])).collect()
     }
 
-    /// All ranks.
+    /// Returns all ranks of the run.
     pub fn all(&self) -> Vec<RankId> {
         RankId::first(self.instances.len()).collect()
     }
@@ -279,7 +282,8 @@ impl SteerableSettings {
         }
         let (name, value) = parse_assignment(text).map_err(|error| bad(error.to_string()))?;
         let plain = without_indices(&name);
-        // A setting that is declared for several instances can be steered for each of them.
+        // A setting that is declared for several instances can be steered for each single instance. For
+        // example, a declaration of `macro.D` also allows `macro[3].D`.
         let shorter = (0..plain.len()).filter_map(|from| Reference::from_parts(plain.parts()[from..].to_vec()));
         let mut known = shorter.filter_map(|one| self.declared.iter().find(|known| known.name == one));
         let whose = !self.named(&name).is_empty();
@@ -299,7 +303,7 @@ impl SteerableSettings {
                 ),
             });
         };
-        // If the model has no value, only the code knows the type.
+        // If the model has no value for the setting, the type of the new value is accepted.
         let kind = declared.kind.unwrap_or_else(|| value.setting_type());
         let Some(fit) = value.as_type(kind) else {
             let (is, wanted) = (value.setting_type().name(), kind.name());
@@ -320,10 +324,11 @@ impl SteerableSettings {
         Ok(ParsedAssignment { name, value: fit, declared })
     }
 
-    /// Parses assignments of the form `name=value`.
+    /// Parses assignments of the form `name=value`, and checks that each setting can be steered to its
+    /// value.
     ///
     /// # Errors
-    /// A setting cannot be steered, or not to this value.
+    /// A setting cannot be steered, or does not allow the value.
     pub fn check(&self, texts: &[String]) -> Result<CheckedChange, Fault> {
         if texts.is_empty() || texts.len() > MAX_ASSIGNMENTS {
             return Err(fault!(
@@ -359,7 +364,8 @@ impl SteerableSettings {
         Ok(CheckedChange { matter, ranks, assignments })
     }
 
-    /// Updates the previous value of each assignment: other changes may have been agreed on since the request.
+    /// Updates the previous value of each assignment to the value at model time `at`. Other changes may
+    /// have been agreed on since the request.
     pub fn renew(&self, changes: &mut [SettingAssignment], at: f64) {
         for change in changes {
             if let Ok(name) = Reference::new(&change.name) {
@@ -368,7 +374,7 @@ impl SteerableSettings {
         }
     }
 
-    /// The matter of assignments that were made in an earlier run, and the ranks concerned.
+    /// Returns the change that consists of assignments made in an earlier run, and the ranks concerned.
     ///
     /// # Errors
     /// An assignment is invalid.
@@ -390,7 +396,8 @@ impl SteerableSettings {
         Ok((Matter::Set { settings: settings_body(&settings)?, restart }, ranks))
     }
 
-    /// Notes assignments that were agreed on for a model time. They do not replace assignments for later times.
+    /// Stores assignments that were agreed on for model time `at`. Assignments for later times remain
+    /// valid.
     pub fn record_agreed(&mut self, changes: &[SettingAssignment], at: f64) {
         for change in changes {
             if let Ok((name, value)) = parse_assignment(&format!("{}={}", change.name, change.to)) {

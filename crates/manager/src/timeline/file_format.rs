@@ -1,5 +1,5 @@
-//! The lines of a timeline's file, as described in docs/reference/timeline.md: written, and parsed without
-//! trust in their writer.
+//! The lines of a timeline's file, as docs/reference/timeline.md describes them. This module writes lines,
+//! and parses lines without trust in their writer.
 
 use super::merge::{TimelinePiece, TimelineSums};
 use super::{Activity, TimelineCause};
@@ -8,24 +8,24 @@ use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// The first line.
+/// First line of the file.
 pub(super) const FIRST_LINE: &str = "ligament timeline 1";
-/// The part of the first line that is the same in every version.
+/// Part of the first line that is the same in every version of the format.
 pub(super) const FIRST_LINE_PREFIX: &str = "ligament timeline ";
 
-/// The second line.
+/// The second line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimelineHeader {
-    /// The run's name.
+    /// Name of the run.
     pub run: String,
     pub model: String,
-    /// The time 0 of the timeline, RFC 3339, UTC.
+    /// Date and time of the timeline's time 0, in RFC 3339, UTC.
     pub started: String,
-    /// Shorter intervals may have been merged with their neighbours, ns.
+    /// Length below which intervals may have been merged with their neighbours, in ns.
     pub resolution: u64,
 }
 
-/// Any line after the first two.
+/// Any line of the file after the first two lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TimelineLine {
     Instance {
@@ -50,7 +50,7 @@ pub(super) enum TimelineLine {
         rank: RankId,
         piece: TimelinePiece,
     },
-    /// Increments of the sum of a cause.
+    /// Increments of the total time (ns) and of the number of occurrences of a cause.
     Total {
         cause: u32,
         ns: u64,
@@ -90,7 +90,7 @@ impl TimelineLine {
     /// Parses a line.
     ///
     /// # Errors
-    /// The line is damaged; the error says how.
+    /// The line is damaged. The error describes the damage.
     pub fn read(text: &str) -> Result<TimelineLine, Fault> {
         let mut words = FieldReader(text.split(' '));
         Ok(match words.next("kind")? {
@@ -172,7 +172,7 @@ impl<'a> FieldReader<'a> {
     fn next(&mut self, what: &str) -> Result<&'a str, Fault> {
         let word = self.0.next().filter(|word| !word.is_empty());
         let word = word.ok_or_else(|| fault!(TIMELINE_DAMAGED, "the {what} is missing"))?;
-        // The text may be shown on a terminal.
+        // The text may be shown on a terminal, so control characters are refused.
         if word.contains(char::is_control) {
             Err(fault!(TIMELINE_DAMAGED, "the {what} has characters that no name has"))
         } else {

@@ -1,15 +1,16 @@
-//! Makes a timeline coarser: neighbouring short intervals of an instance become one period with their sums. All
-//! sums are preserved, and an interval that is at least as long as the resolution stays unchanged.
+//! Makes a timeline coarser: neighbouring short intervals of an instance are joined to one period that has
+//! their sums. All sums are preserved. An interval that is at least as long as the resolution stays
+//! unchanged.
 
-/// Counters of a part of a timeline. Times in ns.
+/// Counters of a part of a timeline. All times are in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimelineSums {
     /// Number of waits that ended.
     pub waits: u64,
     pub waited: u64,
-    /// Time spent copying messages that were sent.
+    /// Time spent copying messages that the instance sent.
     pub sending: u64,
-    /// Time spent copying messages that were received.
+    /// Time spent copying messages that the instance received.
     pub receiving: u64,
     pub sent_messages: u64,
     pub sent_bytes: u64,
@@ -55,17 +56,17 @@ impl TimelineSums {
         TimelineSums::from_values(std::array::from_fn(|i| with(a[i], b[i])))
     }
 
-    /// The sum of both.
+    /// Returns the sum of both.
     pub fn plus(&self, other: &TimelineSums) -> TimelineSums {
         self.both(other, u64::saturating_add)
     }
 
-    /// The increase since `before`.
+    /// Returns the increase since `before`.
     pub fn since(&self, before: &TimelineSums) -> TimelineSums {
         self.both(before, u64::saturating_sub)
     }
 
-    /// Time not spent computing.
+    /// Returns the time not spent computing, in ns.
     pub fn busy_otherwise(&self) -> u64 {
         self.waited.saturating_add(self.sending).saturating_add(self.receiving)
     }
@@ -74,21 +75,21 @@ impl TimelineSums {
 /// A piece of an instance's timeline. It begins where the previous piece ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelinePiece {
-    /// Time from the end of the previous piece to the beginning of the interval, ns: computing, with waits that
-    /// are too short to be shown. 0 for a period.
+    /// Time from the end of the previous piece to the beginning of the interval, in ns. In this time the
+    /// instance computed, or waited for times that are too short to be shown. 0 for a period.
     pub gap: u64,
-    /// Length of the interval or period, ns.
+    /// Length of the interval or period, in ns.
     pub length: u64,
-    /// The number of the interval's cause; for a period, of the cause that took most of its time other than
-    /// computing.
+    /// Number of the cause of the interval. The cause of a period is the cause that took most of the
+    /// period's time, not counting computing.
     pub cause: Option<u32>,
-    /// Time that the cause took, ns; the whole length of an interval.
+    /// Time that the cause took, in ns. For an interval, this is the whole length.
     pub share: u64,
-    /// True if this is a period: several intervals, with the time between them.
+    /// True if this piece is a period. A period stands for several intervals and the time between them.
     pub is_period: bool,
-    /// The counters of gap and length together.
+    /// Counters of the gap and the length together.
     pub sums: TimelineSums,
-    /// The model time at the end, s.
+    /// Model time at the end of the piece, in s.
     pub time: Option<f64>,
 }
 
@@ -97,7 +98,7 @@ struct PendingPeriod {
     length: u64,
     sums: TimelineSums,
     time: Option<f64>,
-    /// Time spent on each cause.
+    /// Time spent on each cause, in ns.
     shares: Vec<(u32, u64)>,
 }
 
@@ -129,16 +130,16 @@ impl PendingPeriod {
 
 /// Merges the pieces of one instance, in their order.
 ///
-/// Call [`PieceMerger::push`] for each piece, and [`PieceMerger::flush`] at the end or when all must be
-/// written.
+/// Call [`PieceMerger::push`] for each piece. Call [`PieceMerger::flush`] at the end, and whenever all
+/// pieces must be written.
 #[derive(Debug, Default)]
 pub struct PieceMerger {
     pending: Option<PendingPeriod>,
 }
 
 impl PieceMerger {
-    /// Takes the next piece, and passes finished pieces to `out`. Pieces shorter than `resolution` (ns) become
-    /// periods that are at least as long.
+    /// Takes the next piece, and passes finished pieces to `out`. Pieces shorter than `resolution` (ns) are
+    /// joined to periods that are at least as long as `resolution`.
     pub fn push(&mut self, piece: TimelinePiece, resolution: u64, out: &mut impl FnMut(TimelinePiece)) {
         if piece.length >= resolution {
             self.push_long(piece, out);
@@ -158,13 +159,14 @@ impl PieceMerger {
         }
     }
 
-    /// Takes a piece that stays unchanged. Its gap is added to the pending period.
+    /// Takes a piece that stays unchanged. If a period is pending, the piece's gap is added to this period.
     fn push_long(&mut self, piece: TimelinePiece, out: &mut impl FnMut(TimelinePiece)) {
         let Some(pending) = self.pending.as_mut().filter(|_| piece.gap > 0) else {
             self.flush(out);
             return out(piece);
         };
-        // Waits and copies other than the interval itself were in the gap.
+        // The piece's sums also count waits and copies in its gap. These are counted for the pending
+        // period.
         let others = piece.sums.busy_otherwise().saturating_sub(piece.share).min(piece.gap);
         let waited = others.min(piece.sums.waited);
         let sums =
@@ -175,7 +177,7 @@ impl PieceMerger {
         out(TimelinePiece { gap: 0, sums: piece.sums.since(&sums), ..piece });
     }
 
-    /// Passes the pending period to `out`.
+    /// Passes the pending period to `out`, if there is one.
     pub fn flush(&mut self, out: &mut impl FnMut(TimelinePiece)) {
         if let Some(pending) = self.pending.take() {
             out(pending.into_piece());

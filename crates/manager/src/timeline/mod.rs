@@ -1,6 +1,7 @@
-//! The timeline of a run: when each instance computed, waited for another, and copied messages. `recorder`
-//! writes it during the run, `merge` makes it coarser when it becomes large, `file_format` has the lines of the
-//! file, `reader` reads the file, and `waits` sums up waits.
+//! The timeline of a run: at which times each instance computed, waited for another instance, and copied
+//! messages. `recorder` writes the timeline during the run. `merge` makes the timeline coarser when it
+//! becomes large. `file_format` has the lines of the file, `reader` reads the file, and `waits` adds up
+//! waits.
 
 mod file_format;
 mod merge;
@@ -18,29 +19,29 @@ pub use waits::{long_waits, LongWait};
 
 use ligament_wire::RankId;
 
-/// Activities of an instance other than computing.
+/// The activities of an instance other than computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Activity {
-    /// Waits for a message from the peer.
+    /// The instance waits for a message from the peer.
     Message,
-    /// Waits for a message on any of several ports, and none has come.
+    /// The instance waits for a message on any of several ports, and no message has arrived.
     AnyMessage,
-    /// Waits until the peer reads, so that there is room in the conduit.
+    /// The instance waits until the peer reads messages, so that the conduit has room.
     Room,
-    /// Waits until the peer takes ring entries, which it does in any call.
+    /// The instance waits until the peer takes entries out of a ring. The peer does this in any call.
     Slots,
-    /// Waits for memory for a message.
+    /// The instance waits for memory for a message.
     Memory,
-    /// Waits until a change of settings is agreed on, or at a halt.
+    /// The instance waits until a change of settings is agreed on, or waits at a halt.
     Steering,
-    /// Copies a message that it sends to the peer.
+    /// The instance copies a message that it sends to the peer.
     Send,
-    /// Copies a message that it has received from the peer.
+    /// The instance copies a message that it has received from the peer.
     Receive,
 }
 
 impl Activity {
-    /// All activities, with their words in the file.
+    /// All activities, each with the word that stands for it in the file.
     const NAMES: [(Activity, &'static str); 8] = [
         (Activity::Message, "message"),
         (Activity::AnyMessage, "any"),
@@ -52,7 +53,7 @@ impl Activity {
         (Activity::Receive, "receive"),
     ];
 
-    /// The word for the activity.
+    /// Returns the word for the activity.
     pub fn name(self) -> &'static str {
         Activity::NAMES.iter().find(|(activity, _)| *activity == self).map_or("?", |(_, name)| name)
     }
@@ -61,28 +62,29 @@ impl Activity {
         Activity::NAMES.iter().find(|(_, known)| *known == name).map(|(activity, _)| *activity)
     }
 
-    /// True if the activity is a wait.
+    /// Returns true if the activity is a wait.
     pub fn is_wait(self) -> bool {
         !matches!(self, Activity::Send | Activity::Receive)
     }
 }
 
-/// A cause for which an instance did not compute: its activity, and the peer that is concerned.
+/// A reason for which an instance did not compute: the activity of the instance, and the peer that is
+/// concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineCause {
-    /// The rank whose time it took.
+    /// Rank that spent its time on the activity.
     pub rank: RankId,
     pub activity: Activity,
-    /// Its own port, such as `micro.init`, if it is one port.
+    /// Port of this rank, such as `micro.init`, if exactly one port is concerned.
     pub at: Option<String>,
-    /// The rank at the other end, if there is one.
+    /// Rank at the other end of the conduit, if there is one.
     pub peer: Option<RankId>,
-    /// The port at the other end, such as `macro.out`.
+    /// Port at the other end of the conduit, such as `macro.out`.
     pub peer_port: Option<String>,
 }
 
 impl TimelineCause {
-    /// A description that ends with the peer's port: `waits for macro.out`.
+    /// Returns a description that names the peer's port, such as `waits for macro.out`.
     pub fn sentence(&self, peer: &str) -> String {
         let port = self.peer_port.as_deref().unwrap_or(peer);
         match self.activity {

@@ -1,4 +1,5 @@
-//! Reads the timeline of a run. The file may be damaged, be of another version, or be incomplete.
+//! Reads the timeline of a run. The file may be damaged, incomplete, or written by another version of
+//! Ligament.
 
 pub use super::file_format::TimelineHeader;
 use super::file_format::{TimelineLine, FIRST_LINE, FIRST_LINE_PREFIX};
@@ -9,27 +10,27 @@ use ligament_catalogue::{fault, Fault};
 use ligament_wire::RankId;
 use std::path::Path;
 
-/// Maximum size of a file that is read.
+/// Maximum size of a file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 30;
 
-/// A part of an instance's timeline. Times in ns since the time 0 of the timeline.
+/// A part of an instance's timeline. All times are in ns since the time 0 of the timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineSpan {
-    /// The end of the previous span. From here to `begin`, the instance computed, or waited too shortly to be
-    /// shown.
+    /// End of the previous span. From this time to `begin`, the instance computed, or waited for times that
+    /// are too short to be shown.
     pub from: u64,
     pub begin: u64,
     pub end: u64,
-    /// An index of `RunTimeline::causes`; for a period, of the cause that took most of its time other than
-    /// computing.
+    /// Index in `RunTimeline::causes`. The cause of a period is the cause that took most of the period's
+    /// time, not counting computing.
     pub cause: Option<u32>,
-    /// Time that the cause took, ns.
+    /// Time that the cause took, in ns.
     pub share: u64,
-    /// True if it is a period: several intervals, with the time between them.
+    /// True if the span is a period. A period stands for several intervals and the time between them.
     pub is_period: bool,
-    /// The counters from `from` to `end`.
+    /// Counters of the time from `from` to `end`.
     pub sums: TimelineSums,
-    /// Model time at the end, s.
+    /// Model time at the end of the span, in s.
     pub time: Option<f64>,
 }
 
@@ -38,39 +39,40 @@ pub struct TimelineSpan {
 pub struct TimelineLane {
     pub name: String,
     pub component: String,
-    /// Time of its registration.
+    /// Time at which the instance registered, in ns.
     pub began: Option<u64>,
-    /// Time of its end, and a description of it.
+    /// Time at which the instance ended, in ns, and a description of the end.
     pub ended: Option<(u64, String)>,
     pub spans: Vec<TimelineSpan>,
-    /// The counters of the whole timeline.
+    /// Counters of the whole timeline.
     pub sums: TimelineSums,
 }
 
 impl TimelineLane {
-    /// The time up to which the timeline is known.
+    /// Returns the time up to which the timeline is known, in ns.
     pub fn end(&self) -> u64 {
         self.spans.last().map_or(self.began.unwrap_or(0), |span| span.end)
     }
 
-    /// Time from the registration to the end, ns.
+    /// Returns the time from the registration to the end, in ns.
     pub fn total(&self) -> u64 {
         self.end() - self.began.unwrap_or(0)
     }
 
-    /// Time spent computing, ns.
+    /// Returns the time that the instance spent computing, in ns.
     pub fn computing(&self) -> u64 {
         self.total().saturating_sub(self.sums.busy_otherwise())
     }
 }
 
-/// A run's timeline.
+/// The timeline of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunTimeline {
     pub header: TimelineHeader,
     pub lanes: Vec<TimelineLane>,
     pub causes: Vec<TimelineCause>,
-    /// For each cause, the total time (ns) and the number of times, including short ones.
+    /// Total time (ns) and number of occurrences of each cause, including occurrences too short to be
+    /// shown.
     pub totals: Vec<(u64, u64)>,
 }
 
@@ -78,7 +80,7 @@ impl RunTimeline {
     /// Reads the timeline of a run.
     ///
     /// # Errors
-    /// There is none, or it is damaged; with file, line, and what is wrong.
+    /// There is no timeline, or the timeline is damaged. The error has the file, the line and the problem.
     pub fn of(run: &RunDirectory) -> Result<RunTimeline, Fault> {
         let path = run.timeline();
         let wrong = |error: std::io::Error| match error.kind() {
@@ -106,13 +108,14 @@ impl RunTimeline {
         RunTimeline::read(&text, &path)
     }
 
-    /// Parses the text of a timeline; `path` is for messages.
+    /// Parses the text of a timeline. `path` is only used in messages.
     ///
     /// # Errors
     /// As `of`.
     pub fn read(text: &str, path: &Path) -> Result<RunTimeline, Fault> {
         let at = |line: usize, what: Fault| what.told(|what| format!("{}:{line}: {what}", path.display()));
-        // The last line may be incomplete, because it is being written, or the run was killed.
+        // The last line may be incomplete, because the line is being written, or because the run was
+        // killed.
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let mut lines = whole.lines().enumerate().map(|(i, line)| (i + 1, line));
         match lines.next() {
@@ -227,12 +230,13 @@ impl RunTimeline {
         Ok(())
     }
 
-    /// The end of the last instance, or the time up to which the timeline is known, ns.
+    /// Returns the latest end of all instances' timelines, in ns. During a run, this is the time up to
+    /// which the timeline is known.
     pub fn end(&self) -> u64 {
         self.lanes.iter().map(TimelineLane::end).max().unwrap_or(0)
     }
 
-    /// The name of a cause's peer, for people.
+    /// Returns the name of a cause's peer, for people.
     pub fn peer_name(&self, cause: &TimelineCause) -> &str {
         cause.peer.map_or("others", |peer| &self.lanes[peer.index()].name)
     }

@@ -1,5 +1,5 @@
-//! Writes the timeline of a run during the run: updates of instances are appended to the file, and the file is
-//! made coarser when it becomes too large.
+//! Writes the timeline of a run during the run. Updates of instances are appended to the timeline's file.
+//! When the file becomes too large, its resolution is made coarser.
 
 use super::file_format::{TimelineHeader, TimelineLine, FIRST_LINE_PREFIX};
 use super::merge::{PieceMerger, TimelinePiece, TimelineSums};
@@ -13,17 +13,18 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Maximum size of the file, unless the model sets another.
+/// Maximum size of the file in bytes, unless the model sets another size.
 pub const DEFAULT_TIMELINE_BYTES: u64 = 16 << 20;
-/// The resolution that is chosen when the file becomes too large for the first time.
+/// Resolution that is chosen when the file becomes too large for the first time, in ns.
 const FIRST_RESOLUTION_NS: u64 = 1_000_000;
-/// Maximum resolution, of about two weeks. The file does not become coarser beyond it.
+/// Maximum resolution in ns, about two weeks. The file never becomes coarser than this.
 const LAST_RESOLUTION_NS: u64 = 1 << 50;
-/// Maximum time after which an instance's timeline is extended, also if the instance does the same thing all
-/// the time.
+/// Time after which an instance's timeline is extended even if the activity of the instance has not
+/// changed, in ns.
 const MAX_SILENCE_NS: u64 = 5_000_000_000;
 
-/// An activity and its object: the number of a channel, of an endpoint for `Slots`, or `None`.
+/// An activity and the object of the activity. `id` is the number of a channel, or of an endpoint for
+/// `Slots`, or `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ActivityKey {
     pub activity: Activity,
@@ -34,43 +35,43 @@ pub struct ActivityKey {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LaneTotals {
     pub sums: TimelineSums,
-    /// Model time, s.
+    /// Model time, in s.
     pub time: Option<f64>,
 }
 
-/// A wait or a copy. Times in ns of the machine's clock.
+/// A wait or a copy. Both times are in ns of the machine's clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedInterval {
     pub key: ActivityKey,
     pub begin: u64,
     pub end: u64,
-    /// The counters at its end.
+    /// Counters of the instance at the end of the interval.
     pub counted: LaneTotals,
-    /// Number of intervals before it that were lost. Only the counters include them.
+    /// Number of intervals directly before this interval that were lost. Only the counters include them.
     pub missed: u64,
 }
 
-/// The total of an activity since the instance began.
+/// The total time of an activity since the instance began.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ActivityTotal {
     pub key: ActivityKey,
     pub ns: u64,
-    /// Number of times.
+    /// Number of times that the activity took place.
     pub count: u64,
 }
 
-/// News of an instance. Times in ns of the machine's clock.
+/// The news of an instance since its last update. All times are in ns of the machine's clock.
 #[derive(Debug, Clone, Default)]
 pub struct LaneUpdate {
-    /// 0 if it has not started.
+    /// Time at which the instance started; 0 if it has not started.
     pub started: u64,
-    /// 0 if it has not ended.
+    /// Time at which the instance ended; 0 if it has not ended.
     pub ended: u64,
     pub counted: LaneTotals,
     pub intervals: Vec<RecordedInterval>,
-    /// The totals of some or all activities.
+    /// Totals of some or all activities.
     pub totals: Vec<ActivityTotal>,
-    /// The present wait, and its beginning.
+    /// Present wait, and the time at which the wait began.
     pub waits: Option<(ActivityKey, u64)>,
 }
 
@@ -78,24 +79,24 @@ pub struct LaneUpdate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateReason {
     Tick,
-    /// A client wants to see the present state.
+    /// A client wants to see the present state of the run.
     OnDemand,
-    /// The instance has ended, in this state: this is its last update.
+    /// The instance has ended, in the state that the text names. This is the instance's last update.
     LaneEnded(String),
 }
 
-/// The time of an update, ns of the machine's clock, and its reason.
+/// The time of an update, in ns of the machine's clock, and the reason of the update.
 #[derive(Debug, Clone, Copy)]
 pub struct UpdateOccasion<'a> {
     pub now: u64,
     pub reason: &'a UpdateReason,
 }
 
-/// The names of a lane.
+/// The names of a lane. A lane is the part of the timeline that belongs to one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneName {
     pub component: String,
-    /// The instance, or the rank.
+    /// Name of the instance, or of the rank.
     pub name: String,
 }
 
@@ -103,15 +104,15 @@ pub struct LaneName {
 #[derive(Debug)]
 pub struct NewTimeline<'a> {
     pub header: TimelineHeader,
-    /// The lanes in the order of ranks.
+    /// Names of all lanes, in the order of their ranks.
     pub lanes: &'a [LaneName],
-    /// Maximum size of the file, bytes.
+    /// Maximum size of the file, in bytes.
     pub limit: u64,
-    /// The machine's clock at the time 0 of the timeline, ns.
+    /// Time of the machine's clock at the time 0 of the timeline, in ns.
     pub zero: u64,
 }
 
-/// The total time and number of an activity that have been written.
+/// The part of an activity's total time and count that has been written to the file.
 #[derive(Debug, Clone, Copy)]
 struct WrittenTotal {
     number: u32,
@@ -123,11 +124,11 @@ struct WrittenTotal {
 struct LaneProgress {
     begun: bool,
     over: bool,
-    /// The time up to which the timeline is written or pending, ns of the machine's clock.
+    /// Time up to which the timeline is written or pending, in ns of the machine's clock.
     at: u64,
     counted: LaneTotals,
     written: HashMap<ActivityKey, WrittenTotal>,
-    /// The present wait, if part of it has been written before its end.
+    /// Activity of the present wait, if part of the wait has been written before its end.
     unfinished_wait: Option<ActivityKey>,
     merger: PieceMerger,
 }
@@ -140,21 +141,21 @@ struct LaneProgress {
 pub struct TimelineRecorder {
     path: PathBuf,
     file: File,
-    /// The machine's clock at the time 0 of the file, ns.
+    /// Time of the machine's clock at the time 0 of the file, in ns.
     zero: u64,
     header: TimelineHeader,
     lanes: Vec<LaneProgress>,
     causes: u32,
     bytes: u64,
-    /// The size at which the file is made coarser.
+    /// Size of the file above which the file is made coarser, in bytes.
     limit: u64,
     wanted: u64,
-    /// Text that is not written yet.
+    /// Text that has not been written to the file yet.
     text: String,
 }
 
 impl TimelineRecorder {
-    /// Begins the file.
+    /// Creates the file and writes its first lines.
     ///
     /// # Errors
     /// The system's message, with the path.
@@ -187,7 +188,7 @@ impl TimelineRecorder {
         })
     }
 
-    /// Takes an update of a rank.
+    /// Takes an update of a rank, made for the reason and at the time in `at`.
     pub fn add(&mut self, rank: RankId, update: &LaneUpdate, at: &UpdateOccasion<'_>, names: &impl Names) {
         let Some(lane) = self.lanes.get_mut(rank.index()) else { return };
         let mut writer = LaneWriter {
@@ -202,11 +203,11 @@ impl TimelineRecorder {
         writer.add(update, at);
     }
 
-    /// Writes the collected text.
+    /// Writes the collected text to the file.
     ///
     /// # Errors
-    /// The system's message, with the path. Text that was not written is lost, and the file may end within a
-    /// line.
+    /// The system's message, with the path. The text that could not be written is lost, and the file may
+    /// end within a line.
     pub fn write(&mut self) -> Result<(), Fault> {
         let text = std::mem::take(&mut self.text);
         if text.is_empty() {
@@ -224,7 +225,7 @@ impl TimelineRecorder {
         Ok(())
     }
 
-    /// Doubles the resolution, or more, until the file has half of its maximum size.
+    /// Makes the resolution coarser by factors of 2 until the file has at most half of its maximum size.
     fn make_coarser(&mut self) -> Result<(), Fault> {
         let wrong =
             |error: &dyn std::fmt::Display| fault!(TIMELINE_STOPPED, "{}: {error}", self.path.display());
@@ -241,19 +242,19 @@ impl TimelineRecorder {
     }
 }
 
-/// Writes the timeline of one rank.
+/// Writes the updates of one rank as lines of the timeline.
 struct LaneWriter<'a, N> {
     rank: RankId,
     lane: &'a mut LaneProgress,
     text: &'a mut String,
-    /// Number of causes in the file.
+    /// Number of causes that the file has.
     causes: &'a mut u32,
     zero: u64,
     resolution: u64,
     names: &'a N,
 }
 
-/// The cause that took most of a period, other than computing, and its time.
+/// The cause that took most of a period, not counting computing, and the time that this cause took.
 #[derive(Debug, Clone, Copy, Default)]
 struct MainCause {
     number: Option<u32>,
@@ -282,7 +283,7 @@ impl<N: Names> LaneWriter<'_, N> {
         for total in &update.totals {
             self.add_to_total(total, &mut ahead);
         }
-        // Nothing is recorded after the instance's end.
+        // The end of the instance is the last time that is recorded.
         let now = if update.ended > 0 { update.ended } else { at.now };
         let is_tick = *at.reason == UpdateReason::Tick;
         if !is_tick || now.saturating_sub(self.lane.at) > MAX_SILENCE_NS {
@@ -298,12 +299,12 @@ impl<N: Names> LaneWriter<'_, N> {
         }
     }
 
-    /// Adds one period for the intervals that were lost before this one.
+    /// Adds one period that stands for all intervals lost before `interval`.
     fn bridge(&mut self, interval: &RecordedInterval, update: &LaneUpdate) {
         let begin = interval.begin.max(self.lane.at);
         let own = own_part(interval, interval.end.saturating_sub(begin));
         let before = LaneTotals { sums: interval.counted.sums.since(&own), time: interval.counted.time };
-        // The cause that took most of the period is unknown. The one whose total has grown most is the
+        // It is unknown which cause took most of the period. The cause whose total has grown most is the
         // likeliest.
         let grown = |total: &ActivityTotal| {
             let told = self.lane.written.get(&total.key)?;
@@ -328,7 +329,7 @@ impl<N: Names> LaneWriter<'_, N> {
         self.push(piece, interval.counted);
     }
 
-    /// Extends the timeline to `to` by a period.
+    /// Extends the timeline up to the time `to` by one period.
     fn add_period(&mut self, to: u64, counted: LaneTotals, main: MainCause) {
         let length = to.saturating_sub(self.lane.at);
         let sums = counted.sums.since(&self.lane.counted.sums);
@@ -350,7 +351,8 @@ impl<N: Names> LaneWriter<'_, N> {
     }
 
     fn push(&mut self, piece: TimelinePiece, counted: LaneTotals) {
-        // A page that changes while it is read may seem a little older than the previous reading.
+        // A status page that changes while it is read may show values that are a little older than the
+        // previous values.
         self.lane.counted.sums = self.lane.counted.sums.plus(&piece.sums);
         self.lane.counted.time = counted.time.or(self.lane.counted.time);
         let (rank, text) = (self.rank, &mut *self.text);
@@ -359,7 +361,7 @@ impl<N: Names> LaneWriter<'_, N> {
         });
     }
 
-    /// Extends the timeline to `now` by the instance's present activity.
+    /// Extends the timeline up to the time `now` by the instance's present activity.
     fn extend(&mut self, update: &LaneUpdate, now: u64) {
         let Some((key, since)) = update.waits else {
             return self.add_period(now.max(self.lane.at), update.counted, MainCause::default());
@@ -379,12 +381,13 @@ impl<N: Names> LaneWriter<'_, N> {
         }
     }
 
-    /// Writes the increase of a total. Up to `ahead` ns of it have been written already.
+    /// Writes the increase of an activity's total. Up to `ahead` ns of the increase have been written
+    /// already.
     fn add_to_total(&mut self, total: &ActivityTotal, ahead: &mut u64) {
         let &ActivityTotal { key, ns, count } = total;
         let cause = self.number(key);
         let told = self.lane.written.get_mut(&key).expect("it has a number");
-        // Part of an unfinished wait has been written already.
+        // If part of an unfinished wait was written, `told` has that part already.
         let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
         if more > 0 || often > 0 {
             told.ns += more;
@@ -395,7 +398,7 @@ impl<N: Names> LaneWriter<'_, N> {
         }
     }
 
-    /// The number of a cause in the file. A new cause is written first.
+    /// Returns the number of a cause in the file. A cause that is new is first written to the file.
     fn number(&mut self, key: ActivityKey) -> u32 {
         if let Some(told) = self.lane.written.get(&key) {
             return told.number;
@@ -418,10 +421,11 @@ fn beginning(header: &TimelineHeader) -> String {
     format!("{}\n{json}\n", super::file_format::FIRST_LINE)
 }
 
-/// Time, ns, of an unfinished wait that was written for another activity than the finished wait counts for: a
-/// wait for any of several ports counts, at its end, for the port on which a message came.
+/// Returns the time, in ns, of an unfinished wait that was written for a different activity from the one
+/// that the finished wait counts for. Example: a wait for any of several ports counts, after its end, for
+/// the port on which a message arrived.
 fn excess_written_ns(lane: &mut LaneProgress, update: &LaneUpdate) -> u64 {
-    // An instance is in one wait at a time, so new totals mean that the wait is over.
+    // An instance is in only one wait at a time, so new totals show that the wait has ended.
     if update.totals.is_empty() {
         return 0;
     }
@@ -436,7 +440,7 @@ fn excess_written_ns(lane: &mut LaneProgress, update: &LaneUpdate) -> u64 {
     ahead
 }
 
-/// The counters of an interval itself, of which `length` (ns) is added.
+/// Returns the counters that come from the interval itself, of which `length` ns are added to the timeline.
 fn own_part(interval: &RecordedInterval, length: u64) -> TimelineSums {
     match interval.key.activity {
         Activity::Send => TimelineSums { sending: length, ..TimelineSums::default() },
@@ -459,7 +463,7 @@ fn cause(rank: RankId, what: ActivityKey, names: &impl Names) -> TimelineCause {
     TimelineCause { at: Some(own), peer: Some(peer), peer_port: Some(port), ..nothing }
 }
 
-/// The text of the same timeline, with the resolution of `header`.
+/// Returns the text of the same timeline with the resolution of `header`.
 fn coarser(text: &str, header: &TimelineHeader) -> Result<String, Fault> {
     let mut out = beginning(header);
     let mut mergers: HashMap<RankId, PieceMerger> = HashMap::new();

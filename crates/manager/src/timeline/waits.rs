@@ -1,41 +1,43 @@
-//! Sums up the waits of a run: which instance waited for which other one, and for how long.
+//! Adds up the waits of a run: the time for which each instance waited for each other instance.
 
 use super::reader::RunTimeline;
 use super::Activity;
 use ligament_wire::RankId;
 use std::collections::HashMap;
 
-/// The total of the waits of an instance for another, including short ones.
+/// The total of all waits of an instance for another instance, including short waits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LongWait {
-    /// The waiting instance or, for many instances, the component.
+    /// Name of the waiting instance. If waits are added up by component, the name of the component.
     pub who: String,
     /// Number of waiting instances.
     pub instances: usize,
     pub activity: Activity,
-    /// The instance, or component, that was waited for; `None`: any.
+    /// Name of the instance, or of the component, for which `who` waited. `None` if any instance could end
+    /// the wait.
     pub on: Option<String>,
-    /// The port at the other end; without slots, for a component.
+    /// Port at the other end of the conduit. If waits are added up by component, the port has no indices.
     pub port: Option<String>,
-    /// Total time of all instances, s.
+    /// Total time of all waiting instances, in s.
     pub seconds: f64,
     /// Number of waits.
     pub count: u64,
-    /// Fraction of the time of these instances, 0 to 1.
+    /// Fraction of the lifetime of these instances, from 0 to 1.
     pub part: f64,
 }
 
-/// The port without indices: `micro[3].init[2]` of component `micro` → `micro.init`.
+/// Returns a port's name without indices: `micro[3].init[2]` of component `micro` becomes `micro.init`.
 fn port_of_component(port: &str, instance: &str, component: &str) -> String {
     let own = port.strip_prefix(instance).unwrap_or(port);
     let own = own.split_once('[').map_or(own, |(own, _)| own);
     format!("{component}{own}")
 }
 
-/// The waiting name, the activity, the name waited for, and the port there.
+/// Name of the waiting side, activity, name of the awaited side, and port of the awaited side.
 type WaitKey<'a> = (&'a str, Activity, Option<&'a str>, Option<String>);
 
-/// All totals, the longest first: of each instance if `each`, or else of each component.
+/// Returns the totals of all waits, the longest first. If `each` is true, waits are added up for each
+/// instance; if not, for each component.
 pub fn long_waits(timeline: &RunTimeline, each: bool) -> Vec<LongWait> {
     let name = |rank: RankId| {
         let lane = &timeline.lanes[rank.index()];
@@ -45,7 +47,7 @@ pub fn long_waits(timeline: &RunTimeline, each: bool) -> Vec<LongWait> {
             &lane.component
         }
     };
-    // For each component or instance: the number of instances, and the sum of their times.
+    // Number of instances, and the sum of their lifetimes in s, by the name of the component or instance.
     let mut there: HashMap<&str, (usize, f64)> = HashMap::new();
     for (i, lane) in timeline.lanes.iter().enumerate() {
         let sum = there.entry(name(RankId::at(i))).or_default();

@@ -1,4 +1,4 @@
-//! Reading single values and mappings with known keys, and reporting what is wrong with them.
+//! The reading of single values and of mappings with known keys, with reports of their problems.
 
 use crate::identity::{Identifier, Names, Reference};
 use crate::problem::{nearest, At, Problem};
@@ -9,23 +9,23 @@ use std::collections::HashMap;
 /// Collects problems while a document is read.
 #[derive(Debug, Default)]
 pub struct FieldReader {
-    /// The problems so far.
+    /// The problems found up to now.
     pub problems: Vec<Problem>,
-    /// The names so far.
+    /// The names read up to now, each stored once.
     pub(super) names: Names,
 }
 
-/// The values of a mapping by their keys. Keys without a value (`key:`) are as if they were not there.
+/// The values of a mapping by their keys. A key without a value (`key:`) is treated as missing.
 #[derive(Debug)]
 pub struct Fields<'a>(HashMap<String, &'a YamlNode>);
 
 impl<'a> Fields<'a> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&'a YamlNode> {
         self.0.get(key).copied().filter(|n| n.kind != YamlKind::Null)
     }
 
-    /// Returns true if the key is there, perhaps without a value.
+    /// Returns true if the mapping has the key, perhaps without a value.
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
@@ -37,7 +37,8 @@ impl FieldReader {
         self.problems.push(Problem::error(code, at, message, advice));
     }
 
-    /// The pairs of a mapping; none if it is something else, which is reported. Null is an empty mapping.
+    /// Returns the pairs of a mapping. Null is an empty mapping. Any other node is reported, and has no
+    /// pairs.
     pub fn pairs<'a>(&mut self, node: &'a YamlNode, what: &str) -> &'a [(YamlNode, YamlNode)] {
         match &node.kind {
             YamlKind::Map(pairs) => pairs,
@@ -54,7 +55,8 @@ impl FieldReader {
         }
     }
 
-    /// A mapping whose keys are all known; others are reported with what they probably stand for.
+    /// Returns a mapping whose keys are all known. Other keys are reported, with the key that was probably
+    /// meant.
     pub fn mapping<'a>(&mut self, node: &'a YamlNode, what: &str, known: &[&str]) -> Fields<'a> {
         let mut fields = HashMap::new();
         let mut misspelt = Vec::new();
@@ -63,7 +65,7 @@ impl FieldReader {
             if known.contains(&name.as_str()) {
                 fields.insert(name, value);
             } else if let Some(meant) = self.unknown_key(&key.at, &name, what, known) {
-                // Read it as the probable key, so that one slip gives one message.
+                // The value is read under the probable key, so that one slip gives only one message.
                 misspelt.push((meant, value));
             }
         }
@@ -73,8 +75,8 @@ impl FieldReader {
         Fields(fields)
     }
 
-    /// Reports an unknown key, with the key that it probably stands for. Returns that key if what stands there
-    /// can be read as its value: not if it is a section of another version.
+    /// Reports an unknown key, with the key that was probably meant. Returns that key if the value can be
+    /// read as its value, which a section of another version cannot.
     pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) -> Option<String> {
         let other = other_version(name, known);
         let alike = nearest(name, known.iter().copied());
@@ -87,7 +89,7 @@ impl FieldReader {
         other.filter(|key| !is_section(key)).or(alike.filter(|_| other.is_none())).map(str::to_owned)
     }
 
-    /// The text of a key.
+    /// Returns the text of a key.
     pub fn key(&mut self, key: &YamlNode) -> Option<String> {
         let text = key_text(key);
         if text.is_none() {
@@ -110,7 +112,7 @@ impl FieldReader {
         );
     }
 
-    /// A text.
+    /// Reads a text.
     pub fn text(&mut self, node: &YamlNode, what: &str) -> Option<String> {
         match &node.kind {
             YamlKind::Str(text) => Some(text.clone()),
@@ -125,7 +127,7 @@ impl FieldReader {
         }
     }
 
-    /// A list of texts, or a single text as it stands.
+    /// Reads a list of texts, or a single text.
     pub fn texts(&mut self, node: &YamlNode, what: &str) -> Option<TextOrList> {
         match &node.kind {
             YamlKind::Seq(items) => {
@@ -139,7 +141,7 @@ impl FieldReader {
         }
     }
 
-    /// True or false.
+    /// Reads a truth value.
     pub fn truth(&mut self, node: &YamlNode, what: &str) -> Option<bool> {
         match node.kind {
             YamlKind::Bool(value, _) => Some(value),
@@ -150,7 +152,7 @@ impl FieldReader {
         }
     }
 
-    /// A whole number of at least `least`.
+    /// Reads a whole number of at least `least`.
     pub fn count(&mut self, node: &YamlNode, what: &str, least: usize) -> Option<usize> {
         let value = match node.kind {
             YamlKind::Int(value, _) => usize::try_from(value).ok().filter(|v| *v >= least),
@@ -167,7 +169,7 @@ impl FieldReader {
         value
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn number(&mut self, node: &YamlNode, what: &str) -> Option<f64> {
         match node.kind {
             YamlKind::Int(value, _) => Some(value as f64),
@@ -179,7 +181,7 @@ impl FieldReader {
         }
     }
 
-    /// One of several words, in any case.
+    /// Reads one of several words, in upper or lower case.
     pub fn word<T>(
         &mut self,
         node: &YamlNode,
@@ -199,13 +201,13 @@ impl FieldReader {
         value
     }
 
-    /// A name such as `a.b[3]`.
+    /// Reads a name such as `a.b[3]`.
     pub fn reference(&mut self, node: &YamlNode, what: &str) -> Option<Reference> {
         let text = self.name_text(node, what)?;
         self.reference_from(&text, &node.at, what)
     }
 
-    /// A name such as `a.b[3]`, from its text.
+    /// Reads a name such as `a.b[3]` from its text.
     pub fn reference_from(&mut self, text: &str, at: &At, what: &str) -> Option<Reference> {
         match self.names.reference(text) {
             Ok(reference) => Some(reference),
@@ -221,7 +223,7 @@ impl FieldReader {
         }
     }
 
-    /// A name without periods.
+    /// Reads a name without periods.
     pub fn identifier_from(&mut self, text: &str, at: &At, what: &str) -> Option<Identifier> {
         match self.names.identifier(text) {
             Ok(name) => Some(name),
@@ -237,8 +239,8 @@ impl FieldReader {
         }
     }
 
-    /// The text of a name. A number or truth value here is a name that begins wrongly, or a word that YAML
-    /// misread.
+    /// Returns the text of a name. A number or truth value is a name that begins wrongly, or a word that
+    /// YAML has misread.
     fn name_text(&mut self, node: &YamlNode, what: &str) -> Option<String> {
         match key_text(node) {
             Some(text) => Some(text),
@@ -250,16 +252,16 @@ impl FieldReader {
     }
 }
 
-/// A text, or a list of them, with where each stands.
+/// A text or a list of texts, each with its place.
 #[derive(Clone, Debug)]
 pub enum TextOrList {
     /// A single text.
     Text(String, At),
-    /// A list of them.
+    /// A list of texts.
     List(Vec<(String, At)>),
 }
 
-/// The key of this file's version that corresponds to one of the other version.
+/// Returns the key of this file's version that corresponds to a key of the other version.
 fn other_version(name: &str, known: &[&str]) -> Option<&'static str> {
     let meant = match name {
         "model" => "models",

@@ -8,15 +8,15 @@ use crate::problem::{nearest, Problem, Problems};
 use crate::yaml::{self, YamlKind, YamlNode};
 use ligament_catalogue::Code;
 
-/// Keys that may stand beside every filter.
+/// Keys that are allowed beside every filter.
 const BESIDE: [&str; 2] = ["at", "on_error"];
 
-/// Filters that may run at the sender behind `compress`: filters that do not look at the data.
+/// Filters that may run at the sender after `compress`, because they do not look at the data.
 const BLIND: [&str; 7] =
     ["every", "block_until", "block_after", "time_offset", "time_factor", "console", "discard"];
 
 impl Filter {
-    /// Reads what `write` has written.
+    /// Reads a text that `write` has written.
     ///
     /// # Errors
     /// The text is wrong.
@@ -34,8 +34,8 @@ impl Filter {
 }
 
 impl FieldReader {
-    /// The filters of a conduit: a list, or a single one. None if anything is wrong with them, because the
-    /// others mean nothing without it.
+    /// Reads the filters of a conduit: a list, or a single filter. Returns `None` if any of them is wrong,
+    /// because the other filters have no meaning without it.
     pub(super) fn own_filters(&mut self, node: &YamlNode) -> Option<Vec<Filter>> {
         let items = match &node.kind {
             YamlKind::Seq(items) => items.as_slice(),
@@ -47,7 +47,7 @@ impl FieldReader {
         (self.problems.len() == before).then_some(filters)
     }
 
-    /// A filter cannot run at the receiver if a later one runs at the sender.
+    /// Reports a filter that is set to run at the receiver, if a later one runs at the sender.
     fn check_ends(&mut self, filters: &[Filter]) {
         let (sent, _) = filters.split_at(Filter::at_sender(filters));
         for filter in sent.iter().filter(|filter| filter.end == Some(FilterEnd::Receiver)) {
@@ -238,7 +238,7 @@ impl FieldReader {
     }
 }
 
-/// Names that MUSCLE 2 and others have for a filter.
+/// Returns our filter for a name that MUSCLE 2 or other programs use.
 fn other_name(name: &str) -> Option<&'static str> {
     Some(match name.to_ascii_lowercase().as_str() {
         "null" | "none" | "nothing" => "discard",

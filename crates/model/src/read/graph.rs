@@ -71,7 +71,7 @@ impl FieldReader {
         }
     }
 
-    /// The items of a section that is a mapping from names or a list of mappings with a `name`.
+    /// Returns the items of a section that is a mapping from names, or a list of mappings with a `name`.
     pub(super) fn named_items<'a>(
         &mut self,
         node: &'a YamlNode,
@@ -201,7 +201,7 @@ impl FieldReader {
                             format!("\"{name}\" is how an older version wrote a timeline"),
                             format!("write \"timeline {timeline}:\""),
                         );
-                        // Its ports are read, so that conduits to them are not reported, too.
+                        // The ports are read, so that conduits to them are not reported as well.
                         self.timeline_ports(timeline, key, value, &mut ports);
                         continue;
                     }
@@ -220,7 +220,7 @@ impl FieldReader {
         ports
     }
 
-    /// Reports a key that is no operator; returns the one that it probably stands for.
+    /// Reports a key that is not an operator. Returns the operator that was probably meant.
     fn unknown_operator(&mut self, name: &str, at: &At) -> Option<Operator> {
         let meant = crate::nearest(name, PORTS.iter().copied());
         let advice = match meant {

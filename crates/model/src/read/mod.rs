@@ -1,5 +1,5 @@
-//! From YAML to a configuration. After a problem, reading goes on wherever it can, so that all problems are
-//! found at once; what could not be read is left out of the result.
+//! Makes a configuration of YAML text. After a problem, reading continues wherever possible, so that all
+//! problems are found at once. The result has everything that could be read.
 
 mod fields;
 mod filters;
@@ -23,7 +23,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The configuration that was read, complete or not, and its problems.
+/// The configuration that was read, complete or not, and the problems of the file.
 #[derive(Clone, Debug, Default)]
 pub struct ReadResult {
     /// The part that could be read.
@@ -35,7 +35,7 @@ pub struct ReadResult {
 }
 
 impl ReadResult {
-    /// The configuration, unless there are errors.
+    /// Returns the configuration, unless there are errors.
     pub fn into_result(self) -> Result<Configuration, Problems> {
         if self.problems.iter().any(Problem::is_error) {
             Err(Problems(self.problems))
@@ -86,20 +86,20 @@ pub fn read(text: &str, file: &str) -> ReadResult {
     result
 }
 
-/// As `read_whole`, for a file that is text.
+/// Does the same as `read_whole`, for a file with text.
 ///
 /// # Errors
-/// As `read_whole`; with `InvalidData` it is not UTF-8.
+/// The errors of `read_whole`, and `InvalidData` if the file is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let text = String::from_utf8(read_whole(path)?);
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8 text"))
 }
 
-/// Reads a user's file as a whole. Anything but a file (a pipe, a device, a directory) is not opened, because
-/// it might never end; and no more is read than a model file may have.
+/// Reads a user's file as a whole. Only a regular file is opened: a pipe or a device might never end. No
+/// more is read than a model file may have.
 ///
 /// # Errors
-/// It cannot be read; with `FileTooLarge` it is larger than that.
+/// The file cannot be read; `FileTooLarge` if it is larger than a model file may be.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let found = std::fs::metadata(path)?;
     let kind = found.file_type();
@@ -120,7 +120,7 @@ pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(found.len() as usize + 1);
-    // A file may grow meanwhile, or report no length.
+    // The file may grow meanwhile, or have reported no length.
     File::open(path)?.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > yaml::MAX_BYTES {
         return Err(too_large());
@@ -128,7 +128,7 @@ pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Advice for a file that cannot be read.
+/// Returns advice for a file that cannot be read.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     let entries = |directory: &Path| -> Vec<String> {
         let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -157,7 +157,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Reads a model file. A file that cannot be read is a problem like any other.
+/// Reads a model file. If the file cannot be read, that is reported as a problem of the model.
 pub fn read_file(path: &Path) -> ReadResult {
     let name = path.display().to_string();
     match read_whole(path) {
@@ -205,7 +205,7 @@ pub fn read_file(path: &Path) -> ReadResult {
     }
 }
 
-/// That a file which cannot be read as a model is none, if it looks like something else.
+/// Returns the problem that a file is no model, if the file looks like one of another kind.
 fn no_model(path: &Path, bytes: &[u8]) -> Option<Problem> {
     let other = OtherFile::of(path, bytes)?;
     let at = At { file: Some(path.display().to_string().into()), line: 1, column: 1 };
@@ -221,7 +221,7 @@ fn failed(problem: Problem) -> ReadResult {
     ReadResult { problems: vec![problem], ..ReadResult::default() }
 }
 
-/// The place of a key in a mapping.
+/// Returns the place of a key in a mapping.
 fn key_at(node: &YamlNode, name: &str) -> Option<At> {
     let YamlKind::Map(pairs) = &node.kind else { return None };
     let key = pairs.iter().find(|(key, _)| yaml::key_text(key).as_deref() == Some(name));
@@ -229,8 +229,8 @@ fn key_at(node: &YamlNode, name: &str) -> Option<At> {
 }
 
 impl Configuration {
-    /// Reads a model from text in yMMSL v0.1 or v0.2; `file` is the name shown with problems. Imports are
-    /// kept as they are; `resolve_imports` follows them.
+    /// Reads a model from text in yMMSL v0.1 or v0.2. `file` is the name shown with problems. Imports are
+    /// not followed; `resolve_imports` does that.
     pub fn from_yaml(text: &str, file: &str) -> Result<Configuration, Problems> {
         read(text, file).into_result()
     }
@@ -306,7 +306,7 @@ impl FieldReader {
         let YamlKind::Map(pairs) = &root.kind else { return Version::default() };
         let key =
             |name: &str| pairs.iter().find(|(k, _)| yaml::key_text(k).as_deref() == Some(name)).map(|(_, v)| v);
-        // If the key is missing or wrong, the other keys of the file tell its version.
+        // If the key with the version is missing or wrong, the other keys of the file show the version.
         let guess = if key("model").is_some() || key("implementations").is_some() {
             Version::V01
         } else {

@@ -1,18 +1,18 @@
-//! Files that are given for a model and are none: a program, a script, a model in another language. Their first
-//! bytes and their names tell.
+//! Files that users take for models by mistake: a program, a script, a model in another language. Their
+//! first bytes and their names show their kind.
 
 use std::path::Path;
 
-/// A file that is no model file.
+/// A file that is not a model file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherFile {
     /// Its kind, with an article.
     pub what: &'static str,
-    /// The next step for whoever gave it for a model.
+    /// The next step for the user who took the file for a model.
     pub advice: String,
 }
 
-/// First bytes of files in formats that are no text.
+/// First bytes of files in formats other than text.
 const BINARY: &[(&[u8], &str)] = &[
     (b"\x7fELF", "a compiled program or library"),
     (b"MZ", "a compiled program"),
@@ -27,7 +27,7 @@ const BINARY: &[(&[u8], &str)] = &[
     (b"\x93NUMPY", "an array of NumPy"),
 ];
 
-/// Ends of the names of sources.
+/// Ends of the names of source files.
 const SOURCES: &[(&str, &str)] = &[
     ("py", "a Python script"),
     ("sh", "a shell script"),
@@ -44,7 +44,8 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 
 impl OtherFile {
-    /// The kind of a file, as far as its name and its contents tell; none if it may be a model.
+    /// Returns the kind of a file, as far as its name and its contents show it; `None` if it may be a
+    /// model.
     pub fn of(path: &Path, bytes: &[u8]) -> Option<OtherFile> {
         let name_it = || "name the model file, whose name mostly ends in .ymmsl".to_owned();
         let other = |what, advice| Some(OtherFile { what, advice });

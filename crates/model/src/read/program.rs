@@ -104,7 +104,7 @@ impl FieldReader {
         }
     }
 
-    /// How the program is started.
+    /// Reads the keys that give the way in which the program is started.
     fn start(&mut self, map: &Fields<'_>, program: &mut Program) {
         if let Some(node) = map.get("base_env") {
             program.base_env =
@@ -234,7 +234,7 @@ impl FieldReader {
         Some((setting_type, description))
     }
 
-    /// `float How fast it goes`, or `[float]`.
+    /// Reads a setting in its short form: `float How fast it goes`, or `[float]`.
     fn supported_short(&mut self, node: &YamlNode, what: &str) -> Option<(SettingType, String)> {
         if let YamlKind::Str(text) = &node.kind {
             let text = text.trim_start();
@@ -310,7 +310,7 @@ impl FieldReader {
     }
 }
 
-/// The text of a type, where `[float]` is a list with one text in it.
+/// Returns the text of a type. YAML reads `[float]` as a list with one text.
 fn type_text(node: &YamlNode) -> Option<String> {
     match &node.kind {
         YamlKind::Str(text) => Some(text.trim().to_owned()),

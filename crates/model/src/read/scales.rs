@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use ligament_catalogue::Code;
 
 impl FieldReader {
-    /// Components, with the scales of each.
+    /// Reads components, with the scales of each.
     pub(super) fn scales(&mut self, node: &YamlNode, scales: &mut IndexMap<Reference, DeclaredScales>) {
         for (key, value) in self.pairs(node, "scales") {
             let Some(name) = self.reference(key, "the component whose scales these are") else { continue };
@@ -28,7 +28,7 @@ impl FieldReader {
         }
     }
 
-    /// One scale, or one for each direction.
+    /// Reads one scale, or one for each direction.
     fn directions(&mut self, node: &YamlNode, what: &str) -> Vec<Scale> {
         let items = match &node.kind {
             YamlKind::Seq(items) => items.as_slice(),

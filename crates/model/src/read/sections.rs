@@ -287,7 +287,7 @@ impl FieldReader {
         }
     }
 
-    /// Settings that may change while the model runs.
+    /// Reads the settings that may change while the model runs.
     fn steerable(&mut self, node: &YamlNode, steerable: &mut IndexMap<Reference, SteerableOption>) {
         for (key, value) in self.pairs(node, "steerable") {
             let Some(name) = self.plain_reference(key, "the setting's name") else { continue };
@@ -320,7 +320,7 @@ impl FieldReader {
         }
     }
 
-    /// Components and instances, by the domain in which they run.
+    /// Reads the domains in which components and instances run.
     fn place(&mut self, node: &YamlNode, place: &mut IndexMap<Reference, InDomain>) {
         for (key, value) in self.pairs(node, "place") {
             let Some(domain) = self.key(key) else { continue };
@@ -343,8 +343,8 @@ impl FieldReader {
         }
     }
 
-    /// The inputs of components and instances: a file, a list of files, or files by their names in the working
-    /// directory.
+    /// Reads the inputs of components and instances: a file, a list of files, or files by their names in
+    /// the working directory.
     fn stage(&mut self, node: &YamlNode, stage: &mut IndexMap<Reference, Vec<StagedInput>>) {
         for (key, value) in self.pairs(node, "stage") {
             let Some(whose) = self.reference(key, "whose inputs these are") else { continue };
@@ -374,7 +374,8 @@ impl FieldReader {
         }
     }
 
-    /// Keeps inputs whose names are valid in a working directory and do not collide.
+    /// Keeps the inputs whose names are valid in a working directory and differ from each other, and
+    /// reports the rest.
     fn check_staged(&mut self, whose: &Reference, inputs: &mut Vec<StagedInput>) {
         let mut names: HashMap<String, String> = HashMap::new();
         inputs.retain(|input| {
@@ -407,7 +408,8 @@ impl FieldReader {
         });
     }
 
-    /// Sizes for single conduits, by the text that names them; that of `default` is for all others.
+    /// Reads sizes for single conduits, by the text that names the conduit. The size of `default` is for
+    /// all others.
     fn sizes(
         &mut self,
         node: &YamlNode,
@@ -427,7 +429,7 @@ impl FieldReader {
         }
     }
 
-    /// Reads an entry for the conduit, or for the conduits of the port, that a text names.
+    /// Makes the entry for the conduit that a text names, or for all conduits of the port that it names.
     fn for_conduit<T>(&mut self, name: &str, at: &At, value: T) -> Option<ForConduit<T>> {
         let (port, receiver) = match name.split_once("->") {
             Some((from, to)) => (from.trim(), Some(to.trim())),

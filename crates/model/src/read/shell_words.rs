@@ -1,9 +1,10 @@
-//! A single text under `args`, as the files in use have it: it is made of words as a shell makes them, with
-//! quotes, escapes and variables. A variable becomes `${NAME}`, which is replaced when the program is started.
+//! Splits a single text under `args` into words, as a shell does, with quotes, escapes and variables: many
+//! existing files have such a text. A variable becomes `${NAME}`, which is replaced when the program is
+//! started.
 
 use std::fmt;
 
-/// Why a text is not words: what a shell would do with it only a script can.
+/// The reason why a text cannot be split: a shell would do something with it that only a script can do.
 #[derive(Debug)]
 pub(super) enum NoWords {
     Dollar,
@@ -25,13 +26,13 @@ impl fmt::Display for NoWords {
     }
 }
 
-/// The words of a text.
+/// Returns the words of a text.
 pub(super) fn words(text: &str) -> Result<Vec<String>, NoWords> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
     let mut letters = text.chars().peekable();
-    // True if the letter before was a "$" that stands for itself.
+    // True if the letter before was a `$` that is plain text.
     let mut literal = false;
     while let Some(letter) = letters.next() {
         let after_literal = std::mem::take(&mut literal);
@@ -48,7 +49,7 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, NoWords> {
                         name.push_str("${");
                     }
                     Some('(') => return Err(NoWords::Command("$(")),
-                    // "$$" is a "$" that stands for itself, as in a list.
+                    // "$$" is a plain "$", as in a list.
                     Some('$') if !after_literal => {
                         letters.next();
                         match letters.peek() {
@@ -102,10 +103,10 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, NoWords> {
     }
 }
 
-/// Puts a letter that stands for itself behind a word. Whether it is a `$`.
+/// Appends a letter of plain text to a word. Returns true if the letter is a `$`.
 fn put(word: &mut Option<String>, letter: char) -> bool {
     let word = word.get_or_insert_default();
-    // `$$` stands for `$` before a name or a brace.
+    // Before a name or a brace, a plain `$` is written as `$$`.
     if (letter.is_ascii_alphabetic() || matches!(letter, '_' | '{')) && word.ends_with('$') {
         word.push('$');
     }

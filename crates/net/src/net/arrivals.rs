@@ -1,4 +1,4 @@
-//! Connections before they are streams: dialled, accepted, greeted, refused.
+//! Connections before they are streams: dialling, accepting, greeting, refusing.
 
 use super::{Net, Owner};
 use crate::admission::one_too_many;
@@ -14,18 +14,19 @@ use ligament_path::RelayDistance;
 use rustix::event::epoll::{self, EventFlags};
 use std::net::SocketAddr;
 
-/// The maximum number accepted before others have their turn.
+/// Maximum number of connections accepted in one pass of the event loop, so that other sockets are served
+/// in between.
 const MAX_ACCEPTS_AT_ONCE: usize = 64;
-/// How long ssh may take to log in and lead on (ns).
+/// Time within which ssh must log in and lead on (ns).
 const SSH_LOGIN_TIMEOUT_NS: Nanos = 20_000_000_000;
-/// If there are no descriptors, nobody is accepted for this long (ns).
+/// Pause before connections are accepted again, after the kernel had no descriptors (ns).
 const ACCEPT_PAUSE_NS: Nanos = 200_000_000;
-/// A connection is watched for everything, and for edges.
+/// A connection is watched for all kinds of readiness, and epoll reports their edges.
 pub(crate) const ALL: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
 impl Net {
-    /// Dials all streams of a domain that are due.
+    /// Starts a connection for each stream of the path to `domain` whose retry time has come.
     pub(super) fn dial_what_is_due(&mut self, domain: u32, now: Nanos) {
         while let Some((line, place)) = self.peer(domain).take_due(domain, now) {
             if self.dial_over_offered(line, now) {
@@ -43,7 +44,7 @@ impl Net {
         }
     }
 
-    /// How long it may take to reach a place.
+    /// Returns the time within which a place must be reached.
     pub(super) fn within(&self, place: &DialAddress) -> Nanos {
         let there = if place.gate().is_some() { SSH_LOGIN_TIMEOUT_NS } else { self.tuning.connect };
         there + self.tuning.greeting * place.relays() as Nanos
@@ -58,7 +59,7 @@ impl Net {
     fn not_dialled(&mut self, line: DialledStream, place: &DialAddress, why: Fault, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(line.domain);
-        // A complaint of ssh says more than that nobody answers directly.
+        // An error message of ssh explains more than the failure of a direct connection does.
         if !(place.is_direct() && peer.told_by_ssh) {
             peer.trouble = why.told(|why| format!("{place}: {why}"));
             peer.told_by_ssh = place.gate().is_some();
@@ -66,7 +67,7 @@ impl Net {
         peer.not_dialled(line.stream, &tuning, now);
     }
 
-    /// Somebody connects to a listening socket.
+    /// Accepts connections from a listening socket.
     pub(super) fn take_in(&mut self, token: u64, now: Nanos) {
         let Some(listener) = self.listening.get(&token) else { return };
         let mut arrived = Vec::new();
@@ -82,7 +83,7 @@ impl Net {
             }
         };
         if outcome.is_err() {
-            // The socket stays ready, so it is not watched for a while.
+            // The listening socket stays ready, so it is not watched for a while.
             for listener in self.listening.values() {
                 let _ = epoll::delete(&self.epoll, listener);
             }
@@ -93,7 +94,7 @@ impl Net {
         }
     }
 
-    /// Somebody has come who says next who it is.
+    /// Begins the greeting of a connection whose other end must identify itself next.
     pub(super) fn arrives(&mut self, mut connection: Connection, from: SocketAddr, now: Nanos) {
         self.make_room_for_a_guest();
         let token = self.token(Owner::Guest);
@@ -159,8 +160,8 @@ impl Net {
         }
     }
 
-    /// Returns true if a guest is a peer's earlier attempt to dial: the peer has closed it, or has come anew
-    /// meanwhile. Such a guest is no stranger.
+    /// Returns true if a guest is an earlier attempt of a known domain to dial: the domain has closed it,
+    /// or has dialled again meanwhile. The refusal of such a guest is not reported.
     fn is_dialled_anew(&self, guest: &Handshake) -> bool {
         guest.welcomed_hello().is_some_and(|hello| {
             let is_older = self.seen.get(&hello.line()).is_some_and(|&newest| newest > hello.incarnation);
@@ -177,7 +178,7 @@ impl Net {
             match (guest.heard(), guest.errand) {
                 _ if progress.is_err() => {}
                 (GreetingProgress::Nothing, _) => {}
-                // Anybody can say something. Who of the run does, says all of it in time.
+                // Any program can send some bytes. A domain of the run sends its whole greeting in time.
                 (GreetingProgress::Something, Errand::Waits) => {
                     (guest.errand, guest.deadline) = (Errand::Came, in_time);
                     self.waits_no_more(now);
@@ -218,7 +219,7 @@ impl Net {
                 },
                 Ok(Progress::LastWord(hello, why)) => match self.still_welcome(&hello) {
                     Ok(()) => {
-                        // Closing tells the other end that this was received.
+                        // The close tells the other end that its last word was received.
                         self.owners.remove(&token);
                         self.guests.remove(&token);
                         self.part_from(hello.from, Event::Gone { domain: hello.from, why });
@@ -235,7 +236,7 @@ impl Net {
         }
     }
 
-    /// Somebody who holds the run's keys, or repeats the hello of somebody who does, wants to be admitted.
+    /// Checks and welcomes a guest that has the run's keys, or repeats a hello that it has recorded.
     fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), Fault> {
         self.is_for_me(hello)?;
         self.expected(hello)?;
@@ -266,7 +267,7 @@ impl Net {
         Ok(())
     }
 
-    /// From now on this greeting was heard before.
+    /// Notes that this greeting was received, so that the same greeting is refused from now on.
     pub(super) fn note_heard(&mut self, hello: &Hello) {
         self.forget_greetings();
         self.seen.insert(hello.line(), hello.incarnation);
@@ -292,7 +293,7 @@ impl Net {
         }
     }
 
-    /// Returns true if no newer connection came while a guest was greeted.
+    /// Returns an error if a newer connection of the same stream came while the guest was greeted.
     fn still_welcome(&self, hello: &Hello) -> Result<(), Fault> {
         let from = hello.from;
         self.expected(hello)?;
@@ -304,7 +305,7 @@ impl Net {
         }
     }
 
-    /// A listener has answered, and holds the run's keys.
+    /// Makes a guest a stream: the listener has answered, and has the run's keys.
     fn answered(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
         let tuning = self.tuning;
         let domain = line.domain;
@@ -317,7 +318,7 @@ impl Net {
             return;
         }
         if peer.streams.get(&line.stream).is_some_and(|lives| lives.incarnation > line.incarnation) {
-            // It was dialled once more meanwhile, and that was answered first.
+            // The stream was dialled once more meanwhile, and the newer connection was answered first.
             self.owners.remove(&token);
             self.guests.remove(&token);
             return;
@@ -326,7 +327,7 @@ impl Net {
         self.join(token, line, boot, now);
     }
 
-    /// A guest becomes a stream.
+    /// Makes a guest a stream.
     fn join(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
         let DialledStream { domain, stream, incarnation, .. } = line;
         let Some(Handshake { connection, place, .. }) = self.guests.remove(&token) else { return };
@@ -349,7 +350,7 @@ impl Net {
         if was_down {
             self.events.push_back(Event::PathUp { domain });
         }
-        // Bytes behind the greeting raised their edge already.
+        // The edge of bytes that followed the greeting was reported already, so the stream is read at once.
         self.ready.push(token);
     }
 

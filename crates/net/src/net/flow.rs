@@ -1,4 +1,4 @@
-//! How a link is used: what the kernel says of its streams, and what they are told.
+//! The use of a link: the kernel's data about its streams, and the options that the sockets get.
 
 use super::Net;
 use crate::sys::{limit_pace, limit_unsent, TcpInfo};
@@ -7,10 +7,11 @@ use ligament_path::{Gauge, RelayDistance};
 use rustix::net::sockopt;
 use std::time::Duration;
 
-/// Bytes that came within this time show that a way is free (ns): some looks at the streams.
+/// Bytes that arrived within this time show that a way is free (ns). It covers several looks at the
+/// streams.
 const RECENT_ARRIVAL_NS: Nanos = 400_000_000;
 
-/// Congestion control that goes by the rate at which bytes arrive, and not by single losses (Cardwell et al.
+/// A congestion control that follows the rate at which bytes arrive, and not single losses (Cardwell et al.
 /// 2016).
 const BBR: &str = "bbr";
 
@@ -31,11 +32,11 @@ fn gauge(info: &TcpInfo) -> Gauge {
     }
 }
 
-/// For the kernel: a socket sends as fast as it goes.
+/// The kernel's value for a socket without a limit of its rate.
 const UNLIMITED: u64 = u64::MAX;
 
 impl Net {
-    /// A stream is new: how long its way is decides how all are used.
+    /// Takes in a new stream. The length of its way decides how all streams of the path are used.
     pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: RelayDistance, now: Nanos) {
         let peer = self.peer(domain);
         let Some(state) = peer.streams.get(&stream) else { return };
@@ -51,13 +52,14 @@ impl Net {
         }
     }
 
-    /// New streams of a long way are told how to send; and all of a short one that turns out to lose segments.
+    /// Sets the options of new streams over a long way, and of all streams over a short way that turns out
+    /// to lose segments.
     fn tune_new_ones(&mut self, domain: u32, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(domain);
         for (&number, state) in peer.streams.iter_mut().filter(|(_, state)| !state.tuned) {
             let socket = state.connection.socket();
-            // A feature that the kernel lacks is done without.
+            // If the kernel lacks a feature, the stream is used without the feature.
             if let Some(unsent) = peer.flow.unsent() {
                 let _ = limit_unsent(socket, unsent);
             }
@@ -76,7 +78,8 @@ impl Net {
         }
     }
 
-    /// Changes how many bytes in a second this end sends over a long way, at most; none: as fast as it goes.
+    /// Changes the rate that this end sends over a long way at most (bytes per second); `None` for no
+    /// limit.
     pub fn set_pace(&mut self, pace: Option<u64>) {
         self.tuning.pace = pace;
         let domains: Vec<u32> = self.peers.keys().copied().collect();
@@ -95,17 +98,17 @@ impl Net {
         }
     }
 
-    /// Over a long way the streams that there are share the rate that the user has set; how many there will be,
-    /// only the end that dials knows.
+    /// Divides the rate that the user has set among the present streams over a long way. Only the end that
+    /// dials knows how many streams there will be.
     pub(super) fn share_pace(&mut self, domain: u32) {
         let Some(pace) = self.tuning.pace else { return };
         let peer = self.peer(domain);
         if peer.flow.is_long() && !peer.streams.is_empty() {
-            // The first, and those that carry large messages.
+            // The divisor counts the first stream and the streams that carry large messages.
             let used = peer.streams.len().min(usize::from(peer.flow.shape().bulk_streams) + 1);
             let share = (pace / used as u64).max(1);
             for state in peer.streams.values() {
-                // A feature that the kernel lacks is done without.
+                // If the kernel lacks a feature, the stream is used without the feature.
                 let _ = limit_pace(state.connection.socket(), share);
             }
         }
@@ -122,7 +125,8 @@ impl Net {
     fn look_at(&mut self, domain: u32, now: Nanos) {
         let peer = self.peer(domain);
         let infos = peer.streams.iter().map(|(&stream, state)| {
-            // The kernel knows nothing of what a process leads on.
+            // For a connection by a helper process, the kernel knows nothing of the way behind that
+            // process.
             let info = TcpInfo::of(state.connection.socket());
             (stream, info.as_ref().map(gauge).unwrap_or_default())
         });
@@ -139,9 +143,9 @@ impl Net {
         }
     }
 
-    /// The end that listens cannot make fresh streams. But once one has come through again, those that are
-    /// stuck are of no use: what is on them would wait until their kernel tries again, which doubles its
-    /// pauses. The other end dials them anew.
+    /// Breaks stuck streams at the end that listens, which cannot make new ones. It does so once another
+    /// stream receives bytes again: bytes on a stuck stream would wait until the kernel sends them again,
+    /// and the kernel doubles its pauses. The other end then dials these streams anew.
     fn break_stuck(&mut self, domain: u32, stuck: &[StreamId], now: Nanos) {
         let peer = self.peer(domain);
         let since = now.saturating_sub(RECENT_ARRIVAL_NS);
@@ -154,7 +158,7 @@ impl Net {
             let Some(gone) = peer.streams.remove(stream) else { continue };
             peer.path.stream_down(*stream, now);
             peer.due = true;
-            // The other end hears of it at once.
+            // With this option the other end learns of the close at once.
             let _ = sockopt::set_socket_linger(gone.connection.socket(), Some(Duration::ZERO));
             self.owners.remove(&gone.token);
         }
@@ -163,7 +167,7 @@ impl Net {
         }
     }
 
-    /// How the links to all domains do of which there is a stream now.
+    /// Returns a report on the link to each domain that has a stream now.
     pub fn reports(&mut self, now: Nanos) -> Vec<(u32, LinkReport)> {
         let live: Vec<u32> =
             self.peers.iter().filter(|(_, peer)| !peer.streams.is_empty()).map(|(&domain, _)| domain).collect();

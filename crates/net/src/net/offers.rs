@@ -1,5 +1,5 @@
-//! Connections that the listening end of a path makes, because the end that dials cannot reach it. The dialling
-//! end dials over them, as if it had made them itself.
+//! Connections that the listening end of a path makes, because the dialling end cannot reach it. The
+//! dialling end then dials streams over them, as if it had made the connections itself.
 
 use super::Net;
 use crate::greeting::Hello;
@@ -7,14 +7,14 @@ use crate::handshake::{DialledStream, Errand, Handshake};
 use crate::Nanos;
 use ligament_catalogue::{fault, Fault};
 
-/// The most offered connections of a domain that are kept; the oldest goes.
+/// Maximum number of offered connections of a domain that are stored. Beyond it the oldest is closed.
 const MAX_OFFERS_OF_A_DOMAIN: usize = 4;
 
 impl Net {
     /// Makes a connection for a domain to dial over, if one is due.
     pub(super) fn offer_what_is_due(&mut self, domain: u32, now: Nanos) {
         let Some(offer) = self.peer(domain).take_offer(now) else { return };
-        // Whoever listens there may say nothing: then the next place has its turn.
+        // The program that listens at this place may not answer; the next place is then tried.
         let deadline = now + self.within(&offer.place) + self.tuning.greeting;
         match Handshake::offer(offer, domain, deadline) {
             Ok(guest) => self.expect_answer(guest),
@@ -31,7 +31,7 @@ impl Net {
         self.peer(domain).was_dialled_over(now);
     }
 
-    /// Somebody who holds the run's keys has made a connection to be dialled over.
+    /// Takes a connection that a domain with the run's keys has made so that this end dials over it.
     pub(super) fn take_offer(&mut self, token: u64, hello: &Hello, now: Nanos) -> Result<(), Fault> {
         self.is_for_me(hello)?;
         let from = hello.from;
@@ -40,8 +40,8 @@ impl Net {
             _ => return Err(fault!(NOT_LET_IN, "domain {from} offers a connection that nobody wants")),
         }
         self.note_heard(hello);
-        // A connection that is not made yet, most likely because that domain cannot be dialled, is not waited
-        // for.
+        // This end does not wait for a connection that it could not make yet, most likely because that
+        // domain cannot be dialled from here.
         let stuck = self.guests.iter().find(|(_, guest)| {
             guest.line().is_some_and(|line| line.domain == from && !line.last_word) && guest.is_dialling()
         });
@@ -70,7 +70,8 @@ impl Net {
         Ok(())
     }
 
-    /// Dials a stream over the newest connection that its domain has offered; whether there was one.
+    /// Dials a stream over the newest connection that the stream's domain has offered. Returns true if
+    /// there was such a connection.
     pub(super) fn dial_over_offered(&mut self, line: DialledStream, now: Nanos) -> bool {
         let offered = |guest: &Handshake| guest.errand == Errand::Offered(line.domain);
         let tokens: Vec<u64> =

@@ -1,4 +1,4 @@
-//! Connections of this domain that wait at a relay until somebody there wants it.
+//! The connections of this domain that wait at a relay until another domain there wants this one.
 
 use super::Net;
 use crate::handshake::{Errand, Handshake};
@@ -7,18 +7,18 @@ use crate::{DialAddress, Nanos, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
 use std::sync::Arc;
 
-/// The number of connections that wait at a time. Whoever comes when all are taken waits at the relay until the
-/// next one is there.
+/// Number of connections that wait at a time. If all are taken, a connection that wants this domain waits
+/// at the relay until the next one arrives.
 const MAX_WAITING_CONNECTIONS: usize = 6;
 
-/// Waiting at a relay.
+/// The state of waiting at a relay.
 pub(super) struct RelayWait {
     places: Vec<DialAddress>,
     next: usize,
-    /// The number of connections that wait, or are on their way there.
+    /// Number of connections that wait at the relay, or are on their way to it.
     there: usize,
     pause: Nanos,
-    /// When more go there.
+    /// Time at which missing connections are started.
     at: Nanos,
 }
 
@@ -27,7 +27,7 @@ impl RelayWait {
         RelayWait { places: way.places(), next: 0, there: 0, pause: tuning.first_pause, at: 0 }
     }
 
-    /// When something is due by time alone.
+    /// Returns the time at which something is due even if no socket is ready.
     pub fn deadline(&self) -> Option<Nanos> {
         (self.there < MAX_WAITING_CONNECTIONS).then_some(self.at)
     }
@@ -47,7 +47,7 @@ impl RelayWait {
 }
 
 impl Net {
-    /// Sends as many to the relay as are missing there.
+    /// Starts as many connections to the relay as are missing there.
     pub(super) fn wait_at_relay(&mut self, now: Nanos) {
         while let Some(waiting) = &mut self.waiting {
             if waiting.deadline().is_none_or(|at| at > now) {
@@ -66,7 +66,7 @@ impl Net {
         }
     }
 
-    /// One has been found by somebody: another one takes its place.
+    /// Notes that another domain was joined with a waiting connection. A new connection replaces it.
     pub(super) fn was_found(&mut self, now: Nanos) {
         if let Some(waiting) = &mut self.waiting {
             waiting.there -= 1;
@@ -74,7 +74,8 @@ impl Net {
         }
     }
 
-    /// One has not reached the relay, or was cut off. Those who are expected do not come then.
+    /// Notes that a connection did not reach the relay, or was cut off. Expected domains without a stream
+    /// cannot come then.
     pub(super) fn is_cut_off(&mut self, why: &Fault, now: Nanos) {
         for peer in self.peers.values_mut().filter(|peer| !peer.dials() && peer.streams.is_empty()) {
             peer.trouble = fault!(
@@ -85,7 +86,7 @@ impl Net {
         self.waits_no_more(now);
     }
 
-    /// One waits there no more: another one will, after a while.
+    /// Notes that a connection no longer waits. A new connection follows after a pause.
     pub(super) fn waits_no_more(&mut self, now: Nanos) {
         if let Some(waiting) = &mut self.waiting {
             waiting.there -= 1;
@@ -95,8 +96,8 @@ impl Net {
         }
     }
 
-    /// A path has broken, so those that wait may have been cut off as well without knowing it: others take
-    /// their places.
+    /// Replaces all waiting connections after a path has broken, because they may have been cut off as well
+    /// without a sign.
     pub(super) fn wait_anew(&mut self, now: Nanos) {
         let Some(waiting) = &mut self.waiting else { return };
         let gone: Vec<u64> = self

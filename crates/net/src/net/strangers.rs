@@ -1,5 +1,5 @@
-//! Paths whose other ends nobody names beforehand, as those of a relay's trunks: whoever holds the keys is let
-//! in, so many at most. Their connections are accepted elsewhere, and taken over.
+//! Paths whose other ends are not known beforehand, such as those of a relay's trunks. A domain that has
+//! the keys is let in, up to a maximum number. The connections are accepted elsewhere, and taken over here.
 
 use super::Net;
 use crate::connection::Connection;
@@ -8,37 +8,36 @@ use crate::{MessageId, Nanos};
 use rustix::net::getpeername;
 use std::net::SocketAddr;
 
-/// The number of greetings that are remembered of those that are not let in yet.
+/// Maximum number of greetings that are remembered before those of unknown domains are forgotten.
 const MAX_REMEMBERED_GREETINGS: usize = 1 << 14;
-/// The number of paths that are remembered that were forgotten here, and which the other end may want to go on
-/// with.
+/// Maximum number of forgotten paths that are remembered, because the other end may want to continue them.
 const MAX_REMEMBERED_PATHS: usize = 1 << 10;
 
 impl Net {
-    /// Lets so many domains in that nobody expects.
+    /// Lets in domains that are not expected, as long as there are fewer than `most` paths.
     pub(crate) fn admit(&mut self, most: usize) {
         self.admits = most;
     }
 
-    /// A connection that was accepted elsewhere, and says next who it is.
+    /// Takes over a connection that was accepted elsewhere, and whose other end must identify itself next.
     pub(crate) fn take(&mut self, connection: Connection, from: SocketAddr, now: Nanos) {
         self.arrives(connection, from, now);
     }
 
-    /// Returns true if one more may come that nobody expects.
+    /// Returns true if one more domain may come that is not expected.
     pub(super) fn has_room_for_strangers(&self) -> bool {
         self.peers.len() < self.admits
     }
 
-    /// One that nobody expected has proved itself.
+    /// Begins a path with a domain that was not expected and has proved that it has the keys.
     pub(super) fn admit_stranger(&mut self, hello: &Hello) {
         if !self.peers.contains_key(&hello.from) {
             self.expect(hello.from);
         }
     }
 
-    /// Greetings of those that are no peers are forgotten when there are too many: who can repeat one cannot
-    /// prove it.
+    /// Forgets the greetings of unknown domains when too many are stored. This is safe, because a stranger
+    /// that repeats a greeting cannot prove that it has the keys.
     pub(super) fn forget_greetings(&mut self) {
         if self.admits > 0 && self.seen.len() >= MAX_REMEMBERED_GREETINGS {
             let peers = &self.peers;
@@ -46,8 +45,8 @@ impl Net {
         }
     }
 
-    /// Closes all that belongs to a path and forgets it, without a word. The other end may still believe in it,
-    /// and dial it again: it is not let in as if it were new, as nothing would fit together.
+    /// Closes all connections of a path and forgets it, without telling the other end. The other end may
+    /// dial the path again. It is then refused, because its state would not fit to that of a new path.
     pub(crate) fn forget(&mut self, domain: u32) {
         self.close(domain);
         let Some(boot) = self.peers.remove(&domain).and_then(|peer| peer.boot) else { return };
@@ -62,19 +61,20 @@ impl Net {
         self.forgotten.contains(&(hello.from, hello.boot))
     }
 
-    /// The address of the other end of a path, as its streams are seen from here.
+    /// Returns the address of the other end of a path, as one of its streams shows it.
     pub(crate) fn address(&self, domain: u32) -> Option<SocketAddr> {
         let stream = self.peers.get(&domain)?.streams.values().next()?;
         let address = getpeername(stream.connection.socket()).ok()??;
         SocketAddr::try_from(address).ok()
     }
 
-    /// The number of streams, of all paths.
+    /// Returns the number of streams of all paths.
     pub(crate) fn streams(&self) -> usize {
         self.peers.values().map(|peer| peer.streams.len()).sum()
     }
 
-    /// As `send`, of a part of something large: it goes with large messages, however short it is.
+    /// Does the same as `send` for a part of something large, which is treated as a large message, however
+    /// short it is.
     pub(crate) fn send_as_large(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
         let peer = self.peer(domain);
         peer.due = true;

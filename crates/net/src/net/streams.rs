@@ -1,4 +1,4 @@
-//! Live streams: reading, writing, what the path orders, and what happens when a stream breaks.
+//! Live streams: reading, writing, the actions that the path orders, and the treatment of broken streams.
 
 use super::Net;
 use crate::peer::PathState;
@@ -8,11 +8,11 @@ use crate::{Event, MessageStore, Nanos, StreamId};
 use ligament_catalogue::{fault, Fault};
 use ligament_path::Action;
 
-/// After this many violations of the rules in a row, a path is given up.
+/// Number of violations of the rules in a row after which a path is given up.
 const MAX_VIOLATIONS: u32 = 5;
 
 impl Net {
-    /// Reads from a stream that has something.
+    /// Reads from a stream that has bytes.
     pub(super) fn read(&mut self, domain: u32, stream: StreamId, cargo: &mut dyn MessageStore, now: Nanos) {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
         let Some(state) = peer.streams.get_mut(&stream) else { return };
@@ -30,7 +30,7 @@ impl Net {
                 if state.connection.is_readable() {
                     self.ready.push(state.token);
                 }
-                // TLS may have produced an answer.
+                // TLS may have produced an answer that must be written.
                 peer.due |= state.connection.has_unsent();
             }
             Err(trouble) => self.stumble(domain, stream, trouble, now),
@@ -72,7 +72,7 @@ impl Net {
         }
     }
 
-    /// Does what the path wants.
+    /// Carries out the actions that the path orders.
     pub(super) fn act(&mut self, domain: u32, cargo: &mut dyn MessageStore, now: Nanos) {
         let (silence, patience) =
             (self.tuning.path.silence / 1_000_000, self.tuning.path.patience / 1_000_000_000);
@@ -130,7 +130,7 @@ impl Net {
         }
     }
 
-    /// A stream is gone.
+    /// Removes a stream that is gone.
     fn lose(&mut self, domain: u32, stream: StreamId, why: Fault, now: Nanos) {
         let peer = self.peer(domain);
         let Some(gone) = peer.streams.remove(&stream) else { return };

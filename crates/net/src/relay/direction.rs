@@ -1,36 +1,38 @@
-//! One direction of a pair of joined connections: bytes are read from one only if the other takes them, and
-//! what it does not take at once is kept here, so a pair keeps a few KiB at most.
+//! One direction of a pair of joined connections. Bytes are read from the source only if the target takes
+//! them. Bytes that the target does not take at once are stored here, so a pair stores a few KiB at most.
 
 use crate::connection::{Connection, Got};
 use rustix::net::{shutdown, Shutdown};
 use std::io::{self, IoSlice, IoSliceMut};
 
-/// The number of reads before other connections have their turn.
+/// Maximum number of reads in one pass, so that other connections are served in between.
 const READS: usize = 16;
 
-/// Bytes that were read on the way to one connection and not written yet, and the state of its end.
+/// The bytes on their way to one connection that were read and not written yet, and the state of the end of
+/// these bytes.
 #[derive(Default)]
 pub(super) struct Direction {
     left: Vec<u8>,
     taken: usize,
-    /// Nothing more comes; and that was passed on.
+    /// True if the source has ended.
     ended: bool,
+    /// True if the end was passed on to the target.
     told: bool,
 }
 
-/// How a turn of copying ended.
+/// The result of one pass of copying.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CopyOutcome {
-    /// One of both has to become ready first.
+    /// One of the two connections must become ready first.
     Waits,
-    /// There may be more at once.
+    /// There may be more bytes to copy at once.
     More,
-    /// All is passed on, with the end of it.
+    /// All bytes and the end have been passed on.
     Ended,
 }
 
 impl Direction {
-    /// Bytes kept here.
+    /// Returns the number of bytes stored here.
     pub fn kept(&self) -> usize {
         self.left.len() - self.taken
     }
@@ -39,10 +41,11 @@ impl Direction {
         self.ended
     }
 
-    /// Copies what can be copied now; how many bytes were passed on. `buffer` is for one read.
+    /// Copies the bytes that can be copied now. Returns the outcome and the number of bytes passed on.
+    /// `buffer` holds the bytes of one read.
     ///
     /// # Errors
-    /// One of both connections is broken.
+    /// One of the two connections is broken.
     pub fn copy(
         &mut self,
         from: &mut Connection,
@@ -64,7 +67,7 @@ impl Direction {
             if self.ended {
                 if !self.told {
                     self.told = true;
-                    // It may be gone already.
+                    // The target may be closed already.
                     let _ = shutdown(to.socket(), Shutdown::Write);
                 }
                 return Ok((CopyOutcome::Ended, through));

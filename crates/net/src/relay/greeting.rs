@@ -1,5 +1,5 @@
-//! The greeting of a relay, before it passes anything on: the caller's request, the relay's challenge, the
-//! caller's proof. No I/O.
+//! The three messages of a connection's greeting at a relay: the caller's request, the relay's challenge,
+//! the caller's proof. The relay passes nothing on before. No I/O.
 
 use crate::keys::{random, Prover};
 use ligament_catalogue::{fault, Fault};
@@ -13,15 +13,15 @@ pub(crate) const PROOF_BYTES: usize = 32;
 /// The request to a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// To be joined with a connection of a domain that waits.
+    /// Joins this connection with a connection of a domain that waits.
     Meet(MeetingPoint),
-    /// To wait for somebody who wants this domain.
+    /// Makes this connection wait as the domain until another connection wants that domain.
     Wait(MeetingPoint),
-    /// To be joined with the next relay, of this name.
+    /// Joins this connection with the next relay, which has this name.
     Onward([u8; 16]),
 }
 
-/// A domain of a run, as both who wants it and who is it name it.
+/// A domain of a run, as it is named both by connections that want the domain and by those that wait as it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MeetingPoint {
     pub run: [u8; 16],
@@ -32,7 +32,7 @@ pub(crate) struct MeetingPoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub want: Want,
-    /// The same for all relays that one connection passes, so that a loop is seen.
+    /// Number that is the same at all relays that one connection passes, so that a relay notices a loop.
     pub circuit: [u8; 16],
     pub nonce: [u8; 32],
 }
@@ -60,7 +60,7 @@ impl Ask {
     /// Reads a request and checks its proof.
     ///
     /// # Errors
-    /// With what is wrong, for the relay's own log only.
+    /// The request is wrong; the fault is for the relay's own log only.
     pub fn decode(bytes: &[u8; ASK_BYTES], prover: &Prover) -> Result<Ask, Fault> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         if bytes[..8] != MAGIC {
@@ -95,7 +95,7 @@ impl Ask {
     }
 }
 
-/// The relay's answer to a request: a random number, and the proof that it holds the key.
+/// Returns the relay's answer to a request: a random number, and the proof that the relay holds the key.
 pub(crate) fn challenge(prover: &Prover, ask: &[u8; ASK_BYTES]) -> [u8; CHALLENGE_BYTES] {
     let mut bytes = [0; CHALLENGE_BYTES];
     bytes[..32].copy_from_slice(&random::<32>());
@@ -104,12 +104,12 @@ pub(crate) fn challenge(prover: &Prover, ask: &[u8; ASK_BYTES]) -> [u8; CHALLENG
     bytes
 }
 
-/// Returns true if that answer is to this request, from somebody with the key.
+/// Returns true if `answer` answers this request and its sender holds the key.
 pub(crate) fn is_challenge(prover: &Prover, ask: &[u8; ASK_BYTES], answer: &[u8; CHALLENGE_BYTES]) -> bool {
     prover.holds("challenge", &[ask, &answer[..32]], &answer[32..])
 }
 
-/// The caller's proof that it has not only repeated an overheard request.
+/// Returns the caller's proof that it has not only repeated a recorded request.
 pub(crate) fn proof(
     prover: &Prover,
     ask: &[u8; ASK_BYTES],
@@ -118,7 +118,7 @@ pub(crate) fn proof(
     prover.prove("passage", &[ask, challenge])
 }
 
-/// Returns true if it is that proof.
+/// Returns true if `proof` is the right proof for this request and this challenge.
 pub(crate) fn is_proof(
     prover: &Prover,
     ask: &[u8; ASK_BYTES],

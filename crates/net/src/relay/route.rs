@@ -1,5 +1,5 @@
-//! The way over relays as a domain goes it: it greets each in turn, through those before, and at the last one
-//! waits for another domain, or asks for one that waits.
+//! The way of a domain over relays. A connection greets each relay in turn, through the relays before it.
+//! At the last relay the connection waits for another domain, or asks for a domain that waits there.
 
 use super::greeting::{is_challenge, proof, Ask, MeetingPoint, Want, ASK_BYTES, CHALLENGE_BYTES};
 use super::Station;
@@ -14,18 +14,19 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The most relays in a row.
+/// Maximum number of relays in a row.
 const MAX_RELAYS_IN_A_ROW: usize = 8;
-/// The first bytes of the number of a way are those of the life of the domain that waits at its end.
+/// Number of bytes at the beginning of a way's number that are the first bytes of the waiting domain's
+/// life.
 pub(crate) const LIFE_PREFIX_BYTES: usize = 8;
 
-/// How a domain gets out: over relays in a row, the nearest first, at the last of which domains meet; and
-/// through a gate, where it reaches nobody by itself.
+/// The way by which a domain reaches others: over relays in a row, the nearest first, at the last of which
+/// domains meet; and through a gate, if the domain reaches nothing by itself.
 pub struct Route {
     gate: Option<Arc<Gate>>,
     stations: Vec<Station>,
     hops: Vec<Hop>,
-    /// Of the first.
+    /// Addresses of the first relay.
     addresses: Vec<SocketAddr>,
 }
 
@@ -35,10 +36,10 @@ struct Hop {
 }
 
 impl Route {
-    /// The way over these relays. Names of the first one are looked up, which may take a while.
+    /// Makes the way over these relays. Names of the first relay are looked up, which may take a while.
     ///
     /// # Errors
-    /// There is none or there are too many, one of them comes twice, or nobody knows where the first one is.
+    /// There are no relays or too many, one relay is named twice, or the first relay's address is not known.
     pub fn over(stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let Some(first) = stations.first() else { return Err(fault!(RELAY_UNUSABLE, "a way has a relay")) };
         if stations.len() > MAX_RELAYS_IN_A_ROW {
@@ -63,10 +64,10 @@ impl Route {
         Ok(Arc::new(Route { gate: None, stations: stations.to_vec(), hops, addresses: first.addresses()? }))
     }
 
-    /// The way through a gate, over these relays if there are some.
+    /// Makes the way through a gate, and then over these relays if there are any.
     ///
     /// # Errors
-    /// As `over`.
+    /// As for `over`.
     pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let way = if stations.is_empty() {
             Route { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() }
@@ -76,43 +77,44 @@ impl Route {
         Ok(Arc::new(Route { gate: Some(gate), ..way }))
     }
 
-    /// The relays.
+    /// Returns the relays.
     pub fn stations(&self) -> &[Station] {
         &self.stations
     }
 
-    /// The word by which a domain tells others that it waits at the relay where all meet, and which relay it
-    /// reaches first; none of a way without relays.
+    /// Returns the word by which a domain says in its list of addresses that it waits at the common relay,
+    /// and which relay it reaches first. Returns `None` for a way without relays.
     pub fn word(&self) -> Option<String> {
         self.stations.first().map(|first| format!("{RELAY}{}", first.name()))
     }
 
-    /// Returns true if it leads through a gate.
+    /// Returns true if the way leads through a gate.
     pub fn has_gate(&self) -> bool {
         self.gate.is_some()
     }
 
-    /// Returns true if this relay is its first, or it has none.
+    /// Returns true if `station` is the first relay of the way, or if the way has no relay.
     pub(crate) fn begins_at(&self, station: Option<&Station>) -> bool {
         self.hops.first().is_none_or(|hop| station.is_some_and(|station| hop.name == station.keys.relay()))
     }
 
-    /// The number of relays.
+    /// Returns the number of relays.
     pub fn length(&self) -> usize {
         self.hops.len()
     }
 
-    /// Its first relay: directly, then through the gate. Between two relays in a row there is a trunk.
+    /// Returns the places of the first relay: directly, then through the gate. Two relays in a row are
+    /// linked by a trunk.
     pub(crate) fn places(self: &Arc<Route>) -> Vec<DialAddress> {
         self.places_with(if self.hops.len() > 1 { RelayDistance::Trunk } else { RelayDistance::Relays })
     }
 
-    /// The same, for domains that live behind another first relay: a trunk leads there.
+    /// Returns the same places, for domains whose first relay is another one: a trunk leads to that relay.
     pub(crate) fn places_elsewhere(self: &Arc<Route>) -> Vec<DialAddress> {
         self.places_with(RelayDistance::Trunk)
     }
 
-    /// Its first relay, where that is the other end itself.
+    /// Returns the places of the first relay if that relay is itself the other end.
     pub(crate) fn places_of_relay(self: &Arc<Route>) -> Vec<DialAddress> {
         self.places_with(RelayDistance::Nothing)
     }
@@ -122,7 +124,7 @@ impl Route {
         self.also(self.addresses.iter().map(over).collect())
     }
 
-    /// These places, and the same through the gate, if there is one.
+    /// Returns these places, followed by the same places through the gate, if the way has one.
     pub(crate) fn also(&self, mut places: Vec<DialAddress>) -> Vec<DialAddress> {
         if let Some(gate) = &self.gate {
             let through = |place: &DialAddress| DialAddress::Through(Arc::clone(gate), Box::new(place.clone()));
@@ -138,25 +140,25 @@ impl fmt::Debug for Route {
     }
 }
 
-/// Before the name of a relay in the address of a domain.
+/// Prefix of a relay's name in the address of a domain.
 const RELAY: &str = "relay:";
 
 /// An address of a domain.
 #[derive(Debug, Clone)]
 pub enum DialAddress {
     At(SocketAddr),
-    /// Over relays, the first of which is there; and what is behind it.
+    /// Over relays: the way, the address of the first relay, and the kind of way behind that relay.
     Over(Arc<Route>, SocketAddr, RelayDistance),
-    /// One of the others, through a gate.
+    /// One of the other kinds, reached through a gate.
     Through(Arc<Gate>, Box<DialAddress>),
 }
 
 impl DialAddress {
-    /// Addresses of a domain that gave these words, from one that has this way to a relay: directly first,
-    /// unless it lives behind another relay than this domain.
+    /// Returns the addresses of a domain that gave these words. `way` is the way of this domain to a relay.
+    /// Direct addresses are first, unless the other domain's first relay is not this domain's first relay.
     ///
     /// # Errors
-    /// An address that cannot be understood.
+    /// A word is not an address.
     pub fn read(words: &[String], way: Option<&Arc<Route>>) -> Result<Vec<DialAddress>, Fault> {
         let mut direct = Vec::new();
         let mut over = Vec::new();
@@ -167,7 +169,7 @@ impl DialAddress {
                     is_near = Some(word) == way.word().as_ref();
                     over = if is_near { way.places() } else { way.places_elsewhere() };
                 }
-                // It waits at a relay, and nobody said how to get there from here.
+                // The other domain waits at a relay, and this domain knows no way to a relay.
                 (Some(_), _) => {}
                 (None, _) => {
                     let address = word
@@ -185,7 +187,7 @@ impl DialAddress {
         Ok(first)
     }
 
-    /// The first address of a connection to it, from here or from the gate.
+    /// Returns the first address of a connection to this place, from here or from the gate.
     pub(crate) fn address(&self) -> SocketAddr {
         match self {
             DialAddress::At(address) | DialAddress::Over(_, address, _) => *address,
@@ -193,7 +195,7 @@ impl DialAddress {
         }
     }
 
-    /// The relays in between.
+    /// Returns the way over the relays in between.
     pub(crate) fn way(&self) -> Option<&Arc<Route>> {
         match self {
             DialAddress::At(_) => None,
@@ -202,12 +204,12 @@ impl DialAddress {
         }
     }
 
-    /// Their number.
+    /// Returns the number of relays in between.
     pub(crate) fn relays(&self) -> usize {
         self.way().map_or(0, |way| way.length())
     }
 
-    /// The part of the way behind the nearest relay.
+    /// Returns the kind of way behind the nearest relay.
     pub(crate) fn behind(&self) -> RelayDistance {
         match self {
             DialAddress::At(_) => RelayDistance::Nothing,
@@ -216,7 +218,7 @@ impl DialAddress {
         }
     }
 
-    /// The machine through which ssh leads there.
+    /// Returns the gate: the machine through which ssh leads to this place.
     pub(crate) fn gate(&self) -> Option<&Gate> {
         match self {
             DialAddress::Through(gate, _) => Some(gate),
@@ -224,7 +226,7 @@ impl DialAddress {
         }
     }
 
-    /// Returns true if nobody is in between.
+    /// Returns true if the place is reached without a gate or a relay.
     pub(crate) fn is_direct(&self) -> bool {
         matches!(self, DialAddress::At(_))
     }
@@ -257,12 +259,12 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// To another domain that waits at the last relay.
+    /// Begins a passage to another domain that waits at the last relay.
     pub fn to(way: &Arc<Route>, run: [u8; 16], domain: u32) -> Passage {
         Passage::begin(way, Want::Meet(MeetingPoint { run, domain }))
     }
 
-    /// To wait at the last relay, as this domain in this life of it.
+    /// Begins a passage to the last relay, to wait there as `domain` in the life `boot`.
     pub fn wait(way: &Arc<Route>, run: [u8; 16], domain: u32, boot: &Boot) -> Passage {
         let mut passage = Passage::begin(way, Want::Wait(MeetingPoint { run, domain }));
         passage.circuit[..LIFE_PREFIX_BYTES].copy_from_slice(&boot[..LIFE_PREFIX_BYTES]);
@@ -274,7 +276,7 @@ impl Passage {
         Passage { way, aim, circuit, hop: 0, ask: [0; ASK_BYTES], coming: FixedRead::NONE }
     }
 
-    /// Asks the next relay, which the connection leads to.
+    /// Sends the request to the next relay, to which the connection leads.
     pub fn ask(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         let next = self.way.hops.get(self.hop + 1);
         let want = next.map_or(self.aim, |next| Want::Onward(next.name));
@@ -284,7 +286,7 @@ impl Passage {
         connection.say(&self.ask).map_err(failed)
     }
 
-    /// Goes on as far as is possible now; whether the last relay has been passed.
+    /// Continues as far as is possible now. Returns true if the last relay has been passed.
     pub fn advance(&mut self, connection: &mut Connection) -> Result<bool, Fault> {
         while let Some(answer) = self.coming.read(connection)? {
             let prover = &self.way.hops[self.hop].prover;

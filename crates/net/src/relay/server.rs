@@ -1,5 +1,6 @@
-//! The relay itself: who may use it, who meets whom, and the copying. One thread, no memory of messages: when
-//! it is killed and started again, those who used it connect again.
+//! The relay itself: it decides who may use it, joins connections in pairs, and copies bytes between the
+//! two. It has one thread and stores no messages: when it is killed and started again, its users connect
+//! again.
 
 mod greetings;
 mod trunks;
@@ -27,50 +28,60 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const SECOND_NS: Nanos = 1_000_000_000;
-/// How long somebody may take to say who they are, a domain to come that is wanted, and a connection of which
-/// one direction has ended to end in the other (ns).
+/// Time within which a new connection must send its request and its proof (ns).
 const GREETING_TIMEOUT_NS: Nanos = 5 * SECOND_NS;
+/// Time within which a wanted domain must come to the relay (ns).
 const MEETING_TIMEOUT_NS: Nanos = 10 * SECOND_NS;
+/// Time within which a connection must end in both directions after one direction has ended (ns).
 const HALF_CLOSED_TIMEOUT_NS: Nanos = 60 * SECOND_NS;
-/// If there are no descriptors, nobody is accepted for this long (ns).
+/// Pause before connections are accepted again, after the kernel had no descriptors (ns).
 const ACCEPT_PAUSE_NS: Nanos = 200_000_000;
-/// The most connections; of a domain that wait, and that want it.
+/// Maximum number of connections of the relay.
 const MAX_CONNECTIONS: usize = 8192;
+/// Maximum number of connections that wait as one domain.
 const MAX_WAITING_OF_A_DOMAIN: usize = 64;
+/// Maximum number of connections that want one domain.
 const MAX_REQUESTS_FOR_A_DOMAIN: usize = 1024;
-/// The maximum of untaken bytes of all pairs, and the minimum and the maximum of one direction (bytes).
+/// Maximum of bytes that all pairs together store between reading and writing (bytes).
 const MAX_PAIRS_BYTES: usize = 32 << 20;
+/// Minimum that one direction of a pair may store (bytes).
 const MIN_DIRECTION_BYTES: usize = 4 << 10;
+/// Maximum that one direction of a pair may store (bytes).
 const MAX_DIRECTION_BYTES: usize = 64 << 10;
-/// The number of requests that are remembered, so that none is accepted twice; a new one for each of two
-/// halves.
+/// Maximum number of requests that each of two sets remembers, so that no request is accepted twice. When
+/// the newer set is full, it replaces the older one.
 const REMEMBERED: usize = 1 << 15;
-/// The maximum number accepted, and of sockets reported, at once.
+/// Maximum number of connections accepted at once, of sockets that epoll reports at once, and of unread
+/// notices.
 const MAX_EVENTS_AT_ONCE: usize = 64;
 const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
 /// A notice of a relay for the person who runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayNotice {
-    /// Somebody was sent away, after this many others. They were told nothing, unless they hold the key.
+    /// A connection was refused, after `others` refusals that this notice replaces. Its other end learns
+    /// the reason only if it holds the key.
     Refused { from: SocketAddr, why: String, others: u64 },
     /// Two connections were joined.
     Joined { one: SocketAddr, other: SocketAddr },
 }
 
-/// How much there is at a relay.
+/// Numbers that show the use of a relay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Connections, pairs of them that are joined, and those that wait to be found.
+    /// Number of connections.
     pub connections: usize,
+    /// Number of pairs of joined connections.
     pub pairs: usize,
+    /// Number of connections that wait as a domain until another one wants that domain.
     pub wait: usize,
-    /// Streams of trunks, and circuits that go by them.
+    /// Number of streams of trunks.
     pub streams: usize,
+    /// Number of circuits that these trunks carry.
     pub circuits: usize,
-    /// Bytes that were read and not written yet.
+    /// Number of bytes that were read and not written yet.
     pub kept: usize,
-    /// Bytes passed on, ever.
+    /// Number of bytes passed on since the relay started.
     pub through: u64,
 }
 
@@ -79,21 +90,23 @@ pub struct Relay {
     epoll: OwnedFd,
     keys: RunKeys,
     prover: Prover,
-    /// Other relays that it leads to: their names, keys, and where they are.
+    /// Other relays to which this relay leads on: by name, their keys and the way to them.
     onward: HashMap<[u8; 16], (RunKeys, Arc<Route>)>,
-    /// Trunks to these, and, under the name of this one, those of others to here.
+    /// Trunks to these relays, by name. Under this relay's own name: the trunks that other relays dial to
+    /// it.
     trunks: HashMap<[u8; 16], Trunk>,
     tuning: NetOptions,
     listening: HashMap<u64, OwnedFd>,
-    /// No one is accepted before this time, because there are no descriptors.
+    /// If the kernel had no descriptors, no connection is accepted before this time (`now()`'s clock, ns).
     crowded: Option<Nanos>,
     ends: HashMap<u64, RelayConnection>,
     last_token: u64,
     meetings: HashMap<MeetingPoint, Meet>,
     /// Connections by the time of their next check.
     due: BTreeSet<(Nanos, u64)>,
+    /// Random numbers of the requests that were accepted: the newer set, and the older one.
     heard: [HashSet<[u8; 32]>; 2],
-    /// Connections that may go on without a new report of the kernel.
+    /// Connections that may continue without a new report of the kernel.
     again: BTreeSet<u64>,
     told: VecDeque<RelayNotice>,
     buffer: Vec<u8>,
@@ -101,39 +114,41 @@ pub struct Relay {
     through: u64,
 }
 
-/// A connection.
+/// A connection to the relay.
 struct RelayConnection {
     connection: Connection,
     from: SocketAddr,
-    /// The number of its way over relays, once it has been said.
+    /// Number that the connection has at all relays that it passes, once its request has been read.
     circuit: Option<[u8; 16]>,
-    /// True if it has come from another relay by a trunk.
+    /// True if another relay has sent the connection here by a trunk.
     by_trunk: bool,
     deadline: Nanos,
     state: RelayConnectionState,
 }
 
 enum RelayConnectionState {
-    /// Its request is due.
+    /// The relay waits for the connection's request.
     Asks(Box<FixedRead<ASK_BYTES>>),
-    /// Its proof is due.
+    /// The relay waits for the connection's proof.
     Proves {
         ask: Ask,
         bytes: Box<[u8; ASK_BYTES]>,
         challenge: Box<[u8; CHALLENGE_BYTES]>,
         coming: FixedRead<PROOF_BYTES>,
     },
-    /// It waits to be found, or wants somebody who is not there yet.
+    /// The connection waits as a domain until another connection wants that domain.
     Waits(MeetingPoint),
+    /// The connection wants a domain that is not waiting here yet.
     Wants(MeetingPoint),
-    /// It is joined with another one; what is on the way to here.
+    /// The connection is joined with another one. `coming` has the bytes on their way to this connection.
     Joined {
         other: u64,
         coming: Direction,
     },
 }
 
-/// The connections that wait as a domain, all of them in one life of it, and those that want it.
+/// The connections that wait as one domain, all of the same life of that domain, and those that want the
+/// domain.
 #[derive(Default)]
 struct Meet {
     life: [u8; LIFE_PREFIX_BYTES],
@@ -142,10 +157,11 @@ struct Meet {
 }
 
 impl Relay {
-    /// A relay that wants the key of `station`, listens there, and leads on to these other relays.
+    /// Makes a relay that demands the key of `station`, listens with `listener`, and leads on to the relays
+    /// in `onward`.
     ///
     /// # Errors
-    /// The kernel has no more descriptors, or nobody knows where one of the other relays is.
+    /// The kernel has no more descriptors, or the address of one of the other relays is not known.
     pub fn new(station: &Station, listener: Listener, onward: &[Station]) -> Result<Relay, Fault> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)
             .map_err(|error| fault!(CANNOT_LISTEN, "connections cannot be watched: {error}"))?;
@@ -187,17 +203,17 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Readable when `turn` has something to do because of a socket.
+    /// Returns a descriptor that is readable when a socket gives `turn` something to do.
     pub fn poll_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
-    /// The next notice, oldest first.
+    /// Removes and returns the oldest notice.
     pub fn told(&mut self) -> Option<RelayNotice> {
         self.told.pop_front()
     }
 
-    /// How much there is.
+    /// Returns the numbers that show the use of the relay.
     pub fn load(&self) -> Load {
         let kept = |end: &RelayConnection| match &end.state {
             RelayConnectionState::Joined { coming, .. } => coming.kept(),
@@ -217,7 +233,7 @@ impl Relay {
         }
     }
 
-    /// Waits at most so long for something to do, and does it.
+    /// Waits at most `most` for something to do, and does it.
     pub fn turn(&mut self, most: Duration) {
         let now = now();
         let mut wait = most.as_nanos().min(u128::from(Nanos::MAX)) as Nanos;
@@ -229,7 +245,7 @@ impl Relay {
         }
         let wait = Timespec { tv_sec: (wait / SECOND_NS) as i64, tv_nsec: (wait % SECOND_NS) as i64 };
         let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; MAX_EVENTS_AT_ONCE];
-        // Only a signal can interrupt it, and then the next turn looks again.
+        // Only a signal can interrupt the call, and the next turn then asks again.
         if let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&wait)) {
             for &mut epoll::Event { flags, data } in happened {
                 let token = data.u64();
@@ -283,7 +299,7 @@ impl Relay {
         self.last_token
     }
 
-    /// Returns true if the kernel watches a socket from now on: it may have no memory for that.
+    /// Returns true if the kernel watches the socket from now on. The kernel may have no memory for that.
     fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) -> bool {
         let added = epoll::add(&self.epoll, socket, EventData::new_u64(token), flags);
         matches!(added, Ok(()) | Err(Errno::EXIST))
@@ -303,7 +319,8 @@ impl Relay {
                     let _ = socket::keep_alive(&socket);
                     let state = RelayConnectionState::Asks(Box::new(FixedRead::NONE));
                     let Some(token) = self.add(socket, from, GREETING_TIMEOUT_NS, state) else { continue };
-                    // If the request has arrived already, it is read before the next one is accepted.
+                    // If the request has arrived already, it is read before the next connection is
+                    // accepted.
                     if let Some(end) = self.ends.get_mut(&token) {
                         end.connection.ready(true, false, false);
                     }
@@ -311,7 +328,7 @@ impl Relay {
                 }
                 Ok(None) => return,
                 Err(_) => {
-                    // The socket stays ready, so it is not watched for a while.
+                    // The listening socket stays ready, so it is not watched for a while.
                     for listener in self.listening.values() {
                         let _ = epoll::delete(&self.epoll, listener);
                     }
@@ -322,8 +339,9 @@ impl Relay {
         }
     }
 
-    /// Sends one away if too many have not said what they want; and one if too many have not proved that they
-    /// hold the key: requests that somebody has recorded can be said again where they are forgotten.
+    /// Closes one connection if too many have sent no request, and one if too many have not proved that
+    /// they hold the key. The second limit is needed because a stranger can repeat a recorded request after
+    /// the relay has forgotten it.
     fn limit_unknown(&mut self) {
         let of = |proves: bool| {
             let unknown = self.ends.iter().filter(move |(_, end)| match end.state {
@@ -344,7 +362,8 @@ impl Relay {
         }
     }
 
-    /// The connection's number; none if the kernel does not watch it, and then it is closed.
+    /// Adds a connection. Returns its token, or `None` if the kernel does not watch the socket, which is
+    /// then closed.
     fn add(
         &mut self,
         socket: OwnedFd,
@@ -386,13 +405,13 @@ impl Relay {
 
     fn tell(&mut self, told: RelayNotice) {
         self.told.push_back(told);
-        // The notices are not read: then nobody misses the oldest.
+        // If nobody reads the notices, the oldest one is dropped.
         if self.told.len() > MAX_EVENTS_AT_ONCE {
             self.told.pop_front();
         }
     }
 
-    /// Closes a connection, and the one that it is joined with.
+    /// Closes a connection, and the connection that it is joined with.
     fn part_with(&mut self, token: u64, why: Option<Fault>) {
         let Some(end) = self.ends.remove(&token) else { return };
         self.due.remove(&(end.deadline, token));
@@ -423,7 +442,7 @@ impl Relay {
     }
 
     // ---- copying --------------------------------------------------------------------------------------------
-    /// Copies from one to the other.
+    /// Copies bytes from connection `from` to connection `to`.
     fn copy(&mut self, from: u64, to: u64) {
         let Some(mut source) = self.ends.remove(&from) else { return };
         let outcome = match self.ends.get_mut(&to) {
@@ -452,7 +471,7 @@ impl Relay {
         }
     }
 
-    /// Returns true if nothing more goes to a connection.
+    /// Returns true if no more bytes go to this connection.
     fn has_ended(&self, token: u64) -> bool {
         match self.ends.get(&token).map(|end| &end.state) {
             Some(RelayConnectionState::Joined { coming, .. }) => coming.has_ended() && coming.kept() == 0,

@@ -1,4 +1,5 @@
-//! A relay as those have it who use it: where it is, and its key. In a file that only its owner can read.
+//! A relay as its users know it: its address and its key. Both are stored in a file that only its owner can
+//! read.
 
 use crate::keys::RunKeys;
 use crate::private::{self, Unread};
@@ -8,13 +9,13 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The version of the file.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
-/// The address of a relay, and the key that it wants to see. The key opens the relay and nothing else.
+/// The address of a relay, and the key that the relay demands. The key opens this relay and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Station {
-    /// Addresses with ports, by numbers or by name.
+    /// Addresses with ports. The machine is given by number or by name.
     pub at: Vec<String>,
     pub(crate) keys: RunKeys,
 }
@@ -51,7 +52,7 @@ impl StationFile {
 }
 
 impl Station {
-    /// A relay with a new key.
+    /// Makes a station with a new key.
     ///
     /// # Panics
     /// The kernel has no random numbers.
@@ -66,7 +67,7 @@ impl Station {
     /// Reads a relay's file, which only its owner can read.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, or it is no file of a relay.
+    /// The file cannot be read, other users can read it, or it is not a relay's file.
     pub fn read(path: &Path) -> Result<Station, Fault> {
         let name = path.display();
         let text = private::read(path).map_err(|unread| match unread {
@@ -86,17 +87,17 @@ impl Station {
         Station::from_text(&text).map_err(|error| error.told(|error| format!("{name}: {error}")))
     }
 
-    /// Reads what `to_text` wrote.
+    /// Reads a text that `to_text` wrote.
     ///
     /// # Errors
-    /// With what is wrong.
+    /// The text is not that of a relay's file; the fault says why.
     pub fn from_text(text: &str) -> Result<Station, Fault> {
         let written: StationFile = serde_json::from_str(text)
             .map_err(|error| fault!(RELAY_UNUSABLE, "this is no file of a relay: {error}"))?;
         written.read()
     }
 
-    /// One JSON object.
+    /// Returns the station as one JSON object.
     pub fn to_text(&self) -> Zeroizing<String> {
         let mut text =
             Zeroizing::new(serde_json::to_string_pretty(&self.written()).expect("plain fields are written"));
@@ -104,20 +105,21 @@ impl Station {
         text
     }
 
-    /// Writes a file that only its owner can read, in place of any other; whole or not at all.
+    /// Writes a file that only its owner can read. The file replaces any other of this name, as a whole or
+    /// not at all.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Fault> {
         private::write(path, &self.to_text()).map_err(|error| {
             fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be written: {error}", path.display())
         })
     }
 
-    /// Writes a new file; whether there was none of this name, which stays.
+    /// Writes a new file. Returns false if there is a file of this name already, which then stays as it is.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write_new(&self, path: &Path) -> Result<bool, Fault> {
         match private::write_new(path, &self.to_text()) {
             Ok(()) => Ok(true),
@@ -128,15 +130,15 @@ impl Station {
         }
     }
 
-    /// Its name in greetings and logs; it says nothing of the key.
+    /// Returns the relay's name in greetings and logs. The name reveals nothing about the key.
     pub fn name(&self) -> String {
         self.keys.relay().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The addresses, by numbers. Names are looked up, which may take a while.
+    /// Returns the addresses by number. Names are looked up, which may take a while.
     ///
     /// # Errors
-    /// None of its addresses is known here.
+    /// None of the addresses is known here.
     pub fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
         let mut all: Vec<SocketAddr> = Vec::new();
         let mut trouble = None;

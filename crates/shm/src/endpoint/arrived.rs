@@ -1,60 +1,63 @@
-//! A message on its way from the ring to the code: its header, and its body wherever it lies. These are kept in
-//! boxes that are used again, since moving a struct of this size costs more than the rest of the way.
+//! A message between the ring and the code: its header, and its body at its present place. Messages are kept
+//! in boxes that are used again, because moving a struct of this size costs more than all other steps.
 
 use crate::memory::ShmError;
 use crate::ring::BODY_WORDS;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, decode_array_to, head_len, ArrayKind, HeaderWords, Limits, Value};
 
-/// Words before the head in an entry whose body is placed: slab and block, offset, head length.
+/// Number of words before the head in an entry whose body lies in a block: slab and block, offset, length of
+/// the head.
 pub(crate) const PLACE_WORDS: usize = 3;
-/// The longest head that stands beside its place in the entry.
+/// Maximum length of a head that lies in the entry, beside the place of the parts, bytes.
 pub(crate) const INLINE_HEAD: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
 /// The place of the body of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyPlace {
-    /// No body: the value is none.
+    /// The message has no body: its value is none.
     Nowhere,
     /// The whole body is in `words`, copied out of the ring.
     Inline,
-    /// The head is in `words` from this word on, so many bytes; the parts are `bytes`.
+    /// The head is in `words` from `PLACE_WORDS` on and has this many bytes; the parts are in `bytes`.
     Beside(usize),
-    /// The whole body is `bytes`.
+    /// The whole body is in `bytes`.
     Whole,
 }
 
-/// Words for the longest head to which a later message can refer: a plain array of up to three dimensions.
+/// Number of words of the longest head to which a later message can refer: that of a plain array of up to
+/// three dimensions.
 const KNOWN_WORDS: usize = 5;
-/// Its bytes.
+/// Number of bytes of that head.
 pub(crate) const KNOWN_PREAMBLE_BYTES: usize = KNOWN_WORDS * 8;
 
-/// The head that stood in a channel's entry last: a message that is `AS_BEFORE` has the same.
+/// The head that was last in an entry of a channel. A message with the flag `AS_BEFORE` has the same head.
 #[derive(Default)]
 pub(crate) struct KnownPreamble {
     head: [u64; KNOWN_WORDS],
-    /// Bytes of the head; 0 while nothing is known.
+    /// Length of the head, bytes; 0 if no head is known.
     len: usize,
     parts: u16,
     body_len: u64,
-    /// The array that the preamble describes, once a value has been made of it, if that is a plain array.
+    /// The array that the head describes, known after the first value with this head, if that value is a
+    /// plain array.
     kind: Option<ArrayKind>,
 }
 
 impl KnownPreamble {
-    /// The array that the preamble describes, if it is a plain array.
+    /// Returns the array that the head describes, if it is a plain array.
     #[inline]
     pub fn kind(&self) -> Option<&ArrayKind> {
         self.kind.as_ref()
     }
 
-    /// Bytes of the whole body.
+    /// Returns the length of the whole body, bytes.
     #[inline]
     pub fn body_len(&self) -> u64 {
         self.body_len
     }
 
-    /// Notes the head of a message, in the order of the ring.
+    /// Stores the head of a message. Must be called in the order of the ring.
     pub fn note(&mut self, message: &ArrivedMessage) {
         *self = KnownPreamble::default();
         if let BodyPlace::Beside(len @ 1..=KNOWN_PREAMBLE_BYTES) = message.place {
@@ -63,7 +66,7 @@ impl KnownPreamble {
         }
     }
 
-    /// Gives a message that is `AS_BEFORE` what it refers to; where it lies comes back.
+    /// Adds the known head to a message with the flag `AS_BEFORE`. Returns the packed place of its parts.
     pub fn complete(&self, message: &mut ArrivedMessage) -> Result<u64, ShmError> {
         if self.len == 0 {
             return Err(ShmError::Malformed("a message refers to a head that never came".into()));
@@ -73,7 +76,7 @@ impl KnownPreamble {
         Ok(message.header.take_as_before(self.parts, self.body_len))
     }
 
-    /// Notes what the value of a message was, if the head is still the one that is known.
+    /// Stores the kind of a message's value, if the message has the known head.
     pub fn learn(&mut self, message: &ArrivedMessage, value: &Value) {
         let same = message.place == BodyPlace::Beside(self.len)
             && message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS] == self.head
@@ -98,13 +101,14 @@ impl ArrivedMessage {
         Box::new(ArrivedMessage { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
     }
 
-    /// Returns true if the body took memory of a slab.
+    /// Returns true if the body takes memory of a slab.
     #[inline]
     pub(crate) fn in_slab(&self) -> bool {
         matches!(self.place, BodyPlace::Beside(_) | BodyPlace::Whole)
     }
 
-    /// The body as it stands in files and on sockets: its beginning, so many zeros, and its end.
+    /// Returns the body in the format of files and sockets: its first bytes, a number of zeros, and its last
+    /// bytes.
     pub fn body(&self) -> (&[u8], usize, &[u8]) {
         let len = self.header.body_len() as usize;
         match self.place {
@@ -118,10 +122,11 @@ impl ArrivedMessage {
         }
     }
 
-    /// Takes the value out, to where it shall stand; arrays in it are views of where the message lies.
+    /// Takes the value out of the message and stores it in `to`. Arrays in the value are views of the memory
+    /// where the message lies.
     ///
     /// # Errors
-    /// `Malformed` when the body is not what the format says.
+    /// `Malformed` if the body does not follow the format.
     pub fn take_value_to(&mut self, to: &mut Value) -> Result<(), ShmError> {
         let parts = self.header.parts();
         match self.place {
@@ -145,7 +150,7 @@ impl ArrivedMessage {
         }
     }
 
-    /// Takes the value out; else as `take_value_to`.
+    /// Takes the value out of the message and returns it. Otherwise like `take_value_to`.
     pub fn take_value(&mut self) -> Result<Value, ShmError> {
         let mut value = Value::None;
         self.take_value_to(&mut value)?;
@@ -161,7 +166,8 @@ fn decode(parts: u16, body_len: u64, head: &[u8], bytes: Bytes, to: &mut Value) 
     }
 }
 
-/// The value of a whole body. The head is copied before it is parsed: a sender could still write where it lies.
+/// Decodes a whole body. The head is copied before it is parsed, because a sender could still write to its
+/// memory.
 fn whole(parts: u16, body: &[u8], share: impl FnOnce(&[u8]) -> Bytes, to: &mut Value) -> Result<(), ShmError> {
     let head_len = head_len(parts, body).map_err(|error| ShmError::Malformed(error.to_string()))?;
     let Some(head) = usize::try_from(head_len).ok().and_then(|head_len| body.get(..head_len)) else {

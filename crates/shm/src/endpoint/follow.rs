@@ -1,8 +1,8 @@
-//! Large arrays that are received while they are still being sent. The sender announces in the ring's next
-//! entry that it has begun to copy, and how far it has come; a receiver that waits for that very message to
-//! copy it on, into an array of its own, follows close behind. Two copies take hardly longer than one then, and
-//! the second finds in a cache what the first has just written. Who does not look loses nothing: the message
-//! comes as every other does.
+//! Receiving a large array while its sender still copies it. The sender announces in the ring's next entry
+//! that it has begun to copy a message, and how many bytes are copied. If the receiver waits for this
+//! message to copy it into an array of its own, it follows the sender's copy closely. The two copies then
+//! take hardly longer than one, and the second copy reads bytes that the first has just written to a cache.
+//! A receiver that does not look at the announcement loses nothing: the message arrives in the usual way.
 
 use super::peers::OutPeer;
 use super::{Custodian, Endpoint};
@@ -13,24 +13,25 @@ use crate::slab::{packed, unpacked, BlockId, BlockPlace};
 use ligament_wire::ArrayKind;
 use std::ptr::NonNull;
 
-/// Elements of fewer bytes are copied before it pays to tell of it.
+/// Minimum size of an array that is announced, bytes. A smaller array is copied before the announcement
+/// would pay.
 pub(super) const MIN_FOLLOWED_BYTES: u64 = 128 << 10;
-/// The receive that goes on.
+/// The receive that is in progress.
 pub(super) struct FollowingReceive {
-    /// The channel.
+    /// Index of the channel.
     index: usize,
-    /// The destination of the elements, and their bytes.
+    /// Destination of the elements; `len` is its size, bytes.
     to: NonNull<u8>,
     len: usize,
-    /// The number of them that are there.
+    /// Number of bytes copied so far.
     done: usize,
 }
 
 // SAFETY: `to` is the caller's, who waits.
 unsafe impl Send for FollowingReceive {}
 
-/// The receive goes on for as long as there is this, however that ends: the array is the caller's again then,
-/// also where a function of the caller's, which a wait calls, has panicked.
+/// Ends the receive in progress when it is dropped, also after a panic in a function of the caller that a
+/// wait calls. The destination array then belongs to the caller alone again.
 struct FollowGuard<'a, C: Custodian>(&'a mut Endpoint<C>);
 
 impl<C: Custodian> Drop for FollowGuard<'_, C> {
@@ -40,8 +41,9 @@ impl<C: Custodian> Drop for FollowGuard<'_, C> {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sender: copies the elements of a message for the channels `to` into its block; and announces it
-    /// meanwhile, if it is one that its receiver can follow: an array like the one before it, for one receiver.
+    /// Sender: copies the elements of a message for the channels `to` into its block. Announces the message
+    /// meanwhile if its receiver can follow the copy: the message has one receiver and the same head as the
+    /// one before.
     pub(super) fn copy_elements(
         &mut self,
         to: &[usize],
@@ -64,11 +66,12 @@ impl<C: Custodian> Endpoint<C> {
                 self.board.ring_if_parked(bell, FOR_MESSAGES);
             }
         });
-        // There is room in the ring, so that nothing can go wrong between this and the message.
+        // The ring has room for the entry, so nothing can fail between this point and the publication.
         ring.writer.progress(0);
     }
 
-    /// The peer to which a message in this block can be announced, and what is announced.
+    /// Returns the announcement for a message in this block, and the peer that gets it, if the message can
+    /// be announced.
     fn announcement(
         &mut self,
         to: &[usize],
@@ -88,12 +91,12 @@ impl<C: Custodian> Endpoint<C> {
         (room > 0 && !peer.ended).then_some((channel.peer, announcement))
     }
 
-    /// Receiver: waits until there is a message on channel `index`, and copies meanwhile to `to` what its
-    /// sender has ready, if it is an array of a kind that `fits`, like the one before it. How many bytes of the
-    /// message that `receive_to` will give stand in `to` then.
+    /// Receiver: waits for a message on channel `index`. If the message is expected to be an array like the
+    /// one before it, of a kind that `fits`, copies the bytes that the sender has ready to `to` meanwhile.
+    /// Returns the number of copied bytes of the message that `receive_to` will return.
     ///
     /// # Errors
-    /// As for waiting; `to` may hold a part of what was coming.
+    /// As for a wait; `to` may hold a part of the message.
     pub fn follow_into(
         &mut self,
         index: usize,
@@ -113,7 +116,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(done)
     }
 
-    /// Copies what is new of the message that is followed. Whether there was something.
+    /// Copies the new bytes of the followed message. Returns true if there were any.
     #[inline]
     pub(super) fn follow(&mut self) -> bool {
         self.following.is_some() && self.follow_on()
@@ -130,7 +133,7 @@ impl<C: Custodian> Endpoint<C> {
             return false;
         }
         let (_, slab, offset) = unpacked(what.place);
-        // Bytes that are not copied yet are not looked at.
+        // Bytes beyond `ready` are not copied by the sender yet and are not read.
         let Some(from) = ring.lent.look_at_known(slab, offset, ready as u64) else { return false };
         let new = &from[following.done..];
         // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us (see `FollowGuard`).

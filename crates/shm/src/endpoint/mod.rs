@@ -1,6 +1,6 @@
-//! An endpoint: one rank of one instance as the transport sees it. It owns its line on the board, its area and
-//! its outbox, writes to the rings that it has opened and reads those that were opened to it. All that needs
-//! the agent goes through `Custodian`; nothing here knows what an instance is.
+//! An endpoint: one rank of one instance as the transport sees it. It owns its line on the board, its area
+//! and its outbox. It writes the rings that it has opened to its peers, and reads the rings that peers have
+//! opened to it. All requests to the agent go through `Custodian`. This module does not know instances.
 
 mod arrived;
 mod follow;
@@ -43,48 +43,51 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of address space for the rings that an endpoint writes; they cost memory only as they grow.
+/// Size of the address space for the rings that an endpoint writes, bytes. The rings take memory only as
+/// they grow.
 pub const OUTBOX_BYTES: usize = 256 << 20;
 
-/// Copies up to this size are not timed: two looks at the clock would take a tenth as long as they do.
+/// Maximum size of a copy that is not timed, bytes. Reading the clock twice would take a tenth of the time
+/// of such a copy.
 const MAX_UNTIMED_COPY_BYTES: u64 = 64 << 10;
 
-/// The surroundings of an endpoint: its agent, and the system to wait with.
+/// The environment of an endpoint: its agent, and the functions of the system that it waits with.
 pub trait Custodian {
-    /// Memory for messages.
+    /// Requests a slab of at least `bytes` bytes from the agent. Returns its number and its memory.
     ///
     /// # Errors
     /// `OutOfMemory` when the run's limit does not allow it.
     fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError>;
-    /// Gives a slab back.
+    /// Returns a slab to the agent.
     fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError>;
-    /// Announces the ring to endpoint `to`; the reader's area comes back.
+    /// Announces a ring to endpoint `to`. Returns the reader's area, its layout, and the inbox for this
+    /// ring.
     fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<OpenedRing, ShmError>;
-    /// Another endpoint's slab and its size.
+    /// Requests the slab of another endpoint. Returns its memory and its size in bytes.
     fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
-    /// The notices of the agent that are there, without waiting.
+    /// Returns the notices of the agent that have arrived, without waiting.
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
-    /// Tells the agent something of a change.
+    /// Sends the agent this endpoint's answer to a change.
     fn steers(&mut self, change: u64, answer: Steers) -> Result<(), ShmError>;
-    /// Returns true if the agent has gone away.
+    /// Returns true if the agent has closed the connection.
     fn is_gone(&self) -> bool;
 
-    /// The time by which waits are measured, ns of CLOCK_MONOTONIC. This and what follows is the system's; only
-    /// a simulation has its own.
+    /// Returns the time by which waits are measured, ns of CLOCK_MONOTONIC. This function and the following
+    /// ones use the system by default; only a simulation replaces them.
     #[inline]
     fn now(&self) -> u64 {
         now()
     }
-    /// Lets somebody else run while this endpoint waits.
+    /// Yields the core to another process while this endpoint waits.
     #[inline]
     fn give_way(&mut self) {
         rustix::thread::sched_yield();
     }
-    /// The core that this runs on.
+    /// Returns the number of the core on which this thread runs.
     fn core(&self) -> u32 {
         rustix::thread::sched_getcpu() as u32
     }
-    /// Sleeps until the endpoint's doorbell is no longer `seen`, or until `at_most` has passed.
+    /// Sleeps until the endpoint's doorbell has another value than `seen`, or until `at_most` has passed.
     fn sleep(&mut self, bell: &Doorbell, seen: u32, at_most: Duration) {
         bell.sleep(seen, at_most);
     }
@@ -114,25 +117,25 @@ pub enum AgentNotice {
         channel: u32,
         bytes: u64,
     },
-    /// Whoever waits is to look once more for what it waits for, and to note this round on its status page.
+    /// A waiting endpoint is to look once more for its event, and to write this round to its status page.
     Look(u64),
-    /// Something is to happen at a model time, to these of the instances that the endpoint serves.
+    /// A change: a request of the head, and the instances of this endpoint that it concerns.
     Steer(Steer, Vec<u32>),
-    /// An endpoint that this one sends to has ended, and what is sent there goes nowhere.
+    /// A receiver of this endpoint has ended. Messages to it are dropped from now on.
     PeerEnded(EndpointId),
-    /// An endpoint that this one receives from is gone, and has not ended its channels.
+    /// A sender to this endpoint has died without ending its channels.
     PeerLost(EndpointId),
-    /// Show what is sent on a port.
+    /// The endpoint is to show the messages of a port in this memory.
     Tap {
         tap: Box<Tap>,
         memory: OwnedFd,
     },
-    /// Show it no more.
+    /// The endpoint is to remove this tap.
     Untap(u32),
     RunEnds(String),
 }
 
-/// The shared memory that an endpoint is born with.
+/// The shared memory that an endpoint gets at its start.
 pub struct Foundation {
     pub endpoint: EndpointId,
     pub board: OwnedFd,
@@ -142,37 +145,38 @@ pub struct Foundation {
     pub pinned_limit: u64,
 }
 
-/// A channel that this endpoint sends on.
+/// A channel on which this endpoint sends.
 struct OutChannel {
     id: u32,
-    /// Index in `out`.
+    /// Index of the receiver in `Endpoint::out`.
     peer: usize,
     credit: u32,
     budget: u64,
-    /// The most bytes that a message may have.
+    /// Maximum size of a message, bytes.
     limit: u64,
-    /// The maximum that may be under way without a second look: the budget, or less where messages are limited
-    /// to less.
+    /// Number of bytes that may be under way before the sender must look more closely: the budget, or less
+    /// if the size of messages is limited to less.
     at_once: u64,
-    /// Bytes sent, and how many of them were credited when last looked.
+    /// Number of bytes sent. `credited` is the number of bytes that the receiver had credited at the last
+    /// look.
     sent: u64,
     credited: u64,
     sequence: u64,
-    /// Which head stood in this channel's slot last, as `Source::number` says; 0 for none that can be referred
-    /// to.
+    /// Number of the head that was last written to an entry of this channel (see `Source::number`); 0 if
+    /// later messages cannot refer to it.
     last_head: u64,
 }
 
-/// A channel that this endpoint receives on.
+/// A channel on which this endpoint receives.
 struct InChannel {
     id: u32,
-    /// The component at its begin, for people.
+    /// Name of the sending port, for error messages.
     from: String,
-    /// Index in `inn`.
+    /// Index of the sender in `Endpoint::inn`.
     peer: usize,
     queue: VecDeque<Box<ArrivedMessage>>,
     sequence: u64,
-    /// Its end has arrived.
+    /// True if the end of the channel has arrived.
     ended: bool,
     credited: u64,
     assembling: Option<receive::Assembly>,
@@ -184,7 +188,7 @@ pub struct Endpoint<C> {
     index: EndpointId,
     board: Arc<Board>,
     front: Front,
-    /// The traffic of outgoing channels; none if nobody counts that.
+    /// The counts of outgoing channels; None if nobody reads them.
     ends: Option<Ends>,
     area: OwnedFd,
     layout: Layout,
@@ -193,56 +197,58 @@ pub struct Endpoint<C> {
     inn: Vec<InPeer>,
     sends: Vec<OutChannel>,
     receives: Vec<InChannel>,
-    /// Channel number → index in `receives`.
+    /// Index in `receives` of each channel number.
     numbers: HashMap<u32, u32>,
-    /// The number looked up last, and its index.
+    /// The channel number looked up last, and its index.
     last_number: (u32, u32),
     pool: BlockPool,
-    /// Boxes for messages to come: boxed because moving a message costs more than the rest of its way.
+    /// Unused boxes for future messages. Messages are boxed because moving one costs more than all other
+    /// steps of its reception.
     #[allow(clippy::vec_box)]
     spare: Vec<Box<ArrivedMessage>>,
-    /// The body of the slot that is being sent.
+    /// The body of the entry that is being sent.
     body: Box<source::SlotBody>,
-    /// Boxed: it is looked at only after a wait or a large copy, and shall not stand between what every message
-    /// needs.
+    /// The timeline. It is boxed because it is used only after a wait or a large copy, and should not lie
+    /// between the fields that every message needs.
     timeline: Box<Recorder>,
     custodian: C,
-    /// Why the agent last gave no memory.
+    /// The agent's reason for its last refusal of memory.
     denied: String,
     control_seen: u32,
     taps: taps::Taps,
-    /// The round of looking again that the agent has asked for.
+    /// The round of the agent's last `Look` notice, if the endpoint has not answered it yet.
     look_again: Option<u64>,
-    /// Something was taken in since the wait began, or since the endpoint last looked again: memory may have
-    /// gone back to a sender with it.
+    /// True if the endpoint has taken in a message since the begin of the wait, or since it last looked
+    /// again. Memory may have been returned to a sender by it.
     stirred: bool,
-    /// Somebody was woken since the last wait.
+    /// True if this endpoint has woken another one since its last wait.
     rang: bool,
-    /// In the last long wait, whoever it was for was on this core too.
+    /// True if, in the last long wait, the endpoint that was waited for was awake on the same core.
     crowded: bool,
     turns: turns::Turns,
-    /// Bytes that views hold, as last looked up, and those lent since.
+    /// Number of bytes that views hold: the last exact count plus the bytes lent since.
     pinned_guess: u64,
     pinned_looks: u32,
     pinned_limit: u64,
-    /// The receive that copies while its message is still being sent.
+    /// The receive that copies its message while the sender is still copying it.
     following: Option<follow::FollowingReceive>,
-    /// Looks for a message that found none and did not wait.
+    /// Number of looks for a message that found none and did not wait.
     fruitless: u32,
-    /// Every message takes the general way (`set_generally`).
+    /// True if every message takes the general way (see `set_generally`).
     generally: bool,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     steering: Box<SteeringState>,
     run_ends: Option<String>,
-    /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
+    /// The reason why this endpoint takes in no more messages: it had no memory to put a message in chunks
+    /// together.
     refused: Option<ShmError>,
     /// The notes of an endpoint that serves many instances.
     served: Option<Box<notes::ServedNotes>>,
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Puts an endpoint together from what its agent gave. `sends` and `receives` name channels and peers;
-    /// their order gives the indices by which `send` and `receive` know them.
+    /// Makes an endpoint from the memory that its agent gave. `sends` and `receives` name the channels and
+    /// their peers. The order of each list defines the indices that `send` and `receive` use.
     pub fn new(
         foundation: Foundation,
         sends: &[ChannelInfo],
@@ -356,13 +362,14 @@ impl<C: Custodian> Endpoint<C> {
         Ok(endpoint)
     }
 
-    /// The end of a channel that is not incoming, as `Ends` counts them.
+    /// Returns the counts of the channel end `index` that is not incoming; `Ends` defines the indices.
     #[inline]
     pub fn channel_end(&self, index: usize) -> Option<&ChannelEnd> {
         self.ends.as_ref()?.end(u32::try_from(index).ok()?)
     }
 
-    /// While it is awake, so many cores are busy: who waits for it does not spin on them.
+    /// Sets the number of cores that are busy while this endpoint is awake. Endpoints that wait for this one
+    /// do not spin on these cores.
     pub fn keeps_busy(&mut self, cores: u32) {
         self.board.fall_asleep(self.bell());
         self.bell().keeps_busy(cores);
@@ -374,13 +381,14 @@ impl<C: Custodian> Endpoint<C> {
         self.board.doorbell(self.index).expect("checked when the endpoint was made")
     }
 
-    /// The endpoint's status page.
+    /// Returns the endpoint's status page.
     #[inline]
     pub fn status(&self) -> &StatusPage {
         self.front.status()
     }
 
-    /// When a copy of so many bytes begins, if it is worth its place in the timeline: else 0. For `copy_ends`.
+    /// Returns the begin of a copy of `bytes` bytes for `copy_ends`, or 0 if the copy is too short for the
+    /// timeline.
     #[inline]
     pub fn copy_begins(&self, bytes: u64) -> u64 {
         if bytes > MAX_UNTIMED_COPY_BYTES {
@@ -390,7 +398,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// A copy of a message that came on channel `index` is over.
+    /// Notes the end of a copy of a message that arrived on channel `index`.
     #[inline]
     pub fn copy_ends(&mut self, index: usize, began: u64) {
         if began != 0 {
@@ -399,7 +407,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// A copy to send on `to` is over.
+    /// Notes the end of a copy of a message to the channels `to`.
     #[inline]
     fn send_copy_ends(&mut self, to: &[usize], began: u64) {
         if let (true, Some(&first)) = (began != 0, to.first()) {
@@ -415,34 +423,35 @@ impl<C: Custodian> Endpoint<C> {
         self.timeline.note(&self.front, cause, began, now);
     }
 
-    /// The agent's ear.
+    /// Returns the custodian, which connects the endpoint to its agent.
     pub fn custodian(&mut self) -> &mut C {
         &mut self.custodian
     }
 
-    /// Bytes of others' memory that live views hold.
+    /// Returns the number of bytes of other endpoints' memory that live views hold.
     pub fn pinned(&mut self) -> u64 {
         self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()).map(|ring| ring.lent.bytes_out()).sum()
     }
 
-    /// While waiting, `check` is asked after each park (at most a second); when it says yes, the wait ends with
-    /// `Interrupted`. Python looks for signals this way.
+    /// Sets a function that is called during a wait after each park (at most a second). If it returns true,
+    /// the wait ends with `Interrupted`. The Python binding checks for signals this way.
     pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
         self.interrupt = Some(check);
     }
 
-    /// Of each channel, by its number in the run, how many messages were sent on it; the end counts as one.
+    /// Returns the number of messages sent on each channel, with the channel's number in the run. The end of
+    /// a channel counts as a message.
     pub fn sent_on(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.sends.iter().map(|channel| (channel.id, channel.sequence))
     }
 
-    /// Of each channel, by its number in the run, how many messages were received from it, without those that
-    /// have arrived and were not asked for; the end counts as one.
+    /// Returns the number of messages that the code has received on each channel, with the channel's number
+    /// in the run. Messages that wait in a queue do not count; the end of a channel counts as a message.
     pub fn received_from(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.receives.iter().map(|channel| (channel.id, channel.sequence - channel.queue.len() as u64))
     }
 
-    /// Says on the status page that all is over.
+    /// Marks the endpoint as ended on its status page, and counts it as asleep.
     pub fn end(&mut self, failed: bool) {
         self.tidy();
         let pinned = self.pinned();
@@ -451,7 +460,7 @@ impl<C: Custodian> Endpoint<C> {
         self.board.fall_asleep(self.bell());
     }
 
-    /// Hears what the agent has said, if it has called.
+    /// Handles the notices of the agent, if it has called since the last look.
     pub(crate) fn hear_agent(&mut self) -> Result<(), ShmError> {
         let calls = self.bell().control();
         if calls == self.control_seen {
@@ -461,18 +470,18 @@ impl<C: Custodian> Endpoint<C> {
             match self.custodian.notices() {
                 Ok(notices) if notices.is_empty() => break,
                 Ok(notices) => notices.into_iter().try_for_each(|notice| self.heed(notice))?,
-                // The reason came before the end of the line.
+                // The connection has ended, but the agent had sent the reason before.
                 Err(_) if self.run_ends.is_some() => break,
                 Err(error) => return Err(error),
             }
         }
-        // Not before: what could not be heard must be an error the next time, too.
+        // This must come last: if a notice fails, the next call must handle the notices again and fail too.
         self.control_seen = calls;
         self.taps.has_heard(calls);
         self.goes_on()
     }
 
-    /// Returns true if nothing that was heard or met before stands in the way of going on.
+    /// Returns an error if the run has ended, or if an earlier error forbids further receiving.
     fn goes_on(&self) -> Result<(), ShmError> {
         match (&self.run_ends, &self.refused) {
             (Some(why), _) => Err(ShmError::RunEnds(why.clone())),

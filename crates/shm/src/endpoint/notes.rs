@@ -1,7 +1,7 @@
-//! An endpoint that serves many instances of one process: whoever runs them asks what has come for which of
-//! them, waits for all of them at once, and says for which of them the endpoint works at the moment. Its sends
-//! never wait for credit: an instance goes on to the end of its step, and is not run again before its conduits
-//! have room.
+//! An endpoint that serves many instances of one process. The code that runs the instances asks which
+//! channels have messages, waits for all instances at once, and says for which instance the endpoint works
+//! at the moment. The sends of this endpoint never wait for credit: an instance continues to the end of its
+//! step, and runs again only when its conduits have room.
 
 use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
@@ -9,89 +9,91 @@ use crate::area::RowTable;
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 
-/// Notes for the process that runs the instances.
+/// Notes for the code that runs the instances.
 #[derive(Default)]
 pub(super) struct ServedNotes {
-    /// Channels on which something has come, by their indices, each time that something came.
+    /// Indices of the channels on which messages have arrived, one for each message.
     pub arrived: Vec<u32>,
-    /// New budgets of channels that are not the endpoint's own, by their numbers in the run.
+    /// New budgets of channels that this endpoint does not send on (channels between its instances), with
+    /// the channels' numbers in the run.
     pub budgets: Vec<(u32, u64)>,
-    /// Channels whose budgets a message went beyond.
+    /// Channels on which a message has exceeded the budget.
     pub overdrawn: Vec<Overdrawn>,
     /// True if the present wait is `idle`.
     pub idle: bool,
 }
 
-/// Why the endpoint is not idle any more.
+/// The reasons for which the endpoint is no longer idle.
 #[derive(Debug, Default)]
 pub struct Idle {
-    /// Channels on which something has come, by their indices; one may stand here more than once.
+    /// Indices of the channels on which messages have arrived. An index may appear more than once.
     pub arrived: Vec<u32>,
-    /// New budgets of channels between the instances, by their numbers in the run.
+    /// New budgets of channels between the instances, with the channels' numbers in the run.
     pub budgets: Vec<(u32, u64)>,
-    /// The agent asks in this round to look once more (see `StatusPage::confirm`).
+    /// The round in which the agent asks the endpoint to look once more (see `StatusPage::confirm`).
     pub look: Option<u64>,
 }
 
-/// A channel that has taken more than its budget allows.
+/// A channel on which more bytes are under way than its budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overdrawn {
-    /// Its index.
+    /// Index of the channel.
     pub channel: usize,
-    /// It goes on when no more than these bytes are under way, or no more than its budget: the cost of the
-    /// message that went too far, since one message always fits.
+    /// Number of bytes that may be under way when the channel has room again, if the budget is smaller: the
+    /// cost of the message that exceeded the budget, since one message always fits.
     pub until: u64,
 }
 
-/// The lack of a channel without credit.
+/// The credit that a channel needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// The channel's number in the run.
+    /// Number of the channel in the run.
     pub channel: u32,
-    /// The budget with which it could go on, bytes.
+    /// Budget with which the channel would have room, bytes.
     pub budget: u64,
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// From now on the endpoint serves as many instances as its area has rows.
+    /// Makes the endpoint serve as many instances as its area has rows.
     ///
     /// # Errors
     /// The rows cannot be mapped.
     pub fn serve_many(&mut self) -> Result<(), ShmError> {
         let (at, len) = self.layout.rows();
         let rows = RowTable::new(Mapping::writable(&self.area, at, len)?, self.layout)?;
-        // Intervals of many instances would be told apart by nobody.
+        // The timeline would mix the intervals of many instances, so none is kept.
         (0..self.layout.rows).filter_map(|row| rows.row(row)).for_each(|(page, _)| page.keep_no_timeline());
         self.front.add_rows(rows);
         self.served = Some(Box::default());
         Ok(())
     }
 
-    /// From now on the endpoint's activity is shown on the row of this instance, or on none.
+    /// Shows the endpoint's activity on the row of this instance from now on, or for `None` on the
+    /// endpoint's own page.
     pub fn show_on(&mut self, row: Option<u32>) {
         self.front.show_on(row);
     }
 
-    /// The rows.
+    /// Returns the rows, if the endpoint serves many instances.
     pub fn rows(&self) -> Option<&RowTable> {
         self.front.rows()
     }
 
-    /// Takes in news, without waiting.
+    /// Takes in messages and notices without waiting.
     ///
     /// # Errors
-    /// As `receive`.
+    /// As for `receive`.
     pub fn look_around(&mut self) -> Result<Idle, ShmError> {
         self.hear_agent()?;
         self.take_in()?;
         Ok(self.noted())
     }
 
-    /// Waits until something has come on any channel, one of the channels `full` has room, or the agent wants
-    /// something.
+    /// Waits until a message has arrived on any channel, one of the channels `full` has room, or the agent
+    /// has a new budget or a request to look once more.
     ///
     /// # Errors
-    /// As `receive`.
+    /// As for `receive`.
     pub fn idle(&mut self, full: &[Overdrawn]) -> Result<Idle, ShmError> {
         let what = if full.is_empty() { FOR_MESSAGES } else { FOR_CREDIT };
         self.note_idle(true);
@@ -122,12 +124,12 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Channels that have been overdrawn since this was asked last.
+    /// Returns the channels whose budgets were exceeded since the last call.
     pub fn take_overdrawn(&mut self) -> Vec<Overdrawn> {
         self.served.as_mut().map(|served| std::mem::take(&mut served.overdrawn)).unwrap_or_default()
     }
 
-    /// Returns true if a channel is still overdrawn, and what it lacks.
+    /// Returns the credit that an overdrawn channel needs, or None if the channel has room again.
     pub fn is_short(&mut self, Overdrawn { channel, until }: Overdrawn) -> Option<Needs> {
         if self.has_credit(channel, 0) {
             return None;
@@ -137,8 +139,8 @@ impl<C: Custodian> Endpoint<C> {
         (under_way > until).then_some(Needs { channel: out.id, budget: under_way })
     }
 
-    /// Lets go of all that waits on a channel, whose receiver is over: its sender gets its credit back, as if
-    /// the receiver had ended as a process of its own.
+    /// Drops all messages that wait on a channel whose receiver has ended. The sender gets its credit back,
+    /// as if the receiver had ended as a process of its own.
     pub fn discard(&mut self, channel: usize) {
         while let Some(message) = self.receives[channel].queue.pop_front() {
             let held = if message.in_slab() { message.header.body_len() } else { 0 };
@@ -147,18 +149,19 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// The kind of message that waits on a channel: whether it is the channel's end; none if nothing is.
+    /// Returns true if the next message on a channel is the end of the channel, or None if no message waits.
     pub fn next_is_end(&self, channel: usize) -> Option<bool> {
         self.receives[channel].queue.front().map(|message| message.header.is_end())
     }
 
-    /// The number in the run of a channel that is received on.
+    /// Returns the number in the run of an incoming channel.
     pub fn number_of_incoming(&self, channel: usize) -> u32 {
         self.receives[channel].id
     }
 
-    /// Answers a request to look once more: whether the code holds views of others' memory; none if something
-    /// was taken in since the last answer, so that the agent must ask anew.
+    /// Answers a request to look once more. Returns true if the code holds views of other endpoints' memory.
+    /// Returns None if the endpoint has taken in a message since the last answer, so that the agent must ask
+    /// again.
     pub fn looked(&mut self) -> Option<bool> {
         let holding = self.code_holds_views();
         (!std::mem::take(&mut self.stirred)).then_some(holding)

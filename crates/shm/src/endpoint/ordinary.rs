@@ -1,6 +1,7 @@
-//! Ordinary messages: nothing, or one array like the one before it on its channel, with all at hand that it
-//! takes. Its first line in the ring is all there is to read besides the elements. Here is its whole way, one
-//! flat function for each step; whatever is not as expected leaves all as it was, and goes the general way
+//! The short way of ordinary messages. An ordinary message has no body, or has one array with the same head
+//! as the message before it on its channel, and needs nothing that is not ready. Besides the elements, the
+//! receiver reads only its first line in the ring. This file has one flat function for each step. If
+//! anything is not as expected, the function changes nothing, and the message takes the general way
 //! (`send.rs`, `receive.rs`).
 
 use super::arrived::KnownPreamble;
@@ -15,21 +16,22 @@ use crate::slab::{unpacked, BlockPool, MAX_QUICK_BLOCK_BYTES};
 use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
 use std::sync::atomic::Ordering;
 
-/// Looks at one ring before the general wait begins, which looks at everything: some 14 µs. A message that
-/// comes by then is taken without a look at anything else.
+/// Number of looks at one ring before the general wait begins, which looks at all rings: some 14 µs. A
+/// message that arrives within these looks is taken without a look at anything else.
 const EAGER: u32 = 500;
 
-// Small blocks are copied without a look at the clock.
+// A small block is copied without reading the clock.
 const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
-    /// Returns true if all messages take the general way, ordinary ones too. Both ways mean the same, and are
-    /// played against each other: that is what this is for.
+    /// Sets whether all messages take the general way, also ordinary ones. Both ways have the same effect.
+    /// Tests use this function to compare the two.
     pub fn set_generally(&mut self, yes: bool) {
         self.generally = yes;
     }
 
-    /// Sends an ordinary message on one channel. False, and nothing done, if it is none.
+    /// Sends an ordinary message on one channel. Returns false, without any change, if the message is not
+    /// ordinary.
     #[inline(always)]
     pub fn send_ordinary(&mut self, index: usize, header: &HeaderWords, body: Option<AsBefore<'_>>) -> bool {
         let held = body.as_ref().map_or(0, |body| body.body_len);
@@ -58,7 +60,7 @@ impl<C: Custodian> Endpoint<C> {
         if let Some(bell) = self.board.doorbell(peer.endpoint) {
             self.rang |= self.board.ring_if_parked(bell, FOR_MESSAGES);
         }
-        // All of this has time until the message is on its way.
+        // The following work is done after the publication, so it does not delay the message.
         if let Some(block) = &block {
             self.pool.hand_out(block, channel.peer as u32);
         }
@@ -74,8 +76,8 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Returns true if the next message of a channel can only be the next of its ring, and stands there or is
-    /// worth a short wait (`comes_soon`), for which all is made ready.
+    /// Returns true if the next message of a channel must be the next one of its ring, and has arrived or is
+    /// worth a short wait (`comes_soon`). Before such a wait, the idle work (`tidy`) is done.
     #[inline(always)]
     fn may_come_soon(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
@@ -94,9 +96,9 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one: its header, and
-    /// its value as a view. False, and nothing done, if it is another, or none, or something is wrong with it:
-    /// `receive_to` will say.
+    /// Receives the next message of channel `index` if it arrives soon and is ordinary: stores its header
+    /// and, as a view, its value. Returns false, without any change, if no message arrives soon, if the
+    /// message is not ordinary, or if it is not valid. `receive_to` then handles it.
     #[inline(always)]
     pub fn receive_ordinary(&mut self, index: usize, header: &mut HeaderWords, to: &mut Value) -> bool {
         if !self.may_come_soon(index) {
@@ -105,7 +107,7 @@ impl<C: Custodian> Endpoint<C> {
         let Endpoint { receives, inn, pool, custodian, front, .. } = self;
         let channel = &mut receives[index];
         let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
-        // Work that can be done before the message is there.
+        // This work is done before the message has arrived.
         let end = front.end(index as u32);
         let frame = channel.known.kind().and_then(|kind| to.frame(kind));
         if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) {
@@ -135,9 +137,9 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one with an array
-    /// whose kind `fits`: its header, and its elements to where the caller wants them, who has room for so many
-    /// bytes. Else as `receive_ordinary`.
+    /// Receives the next message of channel `index` if it arrives soon and is ordinary, with an array whose
+    /// kind `fits` and whose elements have exactly the size of `to`: stores its header and copies its
+    /// elements to `to`. Otherwise returns false as `receive_ordinary` does.
     #[inline(always)]
     pub fn receive_ordinary_into(
         &mut self,
@@ -152,7 +154,8 @@ impl<C: Custodian> Endpoint<C> {
         let Endpoint { receives, inn, pool, custodian, front, .. } = self;
         let channel = &mut receives[index];
         let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
-        // Before the message is there: it is known what it will be.
+        // The kind of the message is known before it has arrived, because an ordinary message repeats the
+        // last one.
         let expected = |kind: &ArrayKind| kind.bytes() == to.len() && fits(kind);
         if !channel.known.kind().is_some_and(expected) {
             return false;
@@ -172,8 +175,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Returns true if the next entry of a ring is there, after a short wait in which free memory is made ready for
-/// what is sent next.
+/// Returns true if the next entry of a ring arrives within a short wait. During the wait, the next block to
+/// send is claimed.
 #[inline(always)]
 fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custodian) -> bool {
     let mut more = true;
@@ -189,14 +192,14 @@ fn comes_soon(reader: &RingReader, pool: &mut BlockPool, custodian: &impl Custod
     })
 }
 
-/// Returns true if the next message of a channel stands at the front of its ring, with nothing special in its
-/// header, which is read.
+/// Reads the header of the next entry of a ring. Returns true if the entry is the next message of the
+/// channel, and has nothing special in its header.
 #[inline(always)]
 fn is_at_front(ring: &InRing, channel: &InChannel, header: &mut HeaderWords) -> bool {
     ring.reader.peek(&mut header.0) && header.is_ordinary(channel.id, channel.sequence)
 }
 
-/// Takes a message with `held` bytes in a slab, which the code gets now, and gives its credit back.
+/// Takes a message with `held` bytes in a slab, which the code receives now, and returns its credit.
 #[inline(always)]
 fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&ChannelEnd>, held: u64, time: f64) {
     ring.reader.take();
@@ -209,7 +212,8 @@ fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&Channe
     ring.lent.link().wake_sender();
 }
 
-/// The parts of a message that refers to the one before: the array's kind, and the bytes of its whole body.
+/// Returns the array's kind and the length of the whole body, for a message that repeats the head of the one
+/// before.
 #[inline(always)]
 fn alike<'a>(header: &HeaderWords, known: &'a KnownPreamble) -> Option<(&'a ArrayKind, u64)> {
     let kind = known.kind().filter(|_| header.flags() & flags::AS_BEFORE != 0)?;

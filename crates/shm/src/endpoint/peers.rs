@@ -1,5 +1,5 @@
-//! The other ends: a peer that we write to (its doorbell, its area, our ring to it) and one that we read from
-//! (its outbox, its slabs as we need them, our inbox for it).
+//! The peers of an endpoint: those that it writes to (with their doorbell, their area, and the ring to
+//! them), and those that it reads from (with their outbox, their slabs as needed, and the inbox for them).
 
 use super::views::{BlockReturn, Lent};
 use crate::area::{Front, Inbox};
@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Slots of a ring's first segment: five pages.
+/// Number of entries in a ring's first segment, which takes five pages.
 pub(crate) const FIRST_SLOTS: u32 = 64;
 
 /// The memory for the rings that this endpoint writes.
@@ -28,7 +28,8 @@ impl Outbox {
         Outbox { map, used: 0, free: Vec::new() }
     }
 
-    /// A zeroed segment of `entries` entries: its offset. None when the outbox is full.
+    /// Takes a zeroed segment of `entries` entries and returns its offset. Returns None when the outbox is
+    /// full.
     pub fn take(&mut self, entries: u32) -> Option<u64> {
         if let Some(i) = self.free.iter().position(|&(_, s)| s == entries) {
             let (offset, _) = self.free.swap_remove(i);
@@ -45,12 +46,12 @@ impl Outbox {
         Some(offset as u64)
     }
 
-    /// A segment whose reader has left it.
+    /// Takes back a segment that its reader has left.
     pub fn give_back(&mut self, offset: u64, entries: u32) {
         self.free.push((offset, entries));
     }
 
-    /// The first entry of a segment.
+    /// Returns the address of the first entry of a segment.
     pub fn entries(&self, offset: u64, entries: u32) -> NonNull<RingEntry> {
         NonNull::from(&self.map.slice_at::<RingEntry>(offset as usize, entries as usize)[0])
     }
@@ -60,9 +61,9 @@ impl Outbox {
 pub(crate) struct OutPeer {
     pub endpoint: EndpointId,
     pub ring: Option<OutRing>,
-    /// It has ended: what is meant for it is dropped, and it holds no block any more.
+    /// True if the peer has ended: messages to it are dropped, and it holds no block any more.
     pub ended: bool,
-    /// Overlays that this peer has been told.
+    /// Numbers of the overlays that this peer has.
     pub overlays: Vec<u32>,
 }
 
@@ -71,7 +72,7 @@ impl OutPeer {
         OutPeer { endpoint, ring: None, ended: false, overlays: Vec::new() }
     }
 
-    /// Returns true if the peer is done with our block, which it had `due` times.
+    /// Returns true if the peer has released the block, which it had `due` times.
     #[inline]
     pub fn is_done_with(&self, block: u32, due: u32) -> bool {
         self.ring.as_ref().is_some_and(|ring| ring.inbox.released(block) == due) || self.ended
@@ -82,9 +83,10 @@ impl OutPeer {
 pub(crate) struct OutRing {
     pub writer: RingWriter,
     pub front: Front,
-    /// Our inbox in the peer's area; the writer points into it.
+    /// This endpoint's inbox in the peer's area. The writer points into it.
     pub inbox: Inbox,
-    /// The segment in use, and those that the reader may still be in, with the count of entries at their end.
+    /// The segment in use: offset and number of entries. `leaving` has the segments that the reader may
+    /// still be in, each with the number of entries written up to its end.
     pub segment: (u64, u32),
     pub leaving: VecDeque<(u64, u32, u64)>,
 }
@@ -92,7 +94,7 @@ pub(crate) struct OutRing {
 /// A peer that this endpoint reads from.
 pub(crate) struct InPeer {
     pub endpoint: EndpointId,
-    /// It stands for others that are on other machines.
+    /// True if the peer is a carrier, which stands for the endpoints of other domains.
     pub far: bool,
     pub ring: Option<InRing>,
     pub overlays: HashMap<u32, Arc<Value>>,
@@ -103,7 +105,7 @@ pub(crate) struct InRing {
     pub reader: RingReader,
     pub lent: Lent,
     outbox: OwnedFd,
-    /// Keeps the present segment mapped; the reader points into it.
+    /// Mapping of the present segment, to which the reader points.
     segment: Mapping,
 }
 
@@ -123,7 +125,7 @@ impl InPeer {
         InPeer { endpoint, far: false, ring: None, overlays: HashMap::new() }
     }
 
-    /// The peer has opened its ring to us.
+    /// Opens the ring that the peer has announced to this endpoint.
     pub fn open(
         &mut self,
         outbox: OwnedFd,

@@ -1,5 +1,5 @@
-//! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring,
-//! to the code.
+//! Receiving: messages go from the rings to the queues of their channels, and from a queue, or straight from
+//! the ring, to the code.
 
 use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
@@ -16,37 +16,39 @@ use ligament_wire::{align_part, flags, EndpointId, Header, HeaderWords, MessageK
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// Views above this are counted exactly at once.
+/// Size of a view above which the bytes held by views are counted exactly at once.
 const MAX_LAZY_VIEW_BYTES: u64 = 64 << 10;
-/// Releases that wait are told after so many messages, if no quiet moment comes before.
+/// Number of messages after which views are checked and senders are told of releases, if no idle moment
+/// comes before.
 const RELEASE_EVERY: u32 = 8;
-/// Every so many looks in vain, it is looked whether the agent lives: a third of a microsecond.
+/// Number of looks without a message after which the endpoint checks that the agent lives. The check takes a
+/// third of a microsecond.
 const POLLS_PER_AGENT_CHECK: u32 = 64;
-/// At how many views of each peer is looked then.
+/// Maximum number of views of each peer that are checked for release at a time.
 const MAX_VIEWS_CHECKED: usize = 32;
-/// Boxes of messages kept for the next ones.
+/// Maximum number of boxes that are kept for future messages.
 const MAX_SPARE_BOXES: usize = 32;
 
-/// A message that comes in chunks.
+/// A message in chunks of which some have arrived.
 pub(crate) struct Assembly {
     body: Vec<u8>,
     header: HeaderWords,
 }
 
-/// The cost of one message in its channel's budget: its entry, and what it takes of a slab.
+/// Returns the cost of one message in its channel's budget: the size of its entry plus its bytes in a slab.
 #[inline]
 pub(crate) fn cost(in_slab: u64) -> u64 {
     ENTRY_BYTES as u64 + in_slab
 }
 
-/// Of what a message costs, what it takes of a slab.
+/// Returns the number of bytes in a slab of a message with this cost.
 #[inline]
 pub(crate) fn in_slab(cost: u64) -> u64 {
     cost - ENTRY_BYTES as u64
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Takes in whatever has arrived on any ring.
+    /// Takes in all entries that have arrived on any ring.
     #[inline]
     pub(crate) fn take_in(&mut self) -> Result<(), ShmError> {
         for peer in 0..self.inn.len() {
@@ -57,7 +59,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Takes the entry that is ready into the queue of its channel.
+    /// Takes the next entry of a peer's ring into the queue of its channel.
     #[cold]
     fn take_to_queue(&mut self, peer: usize) -> Result<(), ShmError> {
         if let Some(refused) = &self.refused {
@@ -77,8 +79,9 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// A peer is gone that has not ended its channels. What it has sent is taken in, of which nothing is half
-    /// there but a message in chunks; then each of its channels ends as if it had said so.
+    /// Ends the channels of a peer that has died without ending them. First takes in all messages that the
+    /// peer has sent. These are whole, except perhaps one in chunks, which is dropped. Then each channel
+    /// gets an end, as if the peer had sent it.
     pub(super) fn end_channels_of(&mut self, endpoint: EndpointId) -> Result<(), ShmError> {
         let Some(peer) = self.inn.iter().position(|peer| peer.endpoint == endpoint) else { return Ok(()) };
         self.take_in()?;
@@ -105,7 +108,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Takes back the box of a message, to be used for another.
+    /// Takes back the box of a message for reuse.
     #[inline]
     pub fn recycle(&mut self, message: Box<ArrivedMessage>) {
         if self.spare.len() < MAX_SPARE_BOXES {
@@ -113,21 +116,22 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Returns true if a message waits on channel `index`, without waiting.
+    /// Returns true if a message waits on channel `index`. Does not wait.
     pub fn poll(&mut self, index: usize) -> Result<bool, ShmError> {
         self.hear_agent()?;
         self.take_in()?;
         let here = !self.receives[index].queue.is_empty();
         if !here {
-            // The sender may need what was released in order to send what is polled for.
+            // The sender may need its released blocks before it can send the message that the code polls
+            // for.
             self.tidy();
             self.looked_in_vain()?;
         }
         Ok(here)
     }
 
-    /// Looks now and then whether the agent lives: a code that asks again and again instead of waiting would
-    /// never learn that its run is gone, since only a wait that lasts looks otherwise.
+    /// Checks now and then that the agent lives. A code that polls repeatedly instead of waiting would
+    /// otherwise never learn that its run has ended, since only long waits make this check.
     #[cold]
     pub(super) fn looked_in_vain(&mut self) -> Result<(), ShmError> {
         self.fruitless = self.fruitless.wrapping_add(1);
@@ -138,11 +142,11 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// The next message of channel `index`, waiting for it until the deadline: its header and its value, each
-    /// to where it shall stand.
+    /// Receives the next message of channel `index`, waiting for it until the deadline. Stores its header in
+    /// `header` and its value in `to`.
     ///
     /// # Errors
-    /// As `receive`.
+    /// As for `receive`.
     #[inline]
     pub fn receive_to(
         &mut self,
@@ -157,7 +161,7 @@ impl<C: Custodian> Endpoint<C> {
         self.receive_generally(index, deadline, header, to)
     }
 
-    /// Every other message, and every other wait.
+    /// Receives any message that is not ordinary, and waits as long as necessary.
     #[cold]
     fn receive_generally(
         &mut self,
@@ -174,11 +178,11 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// The next message of channel `index`, waiting for it until the deadline. Give the box to `recycle` when
-    /// its value is taken.
+    /// Receives the next message of channel `index`, waiting for it until the deadline. The caller returns
+    /// the box with `recycle` after it has taken the value.
     ///
     /// # Errors
-    /// `TimedOut`; `RunEnds` or `AgentGone` when none will come any more; `Malformed`.
+    /// `TimedOut`; `RunEnds` or `AgentGone` if no more messages will arrive; `Malformed`.
     pub fn receive(&mut self, index: usize, deadline: Deadline) -> Result<Box<ArrivedMessage>, ShmError> {
         if let Some(mut message) = self.receives[index].queue.pop_front() {
             self.hand_over(index, &mut message)?;
@@ -191,10 +195,10 @@ impl<C: Custodian> Endpoint<C> {
         Ok(message)
     }
 
-    /// The first of `indices` that has a message, waiting until one has.
+    /// Waits until one of the channels `indices` has a message, and returns the first such channel.
     ///
     /// # Errors
-    /// As `receive`.
+    /// As for `receive`.
     pub fn wait_any(&mut self, indices: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         let mut found = None;
         self.wait_until(WaitTarget::Message(indices), FOR_MESSAGES, deadline, |me| {
@@ -204,7 +208,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(found.expect("the wait was for it"))
     }
 
-    /// Returns the message's credit and counts it; copies it out of its slab if too much is held already.
+    /// Returns the credit of a message and counts it. If views hold too many bytes already, copies the
+    /// message out of its slab.
     fn hand_over(&mut self, index: usize, message: &mut ArrivedMessage) -> Result<(), ShmError> {
         let held = if message.in_slab() { message.header.body_len() } else { 0 };
         if !self.count_in(index, held, &message.header) {
@@ -215,8 +220,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Returns the credit of a message that the code gets now, with `held` bytes in a slab, and counts it.
-    /// False if views hold more of the peers' memory than they may.
+    /// Returns the credit of a message that the code receives now and that has `held` bytes in a slab, and
+    /// counts the message. Returns false if views then hold more of the peers' memory than they may.
     #[inline(always)]
     fn count_in(&mut self, index: usize, held: u64, header: &HeaderWords) -> bool {
         self.return_credit(index, held);
@@ -229,8 +234,8 @@ impl<C: Custodian> Endpoint<C> {
         held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
 
-    /// Copies an array of channel `index` out of its slab, in place. Where there is no memory for that it stays
-    /// there.
+    /// Copies an array of channel `index` out of its slab; `value` then owns the copy. If there is no memory
+    /// for a copy, the array stays in the slab.
     #[cold]
     pub(super) fn copy_out_of(&mut self, index: usize, held: u64, value: &mut Value) {
         let began = self.copy_begins(held);
@@ -242,7 +247,8 @@ impl<C: Custodian> Endpoint<C> {
         self.copy_ends(index, began);
     }
 
-    /// Returns the credit of a message with `held` bytes in a slab.
+    /// Returns the credit of a message with `held` bytes in a slab, and wakes its sender if it waits for
+    /// that.
     #[inline(always)]
     pub(super) fn return_credit(&mut self, index: usize, held: u64) {
         let channel = &mut self.receives[index];
@@ -255,8 +261,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Work that can wait for a moment in which there is nothing to receive: telling senders what was released,
-    /// and looking for what others have released.
+    /// Does the work that can wait for an idle moment: tells senders which blocks were released, and looks
+    /// for blocks that receivers have released.
     #[inline]
     pub(crate) fn tidy(&mut self) {
         self.take_back();
@@ -270,8 +276,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near
-    /// the limit, and every now and then.
+    /// Counts a view of `len` bytes as held, and returns the number of bytes that views hold. The exact
+    /// number is looked up only for large views, near the limit, and now and then.
     #[inline(always)]
     pub(super) fn note_pinned(&mut self, len: u64) -> u64 {
         self.pinned_guess += len;
@@ -286,13 +292,13 @@ impl<C: Custodian> Endpoint<C> {
         self.pinned_guess
     }
 
-    /// An overlay that a channel's sender has announced.
+    /// Returns an overlay that the sender of channel `index` has announced.
     pub fn overlay(&self, index: usize, number: u32) -> Option<&Arc<Value>> {
         self.inn[self.receives[index].peer].overlays.get(&number)
     }
 
-    /// Takes one entry of a peer's ring, which is ready: a message, and the index of its channel; or nothing if
-    /// it was the carrier's own.
+    /// Takes the next entry of a peer's ring, which must be ready. Returns the index of the message's
+    /// channel, or None if the entry was not a message for the code.
     #[inline]
     fn take_entry(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("it was ready");
@@ -341,7 +347,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Overlays, ring jumps, chunks of streamed messages, and kinds that a later version may send.
+    /// Takes an overlay, a jump of the ring, a chunk of a message, or a kind of message that a later version
+    /// may send.
     #[cold]
     fn take_special(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         if message.header.flags() & flags::STREAM != 0 {
@@ -379,7 +386,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// One chunk of a message that its sender had no memory for: it is copied to where the whole will stand.
+    /// Takes one chunk of a message for which its sender had no memory, and appends it to the chunks before.
     fn take_chunk(&mut self, peer: usize, message: &mut ArrivedMessage) -> Result<Option<usize>, ShmError> {
         let header = message.header;
         let InPeer { ring, endpoint, .. } = &mut self.inn[peer];
@@ -419,7 +426,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         assembly.body.extend_from_slice(&chunk);
         drop(chunk);
-        // Its sender may wait for this very block, and we for something else.
+        // The sender may be waiting for this very block, while this endpoint waits for another event.
         if let Some(ring) = &mut self.inn[peer].ring {
             ring.lent.take_back(usize::MAX);
         }
@@ -435,7 +442,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Reads the body of the peeked entry and takes the entry. `known` is that of the message's channel.
+/// Reads the body of the peeked entry and takes the entry. `known` is the known head of the message's
+/// channel.
 fn take_body(
     peer: &mut InPeer,
     custodian: &mut impl Custodian,
@@ -490,7 +498,7 @@ fn take_body(
     Ok(())
 }
 
-/// There is no memory to put a message of so many bytes together.
+/// Makes the error for a message of `bytes` bytes that the receiver has no memory to put together.
 fn no_room(from: &str, bytes: u64) -> ShmError {
     ShmError::OutOfMemory {
         bytes,
@@ -507,7 +515,8 @@ pub(super) fn malformed(error: ligament_wire::WireError) -> ShmError {
     ShmError::Malformed(error.to_string())
 }
 
-/// Copies parts into this process's own memory, 64-byte aligned, so that the sender's block can go back.
+/// Copies the parts into private memory of this process, 64-byte aligned, so that the sender's block can be
+/// released.
 fn copy_out(parts: &Bytes) -> Result<Bytes, ShmError> {
     const LINE: usize = 64;
     let mut own: Vec<u8> = Vec::new();

@@ -1,6 +1,7 @@
-//! An endpoint that stands for instances elsewhere. It takes messages off its rings and owes their credit until
-//! it hears that their receivers have them; and it publishes what came from elsewhere, for which the senders
-//! there have claimed credit. Nothing here waits, but for answers of the agent.
+//! The endpoint of a carrier, which stands for the instances of other domains. It takes messages from its
+//! rings, and returns their credit only when it learns that the receivers in other domains have received
+//! them. It also publishes messages from other domains; their senders have claimed the credit there. Nothing
+//! here waits, except for answers of the agent.
 
 use super::arrived::{ArrivedMessage, INLINE_HEAD};
 use super::receive::cost;
@@ -16,15 +17,15 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The body of a message from elsewhere.
+/// The body of a message from another domain.
 pub enum RemoteBody<'a> {
-    /// At most 256 bytes, for the slot.
+    /// A body of at most 256 bytes, which goes into the ring's entry.
     Small(&'a [u8]),
-    /// It was written into this block, from this byte on.
+    /// The body lies in this block and begins at this byte.
     Placed(Loan, u64),
 }
 
-/// A place to sleep for the endpoint's owner, without holding the endpoint.
+/// A handle with which the owner of an endpoint can sleep without holding the endpoint.
 pub struct ParkingPlace {
     board: Arc<Board>,
     index: EndpointId,
@@ -32,7 +33,7 @@ pub struct ParkingPlace {
 }
 
 impl ParkingPlace {
-    /// Sleeps until somebody rings, or until so much time has passed.
+    /// Sleeps until the doorbell rings, or until `at_most` has passed.
     pub fn sleep(&self, at_most: Duration) {
         if let Some(bell) = self.board.doorbell(self.index) {
             bell.sleep(self.seen, at_most);
@@ -41,13 +42,14 @@ impl ParkingPlace {
 }
 
 impl ArrivedMessage {
-    /// The cost of the message in its channel's budget.
+    /// Returns the cost of the message in its channel's budget, bytes.
     pub fn cost(&self) -> u64 {
         cost(if self.in_slab() { self.header.body_len() } else { 0 })
     }
 
-    /// The message's header as it travels between domains. Of the carrier's flags one stays: `PLACED` says that
-    /// the body took memory of a slab, so that the message costs the same on both sides.
+    /// Returns the message's header in the form that travels between domains. Of the carrier's flags only
+    /// `PLACED` remains. It says that the body takes memory of a slab, so that the message has the same cost
+    /// in both domains.
     pub fn header_elsewhere(&self) -> HeaderWords {
         let mut header = self.header;
         header.0[0] &= !(u64::from(flags::CARRIER) << 16);
@@ -59,16 +61,16 @@ impl ArrivedMessage {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    // --- what is sent here, for others ---
+    // --- messages from instances of this domain to other domains ---
 
-    /// From now on this endpoint stands for others: what comes is noted for `gather`.
+    /// Makes this endpoint a carrier: arriving messages are noted for `gather`.
     pub fn stand_in(&mut self) {
         self.served = Some(Box::default());
         self.bell().stands_for_others();
     }
 
-    /// Takes in what has come, and hears the agent. The indices of the channels on which something came are
-    /// added to `into`, once for each message.
+    /// Takes in all messages that have arrived, and handles the notices of the agent. Appends to `into` the
+    /// index of each message's channel, once per message.
     ///
     /// # Errors
     /// `RunEnds`, `AgentGone`; `Malformed`.
@@ -83,12 +85,12 @@ impl<C: Custodian> Endpoint<C> {
         taken
     }
 
-    /// The first message that waits on a channel. Its credit is owed.
+    /// Takes the first message that waits on a channel. Its credit is not returned yet.
     pub fn take_off(&mut self, channel: usize) -> Option<Box<ArrivedMessage>> {
         self.receives[channel].queue.pop_front()
     }
 
-    /// So many bytes of a channel have been received, in all.
+    /// Sets the total number of bytes of a channel that were received, and so returns credit to the sender.
     pub fn set_credit(&mut self, channel: usize, bytes: u64) {
         let known = &mut self.receives[channel];
         known.credited = known.credited.max(bytes);
@@ -100,7 +102,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Tells senders of all blocks that were let go of, and takes back what receivers have released.
+    /// Tells the senders of all released blocks, and takes back the blocks that receivers have released.
     pub fn settle(&mut self) {
         for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
             ring.lent.take_back(usize::MAX);
@@ -108,13 +110,13 @@ impl<C: Custodian> Endpoint<C> {
         self.tidy();
     }
 
-    // --- what was sent elsewhere, for those here ---
+    // --- messages from other domains to instances of this domain ---
 
-    /// Memory for a message of so many bytes, of which the first `placed` can be written; none if the run's
-    /// limit does not allow it.
+    /// Claims a block for a message of `len` bytes, of which the first `placed` bytes can be written.
+    /// Returns None if the run's memory limit does not allow it.
     ///
     /// # Errors
-    /// `AgentGone`, `System`; `OutOfMemory` if the system has less than the run may take.
+    /// `AgentGone`, `System`; `OutOfMemory` if the system has less memory than the run may use.
     pub fn claim_block(&mut self, len: u64, placed: u64) -> Result<Option<Loan>, ShmError> {
         let len = len.max(1);
         let block = match self.pool.at_hand(len) {
@@ -128,10 +130,10 @@ impl<C: Custodian> Endpoint<C> {
         Ok(Some(Loan::new(&self.pool, block, len as usize)))
     }
 
-    /// Has the first `placed` bytes of a claimed block in place, so that writing them cannot fail.
+    /// Allocates the pages of the first `placed` bytes of a claimed block, so that writing them cannot fail.
     ///
     /// # Errors
-    /// `OutOfMemory`: the system has less than the run may take. The block is free again then.
+    /// `OutOfMemory` if the system has less memory than the run may use. The block is free again then.
     pub fn place_more(&mut self, loan: Loan, placed: usize) -> Result<Loan, ShmError> {
         if !self.pool.has(loan.block, loan.start()) {
             return Err(foreign_loan());
@@ -152,10 +154,10 @@ impl<C: Custodian> Endpoint<C> {
         Ok(self.room_to(peer) > 0 || self.grow_ring(peer))
     }
 
-    /// Publishes a message, whatever the channel's budget; `has_room` has said yes.
+    /// Publishes a message, regardless of the channel's budget. `has_room` must have returned true.
     ///
     /// # Errors
-    /// `Malformed`: it is not the next one of its channel, or no message at all.
+    /// `Malformed` if the message is not the next one of its channel, or is not a message.
     pub fn publish(
         &mut self,
         channel: usize,
@@ -182,7 +184,8 @@ impl<C: Custodian> Endpoint<C> {
                 let head_len = head_len(parts, body).map_err(super::receive::malformed)?;
                 let head = usize::try_from(head_len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
                 if head.len() <= INLINE_HEAD {
-                    // As those of the domain have it: the head beside the place.
+                    // The entry has the same form as those of senders in this domain: the head stands beside
+                    // the place of the parts.
                     place.offset += align_part(head_len);
                 }
                 self.body.placed(&place, block, head);
@@ -198,12 +201,12 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Publishes the piece from `at` on of a message for which there is no memory in one piece; `has_room` has
-    /// said yes. How many bytes it has; none if there is no memory for it now, but will be when receivers
-    /// release some.
+    /// Publishes the piece from byte `at` on of a message for which there is no block of its whole size.
+    /// `has_room` must have returned true. Returns the number of bytes of the piece, or None if there is no
+    /// memory now, but receivers will release some.
     ///
     /// # Errors
-    /// `OutOfMemory`: there is none, and waiting would not help. `Malformed` as for `publish`.
+    /// `OutOfMemory` if there is no memory and waiting would not help. `Malformed` as for `publish`.
     pub fn publish_piece(
         &mut self,
         channel: usize,
@@ -213,7 +216,8 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<Option<u64>, ShmError> {
         let mut header = self.next_of(channel, header)?;
         let body_len = body.len() as u64;
-        // All pieces ask for blocks of one size, so that each can have what the one before gave back.
+        // All pieces use blocks of one size, so that each piece can use the block that an earlier one has
+        // released.
         let window = CHUNK_BYTES.min(body_len);
         let Some(block) = self.block(window)? else {
             if at == 0 && !self.pool.any_outstanding() {
@@ -247,7 +251,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(Some(len))
     }
 
-    /// The header for this domain of the next message of a channel.
+    /// Returns the header, in the form for this domain, of the next message of a channel.
     fn next_of(&mut self, channel: usize, mut header: HeaderWords) -> Result<HeaderWords, ShmError> {
         header.check().map_err(super::receive::malformed)?;
         let out = &self.sends[channel];
@@ -271,7 +275,7 @@ impl<C: Custodian> Endpoint<C> {
         self.count_out(&[channel], header);
     }
 
-    /// The bytes that were sent on a channel, in all, and the bytes of them that were received; bytes.
+    /// Returns the total number of bytes sent on a channel, and the number of these that were received.
     pub fn progress(&self, channel: usize) -> (u64, u64) {
         let out = &self.sends[channel];
         let ring = self.out[out.peer].ring.as_ref();
@@ -279,12 +283,12 @@ impl<C: Custodian> Endpoint<C> {
         (out.sent, word.map_or(0, |word| word.load(Ordering::Acquire)))
     }
 
-    /// The maximum that may be under way on a channel that is sent on, bytes.
+    /// Returns the budget of an outgoing channel: the maximum number of bytes under way.
     pub fn budget(&self, channel: usize) -> u64 {
         self.sends[channel].budget
     }
 
-    /// The number of receivers of this endpoint that have ended.
+    /// Returns the number of receivers of this endpoint that have ended.
     pub fn ended(&self) -> usize {
         self.out.iter().filter(|peer| peer.ended).count()
     }
@@ -294,34 +298,35 @@ impl<C: Custodian> Endpoint<C> {
         self.out[self.sends[channel].peer].ended
     }
 
-    // --- sleeping ---
+    // --- parking ---
 
-    /// Returns true if something has come that `gather` would take in.
+    /// Returns true if `gather` would find a message or a notice.
     pub fn stirs(&self) -> bool {
         self.bell().control() != self.control_seen
             || self.inn.iter().any(|peer| peer.ring.as_ref().is_some_and(|ring| ring.reader.ready()))
     }
 
-    /// From now on others ring for `what` (`FOR_MESSAGES`, `FOR_CREDIT`): who looks once more and finds nothing
-    /// can sleep there. Others may use the endpoint meanwhile. `get_up` comes after it.
+    /// Begins a park: from now on other processes ring for `what` (`FOR_MESSAGES`, `FOR_CREDIT`). The caller
+    /// must look once more for events, and may then sleep with the returned handle. Other threads may use
+    /// the endpoint meanwhile. `get_up` ends the park.
     pub fn lie_down(&mut self, what: u32) -> ParkingPlace {
         self.board.fall_asleep(self.bell());
         let seen = self.bell().lie_down(what);
         ParkingPlace { board: self.board.clone(), index: self.index, seen }
     }
 
-    /// A place to sleep while another thread is awake for this endpoint, which lies down before it sleeps
-    /// itself.
+    /// Returns a handle for sleeping while another thread is awake for this endpoint. That thread calls
+    /// `lie_down` before it sleeps itself.
     pub fn bed(&self) -> ParkingPlace {
         ParkingPlace { board: self.board.clone(), index: self.index, seen: self.bell().seen() }
     }
 
-    /// Wakes whoever sleeps there.
+    /// Wakes all threads that sleep on this endpoint's doorbell.
     pub fn rouse(&self) {
         self.bell().rouse();
     }
 
-    /// The sleep is over.
+    /// Ends a park.
     pub fn get_up(&mut self) {
         self.bell().get_up();
         self.board.wake_up(self.bell());

@@ -1,4 +1,4 @@
-//! Room in the rings that this endpoint writes: opening them, and going on in larger segments.
+//! Room in the rings that this endpoint writes: opening rings, and continuing them in larger segments.
 
 use super::peers::{OutPeer, OutRing, FIRST_SLOTS};
 use super::wait::WaitTarget;
@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
 
 impl<C: Custodian> Endpoint<C> {
-    /// As `have_room`; a single write needs none of it, since it fails before anything was written, or not at
-    /// all.
+    /// Like `have_room`, but does nothing for at most one receiver: a single write fails before anything is
+    /// written, or not at all.
     #[inline(always)]
     pub(super) fn have_room_for_many(&mut self, to: &[usize]) -> Result<(), ShmError> {
         match to.len() {
@@ -23,12 +23,12 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Sees to it that one slot can be written for each channel of `to`, so that these writes cannot fail.
+    /// Makes room for one entry on each channel of `to`, so that these writes cannot fail.
     pub(super) fn have_room(&mut self, to: &[usize]) -> Result<(), ShmError> {
         if to.iter().all(|&channel| self.room_to(self.sends[channel].peer) >= to.len()) {
             return Ok(());
         }
-        // In a fixed order, so that a simulated run can be played again.
+        // The order of peers is fixed, so that a simulated run can be repeated.
         let mut needed: BTreeMap<usize, usize> = BTreeMap::new();
         for &channel in to {
             *needed.entry(self.sends[channel].peer).or_default() += 1;
@@ -36,8 +36,8 @@ impl<C: Custodian> Endpoint<C> {
         needed.into_iter().try_for_each(|(peer, slots)| self.make_room(peer, slots))
     }
 
-    /// Opens the ring to a peer, goes on in larger segments, or waits for the reader, until so many slots can
-    /// be written.
+    /// Makes room for `slots` entries in the ring to a peer: opens the ring, continues in larger segments,
+    /// or waits for the reader.
     #[cold]
     pub(super) fn make_room(&mut self, peer: usize, slots: usize) -> Result<(), ShmError> {
         if self.out[peer].ring.is_none() && !self.out[peer].ended {
@@ -53,8 +53,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// The number of slots that can be written to a peer; any number to one that has ended, since they go
-    /// nowhere.
+    /// Returns the number of entries that can be written to a peer. It is unlimited for a peer that has
+    /// ended, because entries for it are dropped.
     pub(super) fn room_to(&mut self, peer: usize) -> usize {
         let OutPeer { ended, ring, .. } = &mut self.out[peer];
         match ring {
@@ -64,7 +64,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Goes on in a segment of twice the size. False if there is no memory for one, or no ring.
+    /// Continues a ring in a segment of twice the size. Returns false if there is no memory for the segment,
+    /// or no ring.
     pub(super) fn grow_ring(&mut self, peer: usize) -> bool {
         let Some(ring) = &mut self.out[peer].ring else { return false };
         let taken = ring.writer.taken();

@@ -1,6 +1,6 @@
-//! Sending: one write for all receivers. The body goes into the entry if it is small, otherwise in one copy
-//! into a block of a slab (none if it was written there as a loan), and in chunks through a window where memory
-//! is short.
+//! Sending: one message is written once for all its receivers. A small body goes into the ring's entry. A
+//! larger body is copied once into a block of a slab; a loan is in its block already, so nothing is copied.
+//! If memory is short, the message goes in chunks through a window.
 
 use super::arrived::{INLINE_HEAD, KNOWN_PREAMBLE_BYTES};
 use super::peers::OutPeer;
@@ -18,8 +18,9 @@ use rustix::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`. It keeps its
-/// memory mapped, so that it can be written for as long as there is a loan, also after its endpoint is gone.
+/// A block that the code fills in place. The caller passes it to `send_loan` or `return_loan`. A loan keeps
+/// its memory mapped, so the code can write to it as long as the loan exists, even after the endpoint is
+/// dropped.
 pub struct Loan {
     pub(super) block: BlockId,
     pages: Arc<Mapping>,
@@ -28,49 +29,50 @@ pub struct Loan {
 }
 
 impl Loan {
-    /// A block that nobody else has, with room for `len` bytes.
+    /// Wraps a block that is used nowhere else, with room for `len` bytes.
     pub(super) fn new(pool: &BlockPool, block: BlockId, len: usize) -> Loan {
         let (pages, offset) = pool.pages(block);
         assert!(offset + len <= pages.len(), "a block lies in its slab");
         Loan { block, pages, offset, len }
     }
 
-    /// The first byte; valid for writing `len` bytes, 64-byte aligned, until the loan is sent or returned.
+    /// Returns the address of the first byte, 64-byte aligned. `len` bytes may be written until the loan is
+    /// sent or returned.
     pub fn start(&self) -> *mut u8 {
-        // In bounds, by `new`.
+        // The address is in bounds, as `new` has checked.
         self.pages.start().wrapping_add(self.offset)
     }
 
-    /// The bytes, to be filled.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the block is this loan's alone until it is given away, lies within the mapping by `new`, and
         // stays mapped while the loan lives.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
     }
 
-    /// Keeps its memory mapped, also after the loan was sent.
+    /// Returns the mapping that contains the loan. It keeps the memory mapped even after the loan is sent.
     pub fn pages(&self) -> Arc<Mapping> {
         self.pages.clone()
     }
 
-    /// Bytes lent.
+    /// Returns the number of bytes lent.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns true if no byte was asked for.
+    /// Returns true if the loan has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sends one value on the channels `to` (indices among the endpoint's outgoing channels). The header's
-    /// conduit, sequence, parts and lengths are filled in here. Blocks while a channel has no credit.
+    /// Sends one value on the channels `to` (indices among the endpoint's outgoing channels). This function
+    /// fills in the header's conduit, sequence, parts and lengths. Waits while a channel has no credit.
     ///
     /// # Errors
-    /// `OutOfMemory` when the message cannot be stored and nothing that waiting would free stands in the way;
-    /// the message was then sent to nobody. Otherwise as for waiting.
+    /// `OutOfMemory` when there is no memory for the message and waiting would free none; no receiver gets
+    /// the message then. Otherwise the errors of a wait.
     #[inline]
     pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
         if let &[only] = to {
@@ -136,7 +138,7 @@ impl<C: Custodian> Endpoint<C> {
         self.post(to, header)
     }
 
-    /// There is no memory for a block, and the body can do without.
+    /// Sends a small value in the entry after all, because there is no memory for a block.
     #[cold]
     fn send_small_anyway(
         &mut self,
@@ -151,7 +153,7 @@ impl<C: Custodian> Endpoint<C> {
         self.send_inline(to, header, source)
     }
 
-    /// Memory to fill in place: `len` bytes for an array's elements.
+    /// Lends a block with `len` bytes for the elements of an array, which the code fills in place.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -178,11 +180,11 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Sends what a loan holds, described by `head` (at most 232 bytes; `number` as `Source::number`), with
-    /// `body_len` bytes in all.
+    /// Sends the contents of a loan. `head` describes them (at most 232 bytes), `number` is the head's
+    /// number as in `Source::number`, and `body_len` is the length of the whole body in bytes.
     ///
     /// # Errors
-    /// As `send`. The loan is gone in any case.
+    /// As for `send`. The loan is used up in any case.
     #[inline]
     pub fn send_loan(
         &mut self,
@@ -218,14 +220,14 @@ impl<C: Custodian> Endpoint<C> {
         ShmError::Malformed(format!("a loan's description of {len} bytes"))
     }
 
-    /// Takes a loan back unsent. That of another endpoint is that one's.
+    /// Takes back a loan that was not sent. A loan of another endpoint is ignored.
     pub fn return_loan(&mut self, loan: Loan) {
         if self.pool.has(loan.block, loan.start()) {
             self.pool.give_back(loan.block);
         }
     }
 
-    /// Ends a channel: its receiver learns that nothing more comes.
+    /// Ends a channel: its receiver learns that no more messages follow.
     pub fn end_channel(&mut self, channel: usize, ending: ConduitEnd) -> Result<(), ShmError> {
         let header = HeaderWords::from(ending.header());
         self.claim(&[channel], cost(0))?;
@@ -233,12 +235,13 @@ impl<C: Custodian> Endpoint<C> {
         self.post(&[channel], header)
     }
 
-    /// Returns true if all receivers of `to` have been told settings overlay `number`.
+    /// Returns true if all receivers of `to` have the settings overlay `number`.
     pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
         to.iter().all(|&channel| self.out[self.sends[channel].peer].overlays.contains(&number))
     }
 
-    /// Makes sure that the receivers of `to` know settings overlay `number`, whose body `plan` holds.
+    /// Sends the settings overlay `number`, whose body is in `plan`, to each receiver of `to` that does not
+    /// have it yet.
     pub fn announce_overlay(
         &mut self,
         to: &[usize],
@@ -268,7 +271,7 @@ impl<C: Custodian> Endpoint<C> {
                     std::slice::from_raw_parts_mut(place.start, header.body_len as usize)
                 });
                 header.carrier_flags |= flags::PLACED;
-                // The whole body stands in the slab: a head longer than fits says so.
+                // The whole body lies in the slab. A head length above the maximum tells the receiver this.
                 self.body.placed(&place, block, &[]);
                 self.body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
                 if let Err(error) = self.write_entry(peer, &header.encode(), self.body.used, Some(block)) {
@@ -282,7 +285,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Waits until every channel of `to` can take `cost` more bytes, and books them.
+    /// Waits until every channel of `to` has credit for `cost` more bytes, and books these bytes as sent.
     #[inline(always)]
     pub(super) fn claim(&mut self, to: &[usize], cost: u64) -> Result<(), ShmError> {
         for &channel in to {
@@ -297,7 +300,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Returns true if the message is one that may be sent at all, and then credit for it, which is waited for.
+    /// Returns an error if the message is too large for the channel. Otherwise waits until the channel has
+    /// credit for it.
     #[inline(never)]
     fn claim_after_a_look(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
         let (bytes, limit) = (in_slab(cost), self.sends[channel].limit);
@@ -312,7 +316,8 @@ impl<C: Custodian> Endpoint<C> {
 
     #[cold]
     fn await_credit(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
-        // One of many instances goes on to the end of its step, and waits then.
+        // An endpoint that serves many instances does not wait: the sending instance continues to the end of
+        // its step and waits then.
         if let Some(served) = &mut self.served {
             served.overdrawn.push(super::Overdrawn { channel, until: cost });
             return Ok(());
@@ -322,7 +327,7 @@ impl<C: Custodian> Endpoint<C> {
         })
     }
 
-    /// Takes a claim back: the message was sent to nobody, so nobody will return its credit.
+    /// Takes back a claim for a message that was not sent: no receiver will return its credit.
     #[cold]
     pub(super) fn unclaim(&mut self, to: &[usize], cost: u64, error: ShmError) -> ShmError {
         for &channel in to {
@@ -353,8 +358,8 @@ impl<C: Custodian> Endpoint<C> {
         enough
     }
 
-    /// Writes the entry of one message, with the body that is ready, to each receiver. After an error, such as
-    /// a wait for room that a signal ended, no receiver has got it, and what was claimed is free again.
+    /// Writes the entry of one message, with the body in `self.body`, to each receiver. After an error, such
+    /// as a signal during a wait for room, no receiver has the message, and its claim is taken back.
     #[inline(always)]
     fn post(&mut self, to: &[usize], mut header: HeaderWords) -> Result<(), ShmError> {
         if let Err(error) = self.have_room_for_many(to) {
@@ -372,9 +377,9 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Writes the entry of one message whose body lies in a block to each receiver: its place and its head, or
-    /// its place alone, where the receiver knows the head. After an error it is as after one of `post`, and the
-    /// block is free.
+    /// Writes the entry of one message whose body lies in a block to each receiver. The entry has the place
+    /// of the block, and also the head unless the receiver knows it from the message before. After an error,
+    /// no receiver has the message, its claim is taken back, and the block is free.
     #[inline(always)]
     fn post_placed(
         &mut self,
@@ -423,7 +428,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Takes back what was done for a message in a block that no receiver got.
+    /// Frees the block of a message that no receiver got, and takes back its claim.
     #[cold]
     fn unposted(&mut self, to: &[usize], body_len: u64, block: BlockId, error: ShmError) -> ShmError {
         self.pool.give_back(block);
@@ -441,7 +446,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Writes an entry and wakes its reader if need be.
+    /// Writes an entry to a peer's ring and wakes the peer if it is parked for messages.
     #[inline(always)]
     pub(super) fn write_entry(
         &mut self,
@@ -470,7 +475,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// A block for `len` bytes with its pages in place. None when the run's memory does not allow it.
+    /// Returns a block for `len` bytes with its pages allocated. Returns None if the run's memory limit does
+    /// not allow it.
     #[inline(always)]
     pub(super) fn block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
         match self.pool.at_hand(len) {
@@ -479,7 +485,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// A block for `len` bytes, of which the first `placed` have their pages in place.
+    /// Returns a block for `len` bytes; the pages of its first `placed` bytes are allocated.
     #[inline(never)]
     pub(super) fn another_block(&mut self, len: u64, placed: u64) -> Result<Option<BlockId>, ShmError> {
         if self.pool.wants_another(len) {
@@ -502,7 +508,7 @@ impl<C: Custodian> Endpoint<C> {
         let size = slab_size(len);
         let granted = match self.custodian.new_slab(size) {
             Err(ShmError::OutOfMemory { .. }) => {
-                // Idle slabs in other size classes go back first.
+                // Slabs of other size classes that are not in use are returned to the agent first.
                 for slab in self.pool.trim(size, done_with(&self.out)) {
                     self.custodian.drop_slab(slab)?;
                 }
@@ -533,19 +539,20 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// A block of another endpoint's: its number means another block here.
+/// Makes the error for a loan of another endpoint: its block number means another block in this endpoint.
 #[cold]
 pub(super) fn foreign_loan() -> ShmError {
     ShmError::Malformed("a loan of another instance".into())
 }
 
-/// The maximum that may be under way on a channel without a second look. A message that is too large has a
-/// second look then, so that the limit costs nothing to all others.
+/// Returns the number of bytes that may be under way on a channel before the sender must look more closely.
+/// A message above the limit always exceeds this number, so the check of the limit costs nothing for all
+/// other messages.
 pub(super) fn at_once(budget: u64, limit: u64) -> u64 {
     budget.min(cost(0).saturating_add(limit))
 }
 
-/// Returns true if a peer is done with a block that it had so many times.
+/// Returns a function that tells whether a peer has released a block that it had `due` times.
 pub(super) fn done_with(out: &[OutPeer]) -> impl Fn(u32, BlockId, u32) -> bool + '_ {
     |peer, block, due| out[peer as usize].is_done_with(block, due)
 }

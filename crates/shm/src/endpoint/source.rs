@@ -1,4 +1,4 @@
-//! Bodies of messages on their way out: the bodies that can be sent, and the body of an entry.
+//! The bodies of messages to be sent: the kinds of bodies, and the body of an entry.
 
 use super::arrived::{INLINE_HEAD, PLACE_WORDS};
 use crate::ring::BODY_WORDS;
@@ -6,32 +6,33 @@ use crate::slab::{BlockId, BlockPlace};
 use ligament_wire::{align_part, EncodingPlan};
 use std::ops::Range;
 
-/// The source of a body, while it still is the caller's memory.
+/// A body that is still in the caller's memory.
 pub trait Source {
-    /// The lengths table and the tree.
+    /// Returns the head: the table of lengths and the tree of the value.
     fn head(&self) -> &[u8];
-    /// A number that stands for this head, its count of parts and the body's length, for as long as the
-    /// endpoint lives; 0 for heads that do not come again. Messages whose head comes again are shorter.
+    /// Returns a number that identifies this head, its number of parts and the length of the body, as long
+    /// as the endpoint lives. Returns 0 for a head that will not be used again. A message that repeats the
+    /// head of the one before is shorter.
     fn number(&self) -> u64 {
         0
     }
-    /// The number of parts that follow.
+    /// Returns the number of parts that follow the head.
     fn parts(&self) -> u16;
-    /// Bytes of the whole body.
+    /// Returns the length of the whole body, bytes.
     fn body_len(&self) -> u64;
-    /// Bytes from the first part to the end.
+    /// Returns the number of bytes from the first part to the end.
     fn parts_len(&self) -> u64;
-    /// The bytes, if they are one array's elements, which lie together.
+    /// Returns the parts if they are the elements of one contiguous array.
     fn elements(&self) -> Option<&[u8]> {
         None
     }
-    /// Writes those; `to` is as long.
+    /// Writes the parts to `to`, which has their length.
     fn write_parts(&self, to: &mut [u8]);
-    /// Writes the whole body; `to` is as long.
+    /// Writes the whole body to `to`, which has its length.
     fn write_body(&self, to: &mut [u8]);
-    /// Writes a piece of the body; `to` is as long.
+    /// Writes the bytes `range` of the body to `to`, which has their length.
     fn copy_range(&self, range: Range<u64>, to: &mut [u8]);
-    /// The body, if it is one array's whose head has a number.
+    /// Returns the body for the short way, if it is one array whose head has a number.
     #[inline]
     fn as_before(&self) -> Option<AsBefore<'_>> {
         let data = self.elements().filter(|_| self.number() != 0)?;
@@ -73,7 +74,7 @@ impl Source for EncodingPlan<'_, '_> {
     }
 }
 
-/// No body: the value is none.
+/// An empty body, for a value that is none.
 pub struct EmptySource;
 
 impl Source for EmptySource {
@@ -104,22 +105,21 @@ impl Source for EmptySource {
     fn copy_range(&self, _: Range<u64>, _: &mut [u8]) {}
 }
 
-/// One array whose elements lie together and whose head came before: all that an ordinary message needs of its
-/// body.
+/// A body with one contiguous array, whose head was sent before: the data that an ordinary message needs.
 pub struct AsBefore<'a> {
-    /// The head's number, which is not 0: see `Source::number`.
+    /// Number of the head, not 0: see `Source::number`.
     pub number: u64,
-    /// Bytes of the whole body.
+    /// Length of the whole body, bytes.
     pub body_len: u64,
     /// The elements.
     pub data: &'a [u8],
 }
 
-/// The commonest body: one array whose elements lie together.
+/// The most frequent body: one contiguous array.
 pub struct Contiguous<'a> {
-    /// As `ligament_wire::array_head` makes it.
+    /// The head, as `ligament_wire::array_head` makes it.
     pub head: &'a [u8],
-    /// The head's number: see `Source::number`.
+    /// Number of the head: see `Source::number`.
     pub number: u64,
     /// The elements.
     pub data: &'a [u8],
@@ -183,7 +183,8 @@ impl Source for Contiguous<'_> {
     }
 }
 
-/// The body of the entry that is being sent: kept, since clearing it would cost as much as filling it.
+/// The body of the entry that is being sent. It is kept between messages, because clearing it would cost as
+/// much as filling it.
 #[derive(Default)]
 pub(super) struct SlotBody {
     pub(super) words: [u64; BODY_WORDS],

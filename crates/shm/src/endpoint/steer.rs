@@ -1,5 +1,5 @@
-//! Steering: an instance says how far it is, once in each step, and hears whether something has changed. If
-//! nothing has, that takes a look at two words.
+//! Steering: once in each step, an instance reports its model time and learns whether a setting has changed.
+//! If no change is due, this costs a look at two words.
 
 use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
@@ -9,12 +9,12 @@ use crate::steering::{Gate, SteeringNotice, SteeringState};
 use std::sync::Arc;
 
 impl<C: Custodian> Endpoint<C> {
-    /// Changes at model times that are known already, and the instances that they concern.
+    /// Returns the steering state, to which the caller can add changes that are known from the start.
     pub fn steering(&mut self) -> &mut SteeringState {
         &mut self.steering
     }
 
-    /// As `steer`, if there is nothing to be done: whether that is so.
+    /// Like `steer`, but only if there is nothing to do. Returns false if `steer` must be called.
     #[inline]
     pub fn steer_at_once(&mut self, member: u32, gate: Gate, time: f64) -> bool {
         let calm = self.bell().control() == self.control_seen && time < self.steering.wakes();
@@ -25,9 +25,9 @@ impl<C: Custodian> Endpoint<C> {
         calm
     }
 
-    /// An instance is about to do what belongs to the model time `time`, s. Gives the settings that are in
-    /// force from here on, in their order. Waits while a change is being agreed on that may be in force here,
-    /// and at halts.
+    /// Called before an instance does the work of model time `time`, s. Returns the settings that are in
+    /// force from now on, in their order. Waits at halts, and while the endpoints agree on a change that may
+    /// be in force at this time.
     ///
     /// # Errors
     /// `Interrupted`, `RunEnds`, `AgentGone`.
@@ -65,7 +65,7 @@ impl<C: Custodian> Endpoint<C> {
         Ok(settings)
     }
 
-    /// An instance comes to no time any more.
+    /// Notes that an instance reaches no further model time.
     ///
     /// # Errors
     /// The agent cannot be told.

@@ -1,4 +1,4 @@
-//! Messages that are larger than the memory at hand: they are passed on in chunks, through a window.
+//! Sending messages that are larger than the available memory: in chunks, through a window.
 
 use super::receive::cost;
 use super::send::done_with;
@@ -11,17 +11,17 @@ use crate::slab::BlockId;
 use ligament_catalogue::fault;
 use ligament_wire::{flags, HeaderWords};
 
-/// Bytes of a chunk when a message is streamed.
+/// Maximum size of a chunk of a streamed message, bytes.
 pub(super) const CHUNK_BYTES: u64 = 4 << 20;
-/// In the place of a chunk's offset: the message is given up.
+/// Value in place of a chunk's offset: the sender has given up the message.
 pub(super) const GIVEN_UP: u64 = u64::MAX;
-/// How long to wait for memory before the agent is asked again, ns.
+/// Time between two requests for memory to the agent during a wait for memory, ns.
 const MEMORY_RETRY_NS: u64 = 1_000_000_000;
 
 impl<C: Custodian> Endpoint<C> {
-    /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block
-    /// that can be had, the receivers put the pieces together in memory of their own. After an error, such as a
-    /// wait that a signal ended, it is as if the message had not been sent: the receivers let go of the pieces.
+    /// Sends a message in chunks. The credit for it must be claimed already. Each chunk waits until a block
+    /// is free. The receivers put the chunks together in memory of their own. After an error, such as a
+    /// signal during a wait, the message counts as not sent: the receivers drop the chunks.
     #[cold]
     pub(super) fn stream(
         &mut self,
@@ -32,7 +32,8 @@ impl<C: Custodian> Endpoint<C> {
         header.set_carrier_flag(flags::STREAM);
         let body_len = header.body_len();
         let mut at = 0;
-        // All chunks ask for blocks of one size, so that each can have what the one before gave back.
+        // All chunks use blocks of one size, so that each chunk can use the block that an earlier one has
+        // released.
         let window = CHUNK_BYTES.min(body_len);
         while at < body_len {
             let len = window.min(body_len - at);
@@ -68,9 +69,9 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Ends a streamed message of which `at` bytes were passed on. What was claimed for it is free again, since
-    /// it will never be received; the receivers are told where that needs no wait, and else notice by what
-    /// comes next.
+    /// Gives up a streamed message of which `at` bytes were sent. Its claim is taken back, since the message
+    /// will never be received. The receivers are told if that needs no wait; otherwise they notice it by the
+    /// next message.
     pub(super) fn give_up(
         &mut self,
         to: &[usize],
@@ -85,14 +86,15 @@ impl<C: Custodian> Endpoint<C> {
             self.body.words[..4].copy_from_slice(&[0, 0, 0, GIVEN_UP]);
             self.body.used = 4;
             if self.room_to(peer) > 0 || self.grow_ring(peer) {
-                // With room, this does not fail; and the error that there is says more.
+                // With room in the ring, this write does not fail. If it did, `error` would be the better
+                // explanation.
                 let _ = self.write_entry(peer, &header.0, self.body.used, None);
             }
         }
         self.unclaim(to, cost(header.body_len()), error)
     }
 
-    /// A block for one chunk, waiting for one to come back if there is no memory for another.
+    /// Returns a block for one chunk. If there is no memory for another block, waits until one is released.
     pub(super) fn chunk_block(&mut self, len: u64, total: u64, first: bool) -> Result<BlockId, ShmError> {
         if let Some(block) = self.block(len)? {
             return Ok(block);
@@ -100,14 +102,15 @@ impl<C: Custodian> Endpoint<C> {
         let mut got = None;
         let mut ask_at = self.custodian.now() + MEMORY_RETRY_NS;
         let waited = self.wait_until(WaitTarget::Memory, FOR_CREDIT, None, |me| {
-            // A viewer that was about to sleep is asked again after it said yes.
+            // The wait may call this function again after it returned true, when a park was about to begin.
             if got.is_some() {
                 return Ok(true);
             }
             got = me.pool.take(len, done_with(&me.out));
             if got.is_none() {
                 let idle = me.pool.trim(len, done_with(&me.out));
-                // Others may have given some back, which nobody tells us.
+                // Other endpoints may have returned memory to the agent, of which this endpoint gets no
+                // notice.
                 let asks_again = !idle.is_empty() || me.look_again.is_some() || me.custodian.now() >= ask_at;
                 if asks_again {
                     ask_at = me.custodian.now() + MEMORY_RETRY_NS;
@@ -117,7 +120,7 @@ impl<C: Custodian> Endpoint<C> {
                 }
                 got = if asks_again { me.block(len)? } else { None };
             }
-            // A later chunk always has the block of the one before to wait for.
+            // A later chunk can always wait for the block of an earlier one.
             if got.is_none() && first && !me.pool.any_outstanding() {
                 return Err(ShmError::OutOfMemory {
                     bytes: total,
@@ -133,7 +136,7 @@ impl<C: Custodian> Endpoint<C> {
         });
         match (waited, got) {
             (Ok(()), got) => Ok(got.expect("the wait was for it")),
-            // It came just when a signal did.
+            // The block was taken in the same moment in which a signal ended the wait.
             (Err(error), Some(block)) => {
                 self.pool.give_back(block);
                 Err(error)

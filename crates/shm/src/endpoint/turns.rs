@@ -1,40 +1,43 @@
-//! Giving way: whether those who run meanwhile give the core back soon, or keep it for a slice of time, as a
-//! program that computes does. Then a process does better to sleep: who is woken comes before those who
-//! compute.
+//! Decides whether a waiting endpoint yields its core or sleeps. A yield is good if the other processes
+//! return the core soon. It is bad if another process keeps the core for a time slice, as a program that
+//! computes does. The endpoint then does better to sleep, because the kernel runs a woken process before one
+//! that computes.
 
-/// A yield that takes longer has let somebody compute. The kernel's slices are longer than this, and a round of
-/// 32 processes that hand on to each other is shorter.
+/// Duration above which a yield has let another process compute, ns. The kernel's time slices are longer
+/// than this. A round of 32 processes that pass a message on to each other is shorter.
 const KEPT_NS: u64 = 500_000;
-/// The most waits that go by before yielding is tried again.
+/// Maximum number of waits without yields before a yield is tried again.
 const MAX_SKIPPED_YIELDS: u32 = 256;
-/// Yields without lingering before it is tried again.
+/// Number of yields without lingering before lingering is tried again. Lingering means: looking on for a
+/// moment after a yield.
 const TRY_AFTER: u32 = 16;
-/// How much lingering that paid is remembered.
+/// Maximum of `luck`, the memory of lingering that paid.
 const MAX_LINGER_CREDIT: u32 = 8;
 
 /// The experience of a waiting endpoint with its core.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// Waits that are not to yield any more.
+    /// Number of future waits that are not to yield.
     without: u32,
-    /// Their number the last time.
+    /// Value of `without` when it was last set.
     last: u32,
-    /// How often lingering after a yield has been worth while lately.
+    /// Credit of lingering: rises when lingering after a yield pays, and falls when it does not.
     luck: u32,
-    /// Yields since it was tried.
+    /// Number of yields since lingering was last tried.
     untried: u32,
 }
 
 impl Turns {
-    /// A wait begins: whether it may yield, or is to sleep after its first looks.
+    /// Called at the begin of a wait. Returns true if the wait may yield; otherwise it is to sleep after its
+    /// first looks.
     pub fn may_yield(&mut self) -> bool {
         let may = self.without == 0;
         self.without = self.without.saturating_sub(1);
         may
     }
 
-    /// A yield, or a few, took so many ns. Whether somebody kept the core, so that there should be no more of
-    /// them.
+    /// Called after yields that took `ns` nanoseconds. Returns true if another process kept the core, so
+    /// that the wait should not yield again.
     pub fn took(&mut self, ns: u64) -> bool {
         let kept = ns > KEPT_NS;
         if kept {
@@ -44,20 +47,21 @@ impl Turns {
         kept
     }
 
-    /// A yield is over and nothing has come: whether to look on for a moment before the next one.
+    /// Called after a yield without a message. Returns true if the endpoint should look on for a moment
+    /// before the next yield.
     pub fn may_linger(&mut self) -> bool {
         self.untried += 1;
         self.luck > 0 || self.untried >= TRY_AFTER
     }
 
-    /// Looked on for a moment, and something came or not.
+    /// Called after lingering: `came` says whether a message arrived meanwhile.
     pub fn lingered(&mut self, came: bool) {
         self.untried = 0;
-        // One that pays saves a switch of processes, which costs twice as much as one in vain.
+        // Lingering that pays saves a switch of processes, which costs twice as much as lingering in vain.
         self.luck = if came { (self.luck + 2).min(MAX_LINGER_CREDIT) } else { self.luck.saturating_sub(1) };
     }
 
-    /// A wait ended while it yielded.
+    /// Called when a wait ended while it was yielding.
     pub fn paid(&mut self) {
         self.last /= 2;
     }

@@ -1,5 +1,5 @@
-//! Memory that a peer has lent: views of its slabs, and telling it when they are over. A view may be dropped by
-//! any thread, also after its endpoint is gone.
+//! Memory that a peer has lent: views of its slabs, and the release of the views. Any thread may drop a
+//! view, even after its endpoint is gone.
 
 use crate::area::Inbox;
 use crate::board::{Board, FOR_CREDIT};
@@ -12,43 +12,42 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Views above this are released as soon as they are dropped, since their sender may need the memory. Smaller
-/// ones wait for a quiet moment of the endpoint: to tell the sender at once would put the journey of a cache
-/// line between a receive and the reply to it.
+/// Maximum size of views whose releases are collected, bytes. A larger view is released at once when it is
+/// dropped, since its sender may need the memory. The release of a smaller view waits for an idle moment of
+/// the endpoint: an immediate release would transfer a cache line between a receive and the reply to it.
 const MAX_BATCHED_VIEW_BYTES: u64 = 64 << 10;
 
-/// So many blocks that were read at once are told of together, if no quiet moment comes before.
+/// Number of blocks, read without a view, whose releases are collected if no idle moment comes before.
 const MAX_BATCHED_RELEASES: usize = 4;
 
-/// The parts that give a block back, from any thread.
+/// The data that any thread needs to return a block to its sender.
 pub(crate) struct BlockReturn {
     inbox: Inbox,
     board: Arc<Board>,
     sender: EndpointId,
-    /// The count of forks when this was made: a forked child sees another one.
+    /// The count of forks at the creation of this struct. A forked child has a larger count.
     forks: u32,
 }
 
 impl BlockReturn {
-    /// The way back to `sender` through our inbox for it.
+    /// Makes the data for returning blocks to `sender` through the inbox that this endpoint has for it.
     pub fn new(inbox: Inbox, board: Arc<Board>, sender: EndpointId) -> BlockReturn {
         forks::watch();
         BlockReturn { inbox, board, sender, forks: forks::count() }
     }
 
-    /// Returns true if this is a forked child: the views are its parent's, and so is the memory that they are
-    /// of.
+    /// Returns true if this process is a forked child. The views and their memory then belong to its parent.
     #[inline]
     fn is_forked(&self) -> bool {
         self.forks != forks::count()
     }
 
-    /// Our inbox for the peer.
+    /// Returns this endpoint's inbox for the peer.
     pub fn inbox(&self) -> &Inbox {
         &self.inbox
     }
 
-    /// Credit, room or a block went back: wakes the sender if it waits for that.
+    /// Called after credit, room or a block was returned: wakes the sender if it waits for one of these.
     #[inline]
     pub fn wake_sender(&self) {
         if let Some(bell) = self.board.doorbell(self.sender) {
@@ -57,20 +56,21 @@ impl BlockReturn {
     }
 }
 
-/// One view's hold on a block: the record that keeps its bytes. Used again when the view is over.
+/// The hold of one view on a block: a record that keeps the view's bytes. The record is used again when the
+/// view has ended.
 #[repr(C)]
 struct Lease {
     keeper: Keeper,
     link: NonNull<BlockReturn>,
-    /// The slab that the view is of, and where it begins here. It stays for the next view, which is mostly of
-    /// the same slab.
+    /// The mapping of the view's slab, with its address in `start`. The mapping stays in the record for the
+    /// next view, which is mostly of the same slab.
     pages: Option<Arc<Mapping>>,
     start: *const u8,
     len: u64,
     block: u32,
-    /// The sender has given the slab back.
+    /// True if the sender has withdrawn the slab.
     gone: AtomicBool,
-    /// The view is gone; the endpoint may use this lease again.
+    /// True if the view has ended, so that the endpoint may use this lease again.
     over: AtomicBool,
 }
 
@@ -81,10 +81,10 @@ impl Lease {
     }
 }
 
-/// The last holder of a view is gone.
+/// Ends a lease when the last holder of its view is gone.
 ///
 /// # Safety
-/// `keeper` is that of a lease that is out; called once.
+/// `keeper` belongs to a lease that is out; the function is called once for it.
 unsafe fn end_lease(keeper: NonNull<Keeper>) {
     // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the
     // link.
@@ -98,35 +98,36 @@ unsafe fn end_lease(keeper: NonNull<Keeper>) {
         link.inbox.release(lease.block);
         link.wake_sender();
     }
-    // The last thing done with it: the endpoint may use it again, or free it.
+    // This must be the last access to the lease: the endpoint may use it again, or free it.
     lease.over.store(true, Ordering::Release);
 }
 
-/// The mappings of a peer's slabs, and what views of them are out. Only the endpoint's thread touches it.
+/// The mappings of a peer's slabs, and the leases of the views that exist. Only the endpoint's thread uses
+/// this struct.
 pub(crate) struct Lent {
-    /// Ours, unless views outlive us.
+    /// The link to the peer. It is freed with this struct, unless views outlive it.
     link: NonNull<BlockReturn>,
     out: Vec<NonNull<Lease>>,
-    /// Blocks that were read at once, and whose sender is still to be told.
+    /// Numbers of blocks that were read without a view and are not released yet.
     read: Vec<u32>,
     free: Vec<NonNull<Lease>>,
-    /// Which of `out` is looked at next.
+    /// Index in `out` of the next lease to check.
     look: usize,
-    /// Bytes of the leases in `out`.
+    /// Total number of bytes of the leases in `out`.
     bytes_out: u64,
     maps: HashMap<u32, Arc<Mapping>>,
-    /// The slab used last: number, first byte, length.
+    /// The slab used last: its number, the address of its first byte, its length.
     last: (u32, *const u8, u64),
 }
 
 // SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor are link and leases.
 unsafe impl Send for Lent {}
 
-/// No slab has this number and any length.
+/// A value of `last` that matches no slab: slab 0 with length 0.
 const NO_SLAB: (u32, *const u8, u64) = (0, std::ptr::null(), 0);
 
 impl Lent {
-    /// Nothing is lent yet.
+    /// Makes a struct without mappings and leases.
     pub fn new(link: BlockReturn) -> Lent {
         Lent {
             link: NonNull::from(Box::leak(Box::new(link))),
@@ -140,31 +141,32 @@ impl Lent {
         }
     }
 
-    /// Bytes of views that are out.
+    /// Returns the number of bytes that existing views hold.
     pub fn bytes_out(&mut self) -> u64 {
         self.take_back(usize::MAX);
         self.bytes_out
     }
 
-    /// The number of views that are out; and whether some were over that their sender had not been told of.
+    /// Returns the number of existing views, and true if some views had ended whose sender had not been told
+    /// yet.
     pub fn leases(&mut self) -> (usize, bool) {
         let before = self.out.len() + self.read.len();
         self.take_back(usize::MAX);
         (self.out.len(), self.out.len() < before)
     }
 
-    /// The link to the peer.
+    /// Returns the link to the peer.
     #[inline]
     pub fn link(&self) -> &BlockReturn {
         // SAFETY: made by `new`, and freed by `drop` only.
         unsafe { self.link.as_ref() }
     }
 
-    /// A view of `len` bytes at `offset` in slab `slab`, released when the last of its clones is dropped.
-    /// `fetch` asks the agent for the slab the first time.
+    /// Returns a view of `len` bytes at `offset` in slab `slab`. The block is released when the last clone
+    /// of the view is dropped. If the slab is not mapped yet, `fetch` requests it from the agent.
     ///
     /// # Errors
-    /// `Malformed` if that is not within the slab.
+    /// `Malformed` if the bytes are not within the slab.
     #[inline]
     pub fn lease(
         &mut self,
@@ -182,7 +184,8 @@ impl Lent {
             .ok_or_else(|| ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {size}")))
     }
 
-    /// As `lease`, in a slab that was met before; none if it was not, or if the bytes are not within it.
+    /// Like `lease`, for a slab that is mapped already. Returns None if the slab is not mapped or the bytes
+    /// are not within it.
     #[inline(always)]
     pub fn lease_known(&mut self, slab: u32, offset: u64, len: u64, block: u32) -> Option<Bytes> {
         let start = self.look_at_known(slab, offset, len)?.as_ptr();
@@ -204,7 +207,8 @@ impl Lent {
         Some(unsafe { Bytes::from_keeper(start, len as usize, lease.cast()) })
     }
 
-    /// `len` bytes at `offset` in slab `slab`, until `is_read` says that this is over; else as `lease_known`.
+    /// Returns `len` bytes at `offset` in slab `slab`; they may be used until `is_read`. Returns None as
+    /// `lease_known` does.
     #[inline(always)]
     pub fn look_at_known(&mut self, slab: u32, offset: u64, len: u64) -> Option<&[u8]> {
         if !self.knows(slab) {
@@ -216,8 +220,8 @@ impl Lent {
         within.then(|| unsafe { std::slice::from_raw_parts(start.add(offset as usize), len as usize) })
     }
 
-    /// A block that was looked at is done with. Its sender is told in a quiet moment, as of small views, or
-    /// with the next ones.
+    /// Marks a block that was read without a view as released. Its sender is told in an idle moment, as for
+    /// small views, or with the next such blocks.
     #[inline(always)]
     pub fn is_read(&mut self, block: u32) {
         self.read.push(block);
@@ -226,14 +230,14 @@ impl Lent {
         }
     }
 
-    /// Returns true if a slab is mapped; it is the one used last then.
+    /// Returns true if a slab is mapped. It is then in `last`.
     #[inline(always)]
     fn knows(&mut self, slab: u32) -> bool {
         let (last, _, size) = self.last;
         last == slab && size != 0 || self.turn_to(slab)
     }
 
-    /// Has a lease hold a slab that is known.
+    /// Makes a lease hold the mapping of a known slab.
     #[cold]
     fn turn(&self, lease: &mut Lease, slab: u32) {
         lease.hold(self.maps.get(&slab).cloned());
@@ -249,7 +253,7 @@ impl Lent {
     #[cold]
     fn map(&mut self, slab: u32, (fd, bytes): (OwnedFd, u64)) -> Result<(), ShmError> {
         let len = bytes as usize;
-        // Writable where its sender allows it: see `slab::stays_in_caches`.
+        // The mapping is writable if the sender allows it: see `slab::stays_in_caches`.
         let map = Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?;
         self.maps.insert(slab, Arc::new(map));
         self.turn_to(slab);
@@ -264,8 +268,8 @@ impl Lent {
         NonNull::from(Box::leak(Box::new(lease)))
     }
 
-    /// Looks at no more than `at_most` of the leases that are out, and takes back those that are over: tells
-    /// the sender of the small ones, and of what was read at once, which was put off.
+    /// Checks at most `at_most` leases, and takes back those whose views have ended. Tells the sender of
+    /// small views that have ended and of blocks that were read without a view.
     #[inline]
     pub fn take_back(&mut self, at_most: usize) {
         if self.link().is_forked() {
@@ -293,9 +297,9 @@ impl Lent {
             }
             self.bytes_out -= here.len;
             if here.len <= MAX_BATCHED_VIEW_BYTES {
-                // No other thread counts at the same time: small views are told here only, and a block holds a
-                // small and a large one at once only as the end of a stream, whose views never leave the
-                // endpoint.
+                // No other thread counts releases of this block at the same time. Small views are counted
+                // only here. A block has a small and a large view at once only if it holds the end of a
+                // stream, and those views never leave the endpoint.
                 self.link().inbox.release_alone(here.block);
                 any = true;
             }
@@ -306,7 +310,7 @@ impl Lent {
         }
     }
 
-    /// The peer gave a slab back: it is unmapped as soon as no view of it is out.
+    /// Removes a slab that the peer has withdrawn. It is unmapped when its last view has ended.
     pub fn forget_slab(&mut self, slab: u32) {
         self.last = NO_SLAB;
         self.take_back(usize::MAX);
@@ -335,8 +339,8 @@ impl Drop for Lent {
             // SAFETY: from `Box::leak`, and over.
             drop(unsafe { Box::from_raw(lease.as_ptr()) });
         }
-        // Views outlive the endpoint: their leases, and with them what these hold, stay to the end of the
-        // process.
+        // Views outlive the endpoint. Their leases, and the mappings and the link that these hold, stay
+        // until the process ends.
         if self.out.is_empty() {
             // SAFETY: from `Box::leak`, and no lease refers to it any more.
             drop(unsafe { Box::from_raw(self.link.as_ptr()) });

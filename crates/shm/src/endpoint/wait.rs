@@ -1,5 +1,6 @@
-//! The one wait of an endpoint: for messages, for credit, for room. It spins while a core is free for that,
-//! then yields, then parks; all the while it takes in what arrives on every ring, so that no peer is held up.
+//! The wait of an endpoint, for messages, credit, memory or room. The endpoint spins while a core is free
+//! for it, then yields, then parks. Meanwhile it takes in all messages that arrive on its rings, so that no
+//! peer is blocked.
 
 use super::arrived::BodyPlace;
 use super::{Custodian, Endpoint};
@@ -10,42 +11,46 @@ use crate::timeline::{Activity, Cause};
 use ligament_wire::EndpointId;
 use std::time::Duration;
 
-/// The first looks: some microseconds.
+/// Number of looks at the begin of a wait, which take some microseconds.
 const BRIEF_POLLS: u32 = 256;
-/// Looks at what is awaited between two looks at everything else, one or two microseconds.
+/// Number of looks for the awaited event between two looks at everything else, one or two microseconds.
 const POLLS_BETWEEN_SCANS: u32 = 64;
-/// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange
-/// of 16 MiB does not pay for one. Nobody else wants the core meanwhile.
+/// Maximum time of spinning while a core is free, ns: many times the cost of a wake-up from a park (36 µs,
+/// measured), so that an exchange of 16 MiB does not need a wake-up. No other endpoint needs the core
+/// meanwhile.
 const SPIN_NS: u64 = 1_000_000;
-/// The number of channels that are looked at for a peer on the same core.
+/// Maximum number of channels whose peers are checked: are they awake on the same core, or in another
+/// domain?
 const PEERS_LOOKED_AT: usize = 8;
-/// How long a wait that only yields goes on before it is shown on the status page.
+/// Maximum time that a wait only yields before it is shown on the status page, ns.
 const MAX_UNREPORTED_YIELD_NS: u64 = 50_000;
-/// How long to yield before parking: as long as a token takes round a ring of 32 processes on two cores. Less,
-/// and all of them soon pay for wake-ups: four processes took 4 µs a hop and not one.
+/// Time of yielding before a park, ns: as long as a token takes to pass through a ring of 32 processes on
+/// two cores. With a shorter time, all processes soon need wake-ups: four processes took 4 µs per hop
+/// instead of 1.
 const YIELD_NS: u64 = 500_000;
-/// The longest park: then look whether the agent lives.
+/// Maximum duration of a park. After it, the endpoint checks that the agent lives.
 const PARK: Duration = Duration::from_secs(1);
 
-/// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
+/// The time at which a wait ends in any case, ns of CLOCK_MONOTONIC.
 pub type Deadline = Option<u64>;
 
-/// The target of a wait, in the endpoint's own numbers.
+/// The target of a wait, in the endpoint's own indices.
 pub(crate) enum WaitTarget<'a> {
     /// A message on any of these incoming channels.
     Message(&'a [usize]),
     /// Credit for `cost` more bytes on an outgoing channel.
     Credit { channel: usize, cost: u64 },
-    /// Slots of the ring to a peer.
+    /// Room in the ring to a peer.
     Slots { peer: usize },
-    /// A block that comes back.
+    /// A block of memory that a receiver releases.
     Memory,
-    /// That a change is agreed on, or a halt over.
+    /// The agreement on a change, or the end of a halt.
     Steering,
 }
 
-/// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns;
-/// and whether the endpoint spins and yields, yields only (for who is `far`), or sleeps at once.
+/// The progress of a wait: its begin, the last look at the clock (`seen`), and its deadline, in ns. `far` is
+/// true if the awaited endpoint is a carrier: then the endpoint yields but does not spin. If `may_yield` is
+/// false, it parks at once.
 struct WaitProgress {
     began: u64,
     seen: u64,
@@ -55,10 +60,11 @@ struct WaitProgress {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Waits until `done` says so. `what` is what others can do about it (`FOR_MESSAGES`, `FOR_CREDIT`).
+    /// Waits until `done` returns true. `what` is the kind of event for which other endpoints must wake this
+    /// one (`FOR_MESSAGES`, `FOR_CREDIT`).
     ///
     /// # Errors
-    /// `TimedOut`, `Interrupted`, `RunEnds`, `AgentGone`, or what taking in messages met.
+    /// `TimedOut`, `Interrupted`, `RunEnds`, `AgentGone`, or an error of taking in messages.
     pub(crate) fn wait_until(
         &mut self,
         awaiting: WaitTarget<'_>,
@@ -70,7 +76,8 @@ impl<C: Custodian> Endpoint<C> {
         let mut began = None;
         let far = self.is_for_afar(&awaiting);
         if std::mem::take(&mut self.rang) && !far {
-            // An endpoint that was woken may stand on this core's queue, and takes a while in any case.
+            // The endpoint that was woken may be queued for this core, and its answer takes a while in any
+            // case.
             began = self.step_aside();
         }
         for i in 0..BRIEF_POLLS {
@@ -84,13 +91,15 @@ impl<C: Custodian> Endpoint<C> {
             }
             self.follow();
             if i % POLLS_BETWEEN_SCANS == 0 {
-                // A wait that is over by the first of these is not counted, and reads no clock.
+                // A wait that ends before the first of these points is not counted and does not read the
+                // clock.
                 if i == POLLS_BETWEEN_SCANS && began.is_none() {
                     began = Some(self.custodian.now());
                 }
                 self.hear_agent()?;
                 if far || self.crowded || !self.board.may_spin() {
-                    // Whoever is waited for needs the core more than the next message does.
+                    // The awaited endpoint needs the core more than this endpoint needs the earliest
+                    // possible message.
                     self.reclaim();
                     break;
                 }
@@ -119,15 +128,16 @@ impl<C: Custodian> Endpoint<C> {
         result
     }
 
-    /// A wait is over: counts it.
+    /// Counts a wait that has ended, on the status page and in the timeline.
     fn waited(&mut self, awaiting: &WaitTarget<'_>, began: u64, ended: u64) {
         self.status().count_wait(ended.saturating_sub(began));
         let cause = self.cause(awaiting);
         self.timeline.note(&self.front, cause, began, ended);
     }
 
-    /// At the end of each send: if somebody was woken, and more are awake than there are cores, lets it run
-    /// now. It starts sooner, by all that this code does before it waits itself.
+    /// Called at the end of each send: if this endpoint has woken another one, and more cores would be busy
+    /// than there are, lets the other one run now. The other one then starts earlier, by the time that this
+    /// code would run before its next wait.
     #[inline(always)]
     pub(super) fn make_way_if_rang(&mut self) {
         if self.rang {
@@ -143,7 +153,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Yields once, where that is worth while. When, if so.
+    /// Yields once, if yields pay at present. Returns the begin of the yield, ns, or None without a yield.
     fn step_aside(&mut self) -> Option<u64> {
         if !self.turns.may_yield() {
             return None;
@@ -155,8 +165,9 @@ impl<C: Custodian> Endpoint<C> {
         Some(began)
     }
 
-    /// If more endpoints are awake than there are cores: a few yields before anything is shown or asked, which
-    /// is all that it takes where processes hand on to each other. Whether the wait is over.
+    /// If more endpoints are awake than there are cores, yields a few times before the wait is shown on the
+    /// status page. A few yields are enough where processes pass messages on to each other. Returns true if
+    /// the wait is over.
     fn yield_shortly(
         &mut self,
         wait: &mut WaitProgress,
@@ -180,8 +191,8 @@ impl<C: Custodian> Endpoint<C> {
         Ok(false)
     }
 
-    /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more
-    /// yielding.
+    /// Notes the time. Returns true if no other process has kept the core since the last note. Otherwise the
+    /// wait does not yield any more.
     fn look_at_clock(&mut self, wait: &mut WaitProgress) -> bool {
         let now = self.custodian.now();
         let kept = self.turns.took(now.saturating_sub(wait.seen));
@@ -189,8 +200,7 @@ impl<C: Custodian> Endpoint<C> {
         !kept
     }
 
-    /// Returns true if somebody who is waited for is awake on this very core, where spinning would keep it from
-    /// running.
+    /// Returns true if an awaited endpoint is awake on this core, where spinning would keep it from running.
     fn shares_core(&mut self, awaiting: &WaitTarget<'_>) -> bool {
         let core = self.custodian.core();
         self.bell().waits_on(core);
@@ -209,8 +219,9 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Returns true if whoever is waited for is on another machine. Then the carrier needs the core more than
-    /// the next message does: on its way are a network and two processes that must be woken.
+    /// Returns true if all awaited endpoints are carriers, so that the event comes from another machine. The
+    /// carrier then needs the core more than this endpoint needs the earliest possible message: the message
+    /// must pass a network, and two processes must be woken for it.
     fn is_for_afar(&self, awaiting: &WaitTarget<'_>) -> bool {
         let is_far = |endpoint: EndpointId| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
         match *awaiting {
@@ -224,18 +235,18 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// The work of a wait for the next message to be sent.
+    /// Does the work of a wait that prepares the next send.
     fn prepare(&mut self) {
         self.reclaim();
         self.pool.claim(|| self.custodian.now());
     }
 
-    /// Takes back what readers have released.
+    /// Takes back the blocks that readers have released.
     fn reclaim(&mut self) {
         self.pool.reclaim(super::send::done_with(&self.out));
     }
 
-    /// Shows on the status page who is waited for.
+    /// Shows the awaited endpoints on the status page.
     fn begin_wait(&self, awaiting: &WaitTarget<'_>, timed: bool, began: u64) {
         let mut numbers;
         let what = match *awaiting {
@@ -253,7 +264,8 @@ impl<C: Custodian> Endpoint<C> {
         self.status().begin_wait(what, timed, self.front.waits(), began);
     }
 
-    /// The cause of a wait that is over. Of several channels that on which something has come.
+    /// Returns the cause of a wait that is over. If several channels were awaited, this is the first one
+    /// with a message.
     fn cause(&self, awaiting: &WaitTarget<'_>) -> Cause {
         let (activity, id) = match *awaiting {
             WaitTarget::Message(channels) => {
@@ -272,7 +284,7 @@ impl<C: Custodian> Endpoint<C> {
         Cause { activity, id }
     }
 
-    /// The budget with which a wait for credit would be over.
+    /// Returns the budget with which a wait for credit would be over.
     fn needs(&self, awaiting: &WaitTarget<'_>) -> u64 {
         match *awaiting {
             WaitTarget::Credit { channel, cost } => {
@@ -283,7 +295,8 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Returns true if the code has views of others' memory: what is lent and does not lie in a queue here.
+    /// Returns true if the code has views of other endpoints' memory: leases that do not belong to a message
+    /// in a queue.
     pub(super) fn code_holds_views(&mut self) -> bool {
         let mut lent = 0;
         for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
@@ -295,7 +308,7 @@ impl<C: Custodian> Endpoint<C> {
         for message in self.receives.iter().flat_map(|channel| &channel.queue) {
             match message.place {
                 BodyPlace::Beside(_) => queued += 1,
-                // Lent, or put together here: not worth telling apart.
+                // The body is a lease or was put together here. The two cases are not distinguished.
                 BodyPlace::Whole => return true,
                 BodyPlace::Nowhere | BodyPlace::Inline => {}
             }
@@ -303,15 +316,17 @@ impl<C: Custodian> Endpoint<C> {
         lent > queued
     }
 
-    /// Looks once more, because the agent asks for it, and says so if nothing has come and nobody could have
-    /// noticed anything of this look. Whether the wait is over.
+    /// Looks once more for the event because the agent has asked for it. If the event has not come, and no
+    /// other endpoint could have noticed anything of this look, confirms this on the status page. Returns
+    /// true if the wait is over.
     fn look_once_more(
         &mut self,
         round: u64,
         awaiting: &WaitTarget<'_>,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
-        // Everything sent before the agent asked is here by now, and a ring that was opened is known.
+        // All messages that were sent before the agent asked have arrived by now, and all rings that were
+        // opened are known.
         self.take_in()?;
         let over = done(self)?;
         self.look_again = None;
@@ -320,7 +335,8 @@ impl<C: Custodian> Endpoint<C> {
         }
         let (holding, needs) = (self.code_holds_views(), self.needs(awaiting));
         if std::mem::take(&mut self.stirred) {
-            // A sender that has looked already may have got memory back since. The agent will ask all anew.
+            // A sender that has looked already may have got memory back since. The agent will start a new
+            // round.
             self.status().stir();
         } else {
             self.status().confirm(round, holding, needs);
@@ -355,7 +371,7 @@ impl<C: Custodian> Endpoint<C> {
                 return Ok(());
             }
             if self.follow() {
-                // The message is on its way: this is no time to sleep.
+                // The message is being copied, so the endpoint must not sleep now.
                 awake_since = self.custodian.now();
                 continue;
             }
@@ -409,7 +425,7 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Sleeps until somebody wakes this endpoint. Whether the wait is over.
+    /// Parks until another process wakes this endpoint. Returns true if the wait is over.
     fn park(
         &mut self,
         what: u32,
@@ -422,7 +438,7 @@ impl<C: Custodian> Endpoint<C> {
         let mut outcome = Ok(());
         board.fall_asleep(bell);
         let ready = |me: &mut Self| {
-            // Asked again after an error, it is that error that ends the wait.
+            // After an error, this function may run again. The first error ends the wait.
             if outcome.is_ok() {
                 outcome = me.take_in();
             }
@@ -443,7 +459,8 @@ impl<C: Custodian> Endpoint<C> {
         done(self)
     }
 
-    /// Why nothing comes of the agent any more: what it said last explains it.
+    /// Returns the error for the end of the agent's connection. If the agent has sent a reason, that is the
+    /// error.
     #[cold]
     pub(super) fn agent_gone(&mut self) -> ShmError {
         self.control_seen = self.control_seen.wrapping_sub(1);

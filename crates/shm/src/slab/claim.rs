@@ -1,26 +1,28 @@
-//! Claiming: while an endpoint waits, lines of the block that it will use next are taken from its reader's
-//! cache.
+//! Claiming: while an endpoint waits, it writes to the block that it will use next, and so takes the block's
+//! lines from the cache of its last reader.
 
 use super::{class_of, BlockId, BlockPool, Class, MAX_QUICK_BLOCK_BYTES};
 
-/// Blocks up to this size are claimed beforehand (see `BlockPool::claim`): more does not stay in the cache that
-/// belongs to a core alone.
+/// Maximum size of blocks that are claimed (see `BlockPool::claim`), bytes. A larger block does not stay in
+/// the cache that belongs to one core alone.
 const MAX_CLAIMED_BYTES: usize = 2 << 20;
-/// A first `CLAIM_STEP_BYTES` that takes longer, ns, takes its lines from a cache that is not shared (measured,
-/// with the clock: 40 to 60 between cores of one cache, 100 to 200 between others).
+/// Duration above which the first step of a claim shows that the reader's cache is not shared with this
+/// core, ns. (Measured, with the clock: 40 to 60 ns between cores with a common cache, 100 to 200 ns between
+/// other cores.)
 const FAR_CACHE_NS: u64 = 85;
-/// The number of bytes that are claimed between two looks at what a waiting endpoint waits for.
+/// Number of bytes that a waiting endpoint claims between two looks for its event.
 const CLAIM_STEP_BYTES: usize = 4 << 10;
 
 impl BlockPool {
-    /// In a quiet moment: claims a few lines of the block that will be used next. False if there is nothing to
-    /// claim. `now` is the time in ns.
+    /// Called in an idle moment: claims a few lines of the block that will be used next. Returns false if
+    /// there is nothing to claim. `now` returns the time in ns.
     ///
-    /// Lines that a reader's core has must be fetched from there before they can be written, one by one;
-    /// writing them whole beforehand takes them without fetching. Measured on Zen 5, rewriting 16 KiB that
-    /// another core has read: 0.73 µs against 0.47 on cores of one cache, 3.0 against 1.0 on others. 1 MiB
-    /// copied: 41 µs against 37 on cores of one cache, 63 against 152 on others. So a large block that is to be
-    /// copied to is claimed where the first step takes long.
+    /// Lines in the cache of a reader's core must be fetched from that cache, one by one, before they can be
+    /// written. Claiming writes whole lines beforehand, which takes them without fetching. Measured on Zen 5
+    /// to rewrite 16 KiB that another core has read: 0.73 µs without claiming and 0.47 with it on cores with
+    /// a common cache, 3.0 and 1.0 on other cores. To copy 1 MiB to a block that is claimed: 41 µs, against
+    /// 37 without claiming, on cores with a common cache; 63 against 152 on other cores. Therefore a large
+    /// block for a copy is claimed only where the first step takes long.
     #[inline]
     pub fn claim(&mut self, now: impl Fn() -> u64) -> bool {
         let len = self.recent_len;
@@ -35,7 +37,8 @@ impl BlockPool {
         (self.lends || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP_BYTES)
     }
 
-    /// The first step, which shows how far away the reader's cache is.
+    /// Claims the first step and measures its time, which shows whether the reader's cache is shared with
+    /// this core.
     fn claim_timed(&mut self, id: BlockId, len: usize, now: impl Fn() -> u64) -> bool {
         let began = now();
         let claimed = self.claim_up_to(id, len, CLAIM_STEP_BYTES);
@@ -44,12 +47,12 @@ impl BlockPool {
         claimed
     }
 
-    /// Returns true if blocks of this size are worth claiming that are not taken at hand.
+    /// Returns true if claiming pays for blocks of this size, which are too large for `at_hand`.
     fn claims_large(&self, len: u64) -> bool {
         len > MAX_QUICK_BLOCK_BYTES && len <= MAX_CLAIMED_BYTES as u64 && (self.lends || self.slow_steps > 0)
     }
 
-    /// The index in a class's free list of the best block that is claimed as far as it is needed.
+    /// Returns the index, in the free list of a class, of the last block that is claimed up to `len` bytes.
     pub(super) fn claimed_for(&self, class: usize, len: u64) -> Option<usize> {
         if !self.claims_large(len) {
             return None;
@@ -59,8 +62,8 @@ impl BlockPool {
         free.iter().rposition(|&id| fits(self.block(id).claimed))
     }
 
-    /// Returns true if a second block of this size should go round, so that one can be claimed while the other
-    /// is read.
+    /// Returns true if a second block of this size should be in use, so that the sender can claim one block
+    /// while the other is being read.
     pub fn wants_another(&self, len: u64) -> bool {
         let (index, _) = class_of(len);
         self.claims_large(len)
@@ -68,13 +71,13 @@ impl BlockPool {
             && self.claimed_for(index, len).is_none()
     }
 
-    /// There is no memory for a second block.
+    /// Called when there is no memory for a second block: `wants_another` does not ask for one again.
     pub fn no_other(&mut self, len: u64) {
         let (index, _) = class_of(len);
         self.class(index).rotating = 2;
     }
 
-    /// Claims at most `step` bytes of those that are left of the first `len` of a free block.
+    /// Claims at most `step` more bytes among the first `len` bytes of a free block.
     fn claim_up_to(&mut self, id: BlockId, len: usize, step: usize) -> bool {
         let block = &mut self.blocks[id as usize];
         let end = len.min(block.populated).min(block.claimed.saturating_add(step));
@@ -88,13 +91,13 @@ impl BlockPool {
         true
     }
 
-    /// Blocks are filled in place by the code.
+    /// Notes that the code fills the present blocks in place (loans).
     #[inline]
     pub fn lends(&mut self) {
         self.lends = true;
     }
 
-    /// The block is to be copied to.
+    /// Notes that the present block is filled by a copy.
     #[inline]
     pub fn copies(&mut self) {
         self.lends = false;

@@ -1,7 +1,7 @@
-//! The sender's memory for messages that do not fit into a slot. A *slab* is one piece of shared memory granted
-//! by the agent; it is cut into *blocks* of one size class; a block holds one message until each of its readers
-//! has released it. Blocks are pooled, because first touch costs more than the copy; few of them rotate,
-//! because the caches still hold those.
+//! The sender's memory for messages that do not fit into a ring's entry. A *slab* is one piece of shared
+//! memory that the agent grants. It is cut into *blocks* of one size class. A block holds one message until
+//! each of its readers has released it. Blocks are used again, because the first use of new memory costs
+//! more than the copy of the message. Few blocks are in use at a time, because the caches still hold those.
 
 mod claim;
 #[cfg(test)]
@@ -13,30 +13,31 @@ use ligament_catalogue::fault;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Blocks up to this size share slabs; larger ones have a slab each.
+/// Maximum size of blocks that share a slab, bytes. A larger block has a slab of its own.
 const MAX_SHARED_BLOCK_BYTES: u64 = 256 << 10;
 const MIN_BLOCK_BYTES: u64 = 1 << 10;
 const SHARED_CLASSES: usize = 9;
 const SHARED_SLAB_BYTES: u64 = 2 << 20;
-/// Of blocks up to this size a free one is taken before the readers' memory is looked into: that look costs a
-/// cache line's journey, more than the memory of some blocks more.
+/// Maximum size of blocks for which a free block is taken before the sender looks for released ones, bytes.
+/// That look transfers a cache line from a reader, which costs more than the memory of a few more blocks.
 pub(crate) const MAX_QUICK_BLOCK_BYTES: u64 = 64 << 10;
-/// But not while this many are out, or a sender that never pauses would walk through all its memory.
+/// Number of outstanding blocks from which on the sender looks for released blocks first. Without this
+/// limit, a sender that never pauses would cycle through all its memory.
 const ROTATING: usize = 8;
-/// Small messages that are not worth a slab.
+/// Number of small messages before the sender asks for a slab for them.
 const MAX_SLABLESS_MESSAGES: u32 = 64;
-/// The number of outstanding blocks that are looked at before another is taken.
+/// Maximum number of outstanding blocks that are checked before a new block is taken.
 const MAX_BLOCKS_CHECKED: usize = 4;
 
-/// A block's number among its sender's: readers count its releases under it.
+/// Number of a block among the blocks of its sender. Readers count the block's releases under this number.
 pub type BlockId = u32;
 
-/// The size class for `len` bytes and the bytes of its blocks: powers of two up to 256 KiB, then eight steps to
-/// each power, so that at most an eighth is lost.
+/// Returns the size class for `len` bytes and the size of its blocks. Up to 256 KiB the sizes are powers of
+/// two. Above, each doubling has eight steps, so at most an eighth of a block is unused.
 #[inline(always)]
 fn class_of(len: u64) -> (usize, u64) {
     if len <= MAX_SHARED_BLOCK_BYTES {
-        // The number of doublings of the smallest block that it takes.
+        // Number of doublings from the smallest block to the block for `len`.
         let class = ((len.saturating_sub(1) / MIN_BLOCK_BYTES) << 1 | 1).ilog2();
         (class as usize, MIN_BLOCK_BYTES << class)
     } else {
@@ -47,7 +48,7 @@ fn class_of(len: u64) -> (usize, u64) {
     }
 }
 
-/// Bytes to ask the agent for when no block for `len` bytes is left.
+/// Returns the number of bytes to request from the agent when no block for `len` bytes is left.
 pub fn slab_size(len: u64) -> u64 {
     if len <= MAX_SHARED_BLOCK_BYTES {
         SHARED_SLAB_BYTES
@@ -56,20 +57,20 @@ pub fn slab_size(len: u64) -> u64 {
     }
 }
 
-/// Returns true if messages of `len` bytes may stay in the caches between two exchanges. Such slabs are not
-/// sealed, and their readers map them writable, although nobody writes there: a processor takes a line that it
-/// reads through a read-only page as shared, and the sender's next write to it then costs 2.6 times as much
-/// (measured on Zen 5, 16 KiB).
+/// Returns true if messages of `len` bytes may stay in the caches between two exchanges. The slabs of such
+/// messages are not sealed, and their readers map them writable, although readers never write them. The
+/// reason: a processor loads a line that it reads through a read-only page as shared, and the sender's next
+/// write to that line then costs 2.6 times as much (measured on Zen 5, 16 KiB).
 pub fn stays_in_caches(len: u64) -> bool {
     len <= 16 << 20
 }
 
 struct Slab {
     map: Arc<Mapping>,
-    /// Bytes from the start whose pages are in place.
+    /// Number of bytes from the start of the slab whose pages are allocated.
     populated: usize,
     shared: bool,
-    /// The number of blocks that it is cut into.
+    /// Number of blocks in the slab.
     blocks: usize,
 }
 
@@ -79,11 +80,12 @@ struct Block {
     offset: usize,
     size: usize,
     start: *mut u8,
-    /// As `packed` says.
+    /// The block and its place in the format of `packed`, if they fit.
     packed: Option<u64>,
-    /// Bytes from the block's start whose pages are in place.
+    /// Number of bytes from the start of the block whose pages are allocated.
     populated: usize,
-    /// Bytes from the block's start that no reader's cache has.
+    /// Number of bytes from the start of the block that no reader's cache holds; `usize::MAX` if the block
+    /// had no reader yet.
     claimed: usize,
     uses: Uses,
 }
@@ -92,8 +94,8 @@ struct Block {
 // thread.
 unsafe impl Send for Block {}
 
-/// For each reader that ever had a block: how many releases it has to count until the block is free. Most
-/// blocks only ever have one reader.
+/// For each reader that ever had the block, the number of releases that its count must reach before the
+/// block is free. Most blocks only ever have one reader.
 #[derive(Default)]
 struct Uses {
     first: Option<(u32, u32)>,
@@ -131,7 +133,7 @@ impl Uses {
 struct Class {
     outstanding: VecDeque<BlockId>,
     free: Vec<BlockId>,
-    /// The number of its blocks that have had a reader.
+    /// Number of blocks of this class that have had a reader.
     rotating: usize,
 }
 
@@ -142,18 +144,20 @@ pub struct BlockPool {
     blocks: Vec<Block>,
     vacant: Vec<BlockId>,
     classes: Vec<Class>,
-    /// The class used last, for how many bytes, and whether as a loan.
+    /// Size class of the last block. `recent_len` is its number of bytes in use, `lends` says whether it was
+    /// a loan.
     recent: usize,
     recent_len: usize,
     lends: bool,
-    /// The number of messages could that have gone into a slot or into a block.
+    /// Number of messages so far that would fit into a ring's entry but may use a block.
     small: u32,
-    /// The number of the last first steps of claims that took long, less how many did not; from -8 to 8.
+    /// Number of recent first claim steps that took long, minus the number of those that did not; limited to
+    /// -8 to 8.
     slow_steps: i32,
 }
 
 impl BlockPool {
-    /// A pool without memory.
+    /// Makes a pool without memory.
     pub fn new() -> BlockPool {
         BlockPool::default()
     }
@@ -170,9 +174,9 @@ impl BlockPool {
         &self.blocks[id as usize]
     }
 
-    /// A block for `len` bytes out of what is free or has come back; none if the pool must grow.
+    /// Takes a block for `len` bytes that is free or released. Returns None if the pool must grow.
     ///
-    /// `done_with(reader, block, due)` says whether the reader has released the block `due` times.
+    /// `done_with(reader, block, due)` returns true if the reader has released the block `due` times.
     pub fn take(&mut self, len: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Option<BlockId> {
         let (index, size) = class_of(len);
         if index >= self.classes.len() {
@@ -192,14 +196,15 @@ impl BlockPool {
             if self.block(id).uses.all(|reader, due| done_with(reader, id, due)) {
                 return Some(id);
             }
-            // It goes to the end, so that blocks that a reader keeps do not hide the others.
+            // The block moves to the end, so that blocks that a reader holds for long do not hide released
+            // ones.
             self.classes[index].outstanding.push_back(id);
         }
         self.classes[index].free.pop()
     }
 
-    /// In a quiet moment: takes back what has been released of the class used last, so that the next `take`
-    /// finds it without looking into a reader's memory.
+    /// Called in an idle moment: takes back the released blocks of the size class used last, so that the
+    /// next `take` finds one without a look into a reader's memory.
     #[inline]
     pub fn reclaim(&mut self, done_with: impl Fn(u32, BlockId, u32) -> bool) {
         let Some(class) = self.classes.get_mut(self.recent) else { return };
@@ -213,12 +218,13 @@ impl BlockPool {
         }
     }
 
-    /// Returns true if some block is still with a reader, so that waiting can help.
+    /// Returns true if some block is still held by a reader, so that waiting can free memory.
     pub fn any_outstanding(&self) -> bool {
         self.classes.iter().any(|class| !class.outstanding.is_empty())
     }
 
-    /// Adds a slab that the agent granted for messages of `len` bytes, mapped over its whole `slab_size(len)`.
+    /// Adds a slab that the agent granted for messages of `len` bytes, mapped over its whole
+    /// `slab_size(len)`.
     ///
     /// # Errors
     /// `OutOfMemory` if this sender has too many blocks already.
@@ -244,7 +250,8 @@ impl BlockPool {
         }
         let start = map.start();
         self.slabs[slot] = Some(Slab { map: Arc::new(map), populated: 0, shared, blocks: count });
-        // The last pushed is the first taken: let that be the one at the front of the slab.
+        // The last block pushed is the first one taken, so the block at the front of the slab is pushed
+        // last.
         for i in (0..count).rev() {
             let offset = i * size as usize;
             let block = Block {
@@ -252,7 +259,7 @@ impl BlockPool {
                 class: class as u32,
                 offset,
                 size: size as usize,
-                // In bounds: blocks are cut to fit their slab.
+                // The address is in bounds: blocks are cut to fit their slab.
                 start: start.wrapping_add(offset),
                 packed: None,
                 populated: 0,
@@ -262,7 +269,7 @@ impl BlockPool {
             let number = self.vacant.pop().unwrap_or(self.blocks.len() as BlockId);
             let packed = packed(number, id, offset as u64);
             match self.blocks.get_mut(number as usize) {
-                // Readers went on counting under this number: so must we.
+                // Readers continue to count under this number, so the counts of the old block stay valid.
                 Some(old) => *old = Block { uses: std::mem::take(&mut old.uses), packed, ..block },
                 None => self.blocks.push(Block { packed, ..block }),
             }
@@ -271,7 +278,7 @@ impl BlockPool {
         Ok(())
     }
 
-    /// Has the first `len` bytes of a block in place, so that writing them cannot fail.
+    /// Allocates the pages of the first `len` bytes of a block, so that a write to them cannot fail.
     ///
     /// # Errors
     /// `OutOfMemory`; the block is free again.
@@ -293,7 +300,8 @@ impl BlockPool {
             block.populated = slab.populated - offset;
             return Ok(());
         }
-        // Small blocks come one after the other: fetch some of their neighbours' pages at once.
+        // Small blocks are used one after the other, so the pages of some of their neighbours are allocated
+        // at once.
         let end = if slab.shared { (end + (64 << 10)).min(slab.map.len()) } else { end };
         let from = slab.populated;
         match slab.map.populate_write(from, end - from) {
@@ -309,9 +317,10 @@ impl BlockPool {
         }
     }
 
-    /// Returns true if a body that fits into a slot goes into a block all the same, where its place and a
-    /// number for its head make a message of one line: once there were so many of them that a slab pays, and
-    /// while they come back soon.
+    /// Counts a message whose body would fit into a ring's entry, and returns true if the body should go
+    /// into a block instead. With a block, the place and a number for the head make a message of one line.
+    /// This is worth a slab after `MAX_SLABLESS_MESSAGES` such messages, and while readers release the
+    /// blocks soon.
     #[inline(always)]
     pub fn takes_small(&mut self) -> bool {
         self.small = self.small.saturating_add(1);
@@ -319,18 +328,20 @@ impl BlockPool {
             && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
     }
 
-    /// Returns true if there were so many of them.
+    /// Returns true if there were so many small messages that a slab for them is worth its memory.
     #[inline(always)]
     pub fn had_many_small(&self) -> bool {
         self.small > MAX_SLABLESS_MESSAGES
     }
 
-    /// There was no memory for such a body: none is asked for before as many again have gone.
+    /// Called when there was no memory for a block of a small message. The count starts again, so the next
+    /// request for such a block comes only after as many messages again.
     pub fn takes_no_small(&mut self) {
         self.small = 0;
     }
 
-    /// A free block for `len` bytes with its pages in place, if one is at hand.
+    /// Returns a free block for `len` bytes whose pages are allocated, if the sender can take one without
+    /// looking for releases.
     #[inline(always)]
     pub fn at_hand(&mut self, len: u64) -> Option<BlockId> {
         let (index, size) = class_of(len);
@@ -347,24 +358,24 @@ impl BlockPool {
         Some(id)
     }
 
-    /// A free block for `len` bytes to be copied to, if one is at hand and has a place that `packed` can pack.
-    /// It stays free until `hand_out`.
+    /// Finds a free block to which `len` bytes can be copied at once and whose place can be packed. The
+    /// block stays free until `hand_out`.
     #[inline(always)]
     pub fn for_copy(&self, len: u64) -> Option<ForCopy> {
-        // Mostly it is as much as before.
+        // Most messages have the same length as the one before.
         let class = if len as usize == self.recent_len { self.recent } else { class_of(len).0 };
         let Class { free, outstanding, .. } = self.classes.get(class)?;
         let &id = free.last()?;
         let block = self.blocks.get(id as usize)?;
-        // Up to there the sizes of classes are powers of two.
+        // Up to this size, the sizes of the classes are powers of two.
         let at_hand =
             len <= MAX_QUICK_BLOCK_BYTES && outstanding.len() < ROTATING && len as usize <= block.populated;
         let place = block.packed.filter(|_| at_hand)?;
         Some(ForCopy { start: block.start, place, class, id, len: len as usize })
     }
 
-    /// One reader has been told of the block that `for_copy` has just found: `at_hand`, `copies`, `used_by` and
-    /// `posted` in one.
+    /// Hands the block that `for_copy` has just found to one reader. Does the work of `at_hand`, `copies`,
+    /// `used_by` and `posted`.
     #[inline(always)]
     pub fn hand_out(&mut self, block: &ForCopy, reader: u32) {
         let &ForCopy { class: index, id, len, .. } = block;
@@ -377,31 +388,33 @@ impl BlockPool {
         (self.recent, self.recent_len, self.lends) = (index, len, false);
     }
 
-    /// The place of a block: the slab's number, the offset in it, its first byte here, its size.
+    /// Returns the place of a block: number of its slab, offset in the slab, address in this process, and
+    /// size.
     #[inline(always)]
     pub fn place(&self, id: BlockId) -> BlockPlace {
         let block = self.block(id);
         BlockPlace { slab: block.slab, offset: block.offset as u64, start: block.start, size: block.size }
     }
 
-    /// The mapping that a block lies in, and where in it: whoever holds it keeps the pages in this process.
+    /// Returns the mapping that contains a block, and the block's offset in it. The pages stay mapped in
+    /// this process while the caller holds the mapping.
     pub fn pages(&self, id: BlockId) -> (Arc<Mapping>, usize) {
         let Block { slab, offset, .. } = *self.block(id);
         (self.slabs[slab as usize].as_ref().expect("a block's slab exists").map.clone(), offset)
     }
 
-    /// Returns true if a block that begins there is one of this pool's.
+    /// Returns true if block `id` of this pool begins at address `start`.
     pub fn has(&self, id: BlockId, start: *mut u8) -> bool {
         self.blocks.get(id as usize).is_some_and(|block| block.start == start)
     }
 
-    /// One more reader has the block.
+    /// Counts one more reader of the block.
     #[inline(always)]
     pub fn used_by(&mut self, id: BlockId, reader: u32) {
         self.blocks[id as usize].uses.add(reader);
     }
 
-    /// All readers of the block are told: from now on it waits for their releases.
+    /// Called when all readers of the block have its entry: from now on the block waits for their releases.
     #[inline(always)]
     pub fn posted(&mut self, id: BlockId) {
         let block = &mut self.blocks[id as usize];
@@ -411,14 +424,14 @@ impl BlockPool {
         self.classes[class].outstanding.push_back(id);
     }
 
-    /// A block that no reader has been told of is free again.
+    /// Frees a block that was sent to no reader.
     pub fn give_back(&mut self, id: BlockId) {
         let class = self.block(id).class as usize;
         self.classes[class].free.push(id);
     }
 
-    /// Takes back what has been released and lets go of slabs whose blocks are all free, the largest first,
-    /// until `bytes` are given back. Returns the slabs' numbers for the agent.
+    /// Takes back all released blocks, and drops slabs whose blocks are all free, the largest first, until
+    /// `bytes` bytes are given back. Returns the numbers of the dropped slabs, for the agent.
     pub fn trim(&mut self, bytes: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Vec<u32> {
         for class in 0..self.classes.len() {
             let outstanding = std::mem::take(&mut self.classes[class].outstanding);
@@ -453,7 +466,7 @@ impl BlockPool {
         gone
     }
 
-    /// Slabs of a class of which every block is free.
+    /// Returns the slabs of a class whose blocks are all free.
     fn wholly_free(&self, class: usize) -> Vec<u32> {
         let mut free: BTreeMap<u32, usize> = BTreeMap::new();
         for &id in &self.classes[class].free {
@@ -473,11 +486,11 @@ pub struct BlockPlace {
     pub size: usize,
 }
 
-/// A block that is free, to be copied to and handed out.
+/// A free block that can be copied to and then handed out with `hand_out`.
 pub struct ForCopy {
-    /// Its first byte.
+    /// Address of its first byte.
     pub start: *mut u8,
-    /// As `packed` says.
+    /// The block and its place in the format of `packed`.
     pub place: u64,
     class: usize,
     id: BlockId,
@@ -488,8 +501,8 @@ const BLOCK_BITS: u32 = MAX_BLOCKS.trailing_zeros();
 const OFFSET_BITS: u32 = (SHARED_SLAB_BYTES / MIN_BLOCK_BYTES).trailing_zeros();
 const SLAB_BITS: u32 = 56 - BLOCK_BITS - OFFSET_BITS;
 
-/// A block and its place in 56 bits: block, offset in steps of the smallest block, slab, from the lowest. None
-/// if they do not fit, which they do in all but absurd runs.
+/// Packs a block and its place into 56 bits. From the lowest bit: block, offset in units of the smallest
+/// block, slab. Returns None if they do not fit, which happens only in extremely large runs.
 #[inline]
 pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
     let fits = block < 1 << BLOCK_BITS && slab < 1 << SLAB_BITS && offset < SHARED_SLAB_BYTES;
@@ -497,7 +510,7 @@ pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
     fits.then(|| u64::from(block) | steps | u64::from(slab) << (BLOCK_BITS + OFFSET_BITS))
 }
 
-/// The place that `packed` packed: block, slab, offset.
+/// Returns the block, slab and offset that `packed` has packed.
 #[inline]
 pub fn unpacked(packed: u64) -> (BlockId, u32, u64) {
     let block = packed as u32 & ((1 << BLOCK_BITS) - 1);

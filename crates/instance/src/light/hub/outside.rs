@@ -1,4 +1,5 @@
-//! The world outside of the process: what comes from there, waiting for it, and showing who waits for what.
+//! The part of the hub that deals with other processes: it takes in their messages, waits for them, and
+//! shows on the status pages for which item each instance waits.
 
 use super::{Hub, InstanceStatus, MissingItem};
 use ligament_shm::endpoint::{Idle, Needs, Overdrawn};
@@ -7,14 +8,15 @@ use ligament_shm::ShmError;
 use std::sync::atomic::Ordering;
 
 impl Hub {
-    /// Takes in what has come from outside, without waiting.
+    /// Takes in messages and budgets from other processes without waiting. Returns the round in which the
+    /// agent asks for another look, if it asks.
     pub fn look_around(&mut self) -> Result<Option<u64>, ShmError> {
         let came = self.endpoint.look_around()?;
         Ok(self.sort(came))
     }
 
-    /// Waits until something comes from outside that may let one of the members go on, or the agent asks for a
-    /// look in a round, whose number comes back.
+    /// Waits for a message or a budget from another process with which a member may go on, or until the
+    /// agent asks for another look. In that case, returns the number of the agent's round.
     pub fn idle(&mut self) -> Result<Option<u64>, ShmError> {
         self.show_waits();
         self.endpoint.show_on(None);
@@ -27,7 +29,7 @@ impl Hub {
         self.short.iter().filter_map(|&member| self.far_room(member)).collect()
     }
 
-    /// The channel to another process on which a member lacks room.
+    /// Returns the channel to another process on which a member lacks room.
     pub(super) fn far_room(&self, member: u32) -> Option<Overdrawn> {
         match self.members[member as usize].lacks {
             Some(MissingItem::Room(one)) if one.channel < self.outgoing => Some(one),
@@ -35,12 +37,13 @@ impl Hub {
         }
     }
 
-    /// Wakes those for whom something has come.
+    /// Wakes the members for which a message or a budget has arrived.
     fn sort(&mut self, came: Idle) -> Option<u64> {
         self.tapped.store(self.endpoint.is_tapped(), Ordering::Relaxed);
         for channel in came.arrived {
             let member = self.receivers[channel as usize];
-            // A message for an instance that is over is dropped, or its sender would wait for room for ever.
+            // A message for an instance that has ended is dropped. Otherwise its sender would wait for room
+            // for ever.
             if self.members[member as usize].over {
                 self.endpoint.discard(channel as usize);
             } else if self.members[member as usize].lacks == Some(MissingItem::Message(channel as usize)) {
@@ -63,7 +66,7 @@ impl Hub {
         came.look
     }
 
-    /// Rows show who waits for what.
+    /// Writes to the status page of each waiting member for which item it waits.
     fn show_waits(&mut self) {
         let began = now();
         for member in std::mem::take(&mut self.unshown) {
@@ -86,7 +89,8 @@ impl Hub {
         }
     }
 
-    /// The channel that is lacked something on, by its number in the run, and what budget would do.
+    /// Returns the channel on which the item is missing, by its number in the run, and the budget with
+    /// which the channel would not be overdrawn.
     fn needs(&mut self, lack: MissingItem) -> Needs {
         match lack {
             MissingItem::Message(channel) => Needs {
@@ -103,7 +107,8 @@ impl Hub {
         }
     }
 
-    /// Nothing has come since the agent asked for a look in this round: the rows of all that wait say so.
+    /// Confirms on the status pages of all waiting members that nothing has arrived since the agent asked
+    /// for a look in this round.
     pub fn confirm(&mut self, round: u64) {
         let looked = self.endpoint.looked();
         for member in 0..self.members.len() {

@@ -1,4 +1,4 @@
-//! Greetings of those who come to a relay, and who meets whom.
+//! The greetings of connections at a relay, and the joining of connections in pairs.
 
 use super::super::direction::Direction;
 use super::super::greeting::{challenge, is_proof, Ask, MeetingPoint, Want, ASK_BYTES};
@@ -11,7 +11,7 @@ use crate::fixed_read::FixedRead;
 use ligament_catalogue::{fault, Fault};
 
 impl Relay {
-    /// Goes on with a connection as far as is possible now.
+    /// Continues with a connection as far as is possible now.
     pub(super) fn go_on(&mut self, token: u64) {
         let Some(end) = self.ends.get_mut(&token) else { return };
         let outcome = match &mut end.state {
@@ -39,7 +39,8 @@ impl Relay {
                 }
             }
             RelayConnectionState::Waits(_) | RelayConnectionState::Wants(_) => {
-                // The request names the domain that it will meet. If it is gone, it is forgotten.
+                // The connection has already named the domain that it meets or waits as. If it is closed,
+                // it is forgotten.
                 if end.connection.is_closed() {
                     self.part_with(token, None);
                 }
@@ -80,14 +81,14 @@ impl Relay {
         Ok(())
     }
 
-    /// It holds the key.
+    /// Lets a connection in that has proved that it holds the key.
     fn let_in(&mut self, token: u64, ask: &Ask) -> Result<(), Fault> {
         match ask.want {
             Want::Wait(meeting) => {
                 let life = ask.circuit[..LIFE_PREFIX_BYTES].try_into().expect("a number is longer");
                 let there = self.meetings.get(&meeting).filter(|meet| !meet.wait.is_empty());
                 if there.is_some_and(|meet| meet.life != life) {
-                    // Whoever wants the domain would meet one or the other.
+                    // A connection that wants the domain would meet either process by chance.
                     return Err(fault!(
                         NOT_LET_IN,
                         "another process waits as domain {} already; two paths need two keys",
@@ -127,7 +128,8 @@ impl Relay {
         }
     }
 
-    /// Joins who wants a domain with who waits as it. The last that came to wait is the likeliest to live.
+    /// Joins connections that want a domain with connections that wait as it. The connection that came last
+    /// is taken, because it is the most likely to be alive.
     fn meet(&mut self, meeting: &MeetingPoint) {
         while let Some(meet) = self.meetings.get_mut(meeting) {
             let (Some(&waits), Some(&wants)) = (meet.wait.back(), meet.want.front()) else { return };

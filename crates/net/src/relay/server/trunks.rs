@@ -1,5 +1,5 @@
-//! The relay's trunks: to other relays, which it dials when it first leads somebody on to them, and of others
-//! to here.
+//! The relay's trunks: those to other relays, which this relay dials when it first leads a connection on to
+//! them, and those that other relays dial to this one.
 
 use super::super::direction::Direction;
 use super::super::greeting::MeetingPoint;
@@ -11,17 +11,18 @@ use ligament_catalogue::{fault, Fault};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 impl Relay {
-    /// Returns true if somebody wants this relay itself: it is the only domain of a run that has its keys.
+    /// Returns true if a connection wants this relay itself. The relay is the only domain of a run that has
+    /// its keys.
     pub(super) fn is_me(&self, meeting: &MeetingPoint) -> bool {
         *meeting == MeetingPoint { run: self.keys.run(), domain: 0 }
     }
 
-    /// When a trunk is due.
+    /// Returns the time at which a trunk is due.
     pub(super) fn trunks_due(&self) -> Option<Nanos> {
         self.trunks.values().filter_map(Trunk::deadline).min()
     }
 
-    /// Leads somebody on to another relay, by the trunk to it.
+    /// Joins a connection with another relay, by a circuit of the trunk to that relay.
     pub(super) fn lead_on(&mut self, token: u64, name: [u8; 16]) -> Result<(), Fault> {
         let Some((keys, way)) = self.onward.get(&name) else {
             return Err(fault!(NOT_LET_IN, "it wants to go on to a relay that this one does not lead to"));
@@ -47,7 +48,8 @@ impl Relay {
         Ok(())
     }
 
-    /// Somebody who holds the key is another relay, and this connection a stream of its trunk to here.
+    /// Makes a connection a stream of another relay's trunk to this relay. The connection has proved that
+    /// it holds the key.
     pub(super) fn take_stream(&mut self, token: u64) -> Result<(), Fault> {
         if self.ends.get(&token).is_some_and(|end| end.by_trunk) {
             return Err(fault!(NOT_LET_IN, "a trunk within a trunk"));
@@ -66,7 +68,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Lets all trunks go on, and takes in what has come by them.
+    /// Does the due work of all trunks, and takes in the circuits that other relays have opened.
     pub(super) fn turn_trunks(&mut self) {
         let (mut arrived, mut parted) = (Vec::new(), Vec::new());
         for trunk in self.trunks.values_mut() {
@@ -74,7 +76,7 @@ impl Relay {
             arrived.extend(std::iter::from_fn(|| trunk.arrived()));
             parted.extend(std::iter::from_fn(|| trunk.parted()));
         }
-        // One that is over is dialled anew when somebody wants to go there.
+        // A trunk that is over is dialled anew when the next connection wants to go to that relay.
         self.trunks.retain(|_, trunk| !trunk.is_over());
         for (from, why) in parted {
             self.tell_refused(from, &why);

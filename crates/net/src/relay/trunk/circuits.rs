@@ -1,31 +1,35 @@
-//! The circuits of one trunk as one of its two relays sees them: which there are, what each may send, what has
-//! come for each and was not taken. No I/O.
+//! The circuits of one trunk, as one of its two relays sees them: the circuits that exist, the bytes that
+//! each may still send, and the bytes that have arrived for each and were not passed on yet. No I/O.
 //!
-//! A circuit is a conduit of the trunk's path, in both directions, and lives in messages: it is opened by the
-//! relay that dials the trunk, carries bytes, and is over when both relays have said so. Then its conduit is
-//! free for another one. What a message costs is taken from the circuit's credit until the far relay has passed
-//! it on.
+//! A circuit is a conduit of the trunk's path, used in both directions, and its life consists of messages.
+//! The relay that dials the trunk opens the circuit; the circuit carries bytes; it is over when both relays
+//! have sent their end. Its conduit is then free for another circuit. The cost of a message is taken from
+//! the circuit's credit until the far relay has passed the message on.
 
 use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// The most bytes of a message, its kind included.
+/// Maximum size of a message, its kind included (bytes).
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
-/// The most circuits of a trunk.
+/// Maximum number of circuits of a trunk.
 pub(super) const MAX_CIRCUITS: u32 = 4096;
-/// The maximum that all circuits of a trunk may have under way in one direction; what each may have in any
-/// case; what one may have at first; and by how much that grows with what was taken, while half of it is under
-/// way: it is the trunk's streams that find out what the way carries, and this lets them (bytes).
+/// Maximum that all circuits of a trunk together may have under way in one direction (bytes). The trunk's
+/// streams find out how much the way carries; these four constants let them.
 const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
+/// Minimum that each circuit may have under way in any case (bytes).
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
+/// Maximum that a circuit may have under way at first (bytes).
 const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
+/// Factor by which that maximum grows with the bytes that were passed on, while half of it is under way.
 const GROWTH: u64 = 3;
-/// The cost of a message beside its bytes, so that empty ones are not for nothing.
+/// Cost of a message beside its bytes, so that empty messages are not free (bytes).
 const MESSAGE_OVERHEAD_BYTES: u64 = 256;
-/// Credit is told when so much was taken, and less than this is not sent: it is half of what each may have, so
-/// a circuit of which some credit is untold may still send.
+/// Minimum growth of the credit that is reported, and minimum credit with which a circuit still sends
+/// (bytes). It is half of each circuit's minimum, so a circuit whose last credit was not reported yet may
+/// still send.
 const MIN_CREDIT_NOTICE_BYTES: u64 = MIN_CIRCUIT_CREDIT_BYTES / 2;
-/// A circuit with more than this under way carries something large, however small its parts are.
+/// A circuit with more than this under way carries large messages, however small the single parts are
+/// (bytes).
 const MAX_SMALL_CIRCUIT_BYTES: u64 = 16 << 10;
 
 const OPEN: u8 = 1;
@@ -40,13 +44,13 @@ pub(super) fn cost(total: u64) -> u64 {
 /// An event of a circuit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CircuitEvent {
-    /// It was opened from there.
+    /// The other relay has opened the circuit.
     Opened,
-    /// Bytes, or their end.
+    /// Bytes have arrived, or the end of the circuit's bytes.
     More,
-    /// It is broken off; what is to be answered.
+    /// The circuit is broken off. The value is the message to answer with, if an answer is due.
     BrokenOff(Option<Vec<u8>>),
-    /// Nothing that matters any more.
+    /// The message changes nothing any more.
     Nothing,
 }
 
@@ -54,44 +58,46 @@ pub(super) enum CircuitEvent {
 ///
 /// - A circuit begins with [`open`](Circuits::open) here, or with the first message of the other end
 ///   ([`begin`](Circuits::begin), then [`deliver`](Circuits::deliver), which returns the event).
-/// - Sending: [`room`](Circuits::room) says how many bytes may go; [`send`](Circuits::send) makes the message
-///   of them; [`credit`](Circuits::credit) takes in the other end's credit.
-/// - Passing on what came: [`front`](Circuits::front), then [`took`](Circuits::took) with the bytes that went,
-///   then [`credit_due`](Circuits::credit_due) for the credit to report.
+/// - Sending: [`room`](Circuits::room) returns the number of bytes that may be sent; [`send`](Circuits::send)
+///   makes the message with these bytes; [`credit`](Circuits::credit) takes in the other end's credit.
+/// - Passing bytes on: [`front`](Circuits::front) returns the next bytes that arrived; [`took`](Circuits::took)
+///   notes how many of them were passed on; [`credit_due`](Circuits::credit_due) returns the credit to report.
 /// - A circuit ends with [`end`](Circuits::end) in this direction, or with [`break_off`](Circuits::break_off)
 ///   in both; after [`has_ended`](Circuits::has_ended), [`forget_if_over`](Circuits::forget_if_over) frees its
 ///   number.
 ///
-/// An error of any call says that the other end breaks the rules; the trunk is to be closed.
+/// An error of any call means that the other end breaks the rules. The trunk must then be closed.
 pub(super) struct Circuits {
-    /// True if this relay opens them, and not the other one.
+    /// True if this relay opens the circuits; false if the other relay does.
     opens: bool,
     slots: HashMap<u32, Slot>,
     free: BTreeSet<u32>,
-    /// The cost of what was sent and not taken there, and of what came and was not taken here.
+    /// Cost of the messages that were sent and not passed on by the far relay.
     under_way: u64,
+    /// Cost of the messages that arrived and were not passed on here.
     kept: u64,
     live: usize,
 }
 
-/// A conduit, on which one circuit follows another. What is counted is counted over all of them.
+/// A conduit on which one circuit follows another. The numbers count over all circuits of the conduit.
 #[derive(Default)]
 struct Slot {
     lives: bool,
-    /// How often a circuit was opened.
+    /// Number of circuits that were opened on this conduit.
     life: u64,
     sent: u64,
     credited: u64,
     window: u64,
     taken: u64,
     told: u64,
-    /// True if this relay, and the other one, has said that nothing more comes.
+    /// True if this relay has announced that it sends nothing more.
     said: bool,
+    /// True if the other relay has announced that it sends nothing more.
     heard: bool,
-    /// True if what comes is thrown away.
+    /// True if arriving bytes are thrown away.
     deaf: bool,
     waiting: VecDeque<Vec<u8>>,
-    /// How much of the first one was taken.
+    /// Number of bytes of the first waiting message that were passed on.
     at: usize,
 }
 
@@ -108,7 +114,8 @@ impl Slot {
         message
     }
 
-    /// Throws away what waits; what that had cost.
+    /// Throws away all waiting messages and all that still arrive. Returns the cost of the waiting
+    /// messages.
     fn go_deaf(&mut self) -> u64 {
         self.deaf = true;
         self.at = 0;
@@ -128,18 +135,19 @@ impl Circuits {
         Circuits { opens, slots, free, under_way: 0, kept: 0, live: 0 }
     }
 
-    /// Their number.
+    /// Returns the number of open circuits.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Bytes that came and were not taken.
+    /// Returns the cost of the messages that arrived and were not passed on (bytes).
     pub fn kept(&self) -> u64 {
         self.kept
     }
 
     // ---- what leaves ----------------------------------------------------------------------------------------
-    /// Opens one: its number, and what is to be said; none if there are too many.
+    /// Opens a circuit. Returns its number and the message to send, or `None` if there are too many
+    /// circuits.
     pub fn open(&mut self) -> Option<(u32, Vec<u8>)> {
         let new = || (self.slots.len() < MAX_CIRCUITS as usize).then_some(self.slots.len() as u32);
         let number = self.free.pop_first().or_else(new)?;
@@ -148,11 +156,11 @@ impl Circuits {
         Some((number, vec![OPEN]))
     }
 
-    /// The number of bytes that it may send now.
+    /// Returns the number of bytes that the circuit may send now.
     pub fn room(&self, number: u32) -> usize {
         let Some(slot) = self.slots.get(&number).filter(|slot| slot.lives && !slot.said) else { return 0 };
-        // The more there is under way, the less one may have of it: those that stand still leave room for the
-        // others.
+        // The more bytes all circuits have under way, the smaller the limit of each: circuits whose bytes
+        // are not passed on leave room for the others.
         let limit = slot
             .window
             .min(MAX_UNACKNOWLEDGED_BYTES.saturating_sub(self.under_way))
@@ -164,7 +172,8 @@ impl Circuits {
         ((room - MESSAGE_OVERHEAD_BYTES) as usize).min(MAX_MESSAGE_BYTES) - 1
     }
 
-    /// A message with these bytes, for which there is room; and whether it is a part of something large.
+    /// Makes a message of these bytes, for which there must be room. The second value is true if the
+    /// message is part of something large.
     pub fn send(&mut self, number: u32, bytes: &[u8]) -> (Vec<u8>, bool) {
         let mut message = Vec::with_capacity(1 + bytes.len());
         message.push(DATA);
@@ -177,13 +186,13 @@ impl Circuits {
         (message, before > MAX_SMALL_CIRCUIT_BYTES)
     }
 
-    /// Nothing more is sent: what is to be said.
+    /// Notes that this relay sends nothing more on the circuit. Returns the message to send.
     pub fn end(&mut self, number: u32) -> Vec<u8> {
         self.slots.entry(number).or_default().said = true;
         vec![END]
     }
 
-    /// The local end is gone: what is to be said, if something is.
+    /// Breaks the circuit off because its local end is gone. Returns the message to send, if one is due.
     pub fn break_off(&mut self, number: u32) -> Option<Vec<u8>> {
         let slot = self.slots.get_mut(&number).filter(|slot| slot.lives)?;
         self.kept -= slot.go_deaf();
@@ -192,10 +201,10 @@ impl Circuits {
         (!is_over).then(|| slot.broken_off())
     }
 
-    /// The far relay has passed on so much of it, in all.
+    /// Takes in the credit of the far relay: the bytes of the circuit that it has passed on, in all.
     ///
     /// # Errors
-    /// It was not sent.
+    /// The credit is for bytes that were not sent.
     pub fn credit(&mut self, number: u32, bytes: u64) -> Result<(), Fault> {
         let Some(slot) = self.slots.get_mut(&number) else { return wrong("credit for a circuit that is not") };
         if bytes > slot.sent {
@@ -211,10 +220,10 @@ impl Circuits {
     }
 
     // ---- what comes -----------------------------------------------------------------------------------------
-    /// A message of so many bytes begins to come.
+    /// Takes note that a message of `total` bytes begins to arrive.
     ///
     /// # Errors
-    /// It has no place.
+    /// The number or the length is not allowed, or the message exceeds the credit.
     pub fn begin(&mut self, number: u32, total: u64) -> Result<(), Fault> {
         if number >= MAX_CIRCUITS || total == 0 || total > MAX_MESSAGE_BYTES as u64 {
             return wrong("a message that has no place");
@@ -228,13 +237,14 @@ impl Circuits {
         Ok(())
     }
 
-    /// A message has come, which had begun.
+    /// Takes in a whole message, for which `begin` was called.
     ///
     /// # Errors
-    /// It makes no sense.
+    /// The message makes no sense.
     pub fn deliver(&mut self, number: u32, message: Vec<u8>) -> Result<CircuitEvent, Fault> {
         if message[..] == [OPEN] && !self.opens {
-            // The end of the one before may have come in the same moment, and nobody has looked since then.
+            // The end of the circuit before may have arrived at the same time, and the circuit was not
+            // checked since.
             self.forget_if_over(number);
         }
         if self.opens && !self.slots.contains_key(&number) {
@@ -280,13 +290,13 @@ impl Circuits {
         }
     }
 
-    /// The bytes to be passed on next.
+    /// Returns the bytes to be passed on next.
     pub fn front(&self, number: u32) -> Option<&[u8]> {
         let slot = self.slots.get(&number)?;
         slot.waiting.front().map(|message| &message[1 + slot.at..])
     }
 
-    /// So much of that was passed on.
+    /// Notes that this many bytes of `front` were passed on.
     pub fn took(&mut self, number: u32, bytes: usize) {
         let Some(slot) = self.slots.get_mut(&number) else { return };
         slot.at += bytes;
@@ -298,7 +308,8 @@ impl Circuits {
         }
     }
 
-    /// The credit to be reported for bytes that were passed on, if it is enough; of one that is over, all.
+    /// Returns the credit to report for bytes that were passed on, if it is enough for a report. For a
+    /// circuit that is over, any credit is enough.
     pub fn credit_due(&mut self, number: u32) -> Option<u64> {
         let slot = self.slots.get_mut(&number)?;
         let least = if slot.lives { MIN_CREDIT_NOTICE_BYTES } else { 1 };
@@ -309,13 +320,14 @@ impl Circuits {
         Some(slot.taken)
     }
 
-    /// Returns true if all was passed on, and nothing more comes.
+    /// Returns true if all bytes were passed on and no more will arrive.
     pub fn has_ended(&self, number: u32) -> bool {
         self.slots.get(&number).is_none_or(|slot| slot.heard && slot.waiting.is_empty())
     }
 
-    /// Forgets it if it is over; whether it is. Who opens circuits forgets one only when all that was sent is
-    /// passed on, so that the next one does not come while the far relay still has something of this one.
+    /// Forgets the circuit if it is over, and returns true if it is. The relay that opens circuits forgets
+    /// one only when all bytes that it sent were passed on, so that the next circuit of this number does
+    /// not arrive while the far relay still holds bytes of this one.
     pub fn forget_if_over(&mut self, number: u32) -> bool {
         let Some(slot) = self.slots.get_mut(&number) else { return true };
         let is_passed_on = !self.opens || slot.sent == slot.credited;

@@ -1,9 +1,9 @@
-//! Arbitrary messages of the other relay of a trunk about circuits.
+//! A fuzz target: arbitrary messages about circuits from the other relay of a trunk.
 
 use super::circuits::{Circuits, MAX_MESSAGE_BYTES};
 
-/// Reads bytes as messages and credit, until one breaks the rules. Now and then something is passed on, or
-/// answered.
+/// Reads bytes as messages and credit until one breaks the rules. Some of the bytes make this end pass data
+/// on, or send.
 pub(crate) fn circuits(bytes: &[u8]) {
     let mut here = Circuits::new(false);
     let mut rest = bytes;

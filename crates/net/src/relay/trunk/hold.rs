@@ -1,5 +1,5 @@
-//! The store of a trunk's paths: the bytes of messages of circuits, and room for them. And which circuits may
-//! go on.
+//! The message store of a trunk's paths: the bytes of the circuits' messages, and memory for arriving ones.
+//! It also knows which circuits may continue.
 
 use super::circuits::{cost, CircuitEvent, Circuits};
 use super::PATHS;
@@ -10,17 +10,19 @@ use rustix::event::epoll::EventFlags;
 use std::collections::{BTreeSet, HashMap};
 use std::io::IoSlice;
 
-/// How much is kept until the other relay acknowledges it, which it does as soon as it has it (bytes). What it
-/// has credited and does not acknowledge would be kept for ever.
+/// Maximum number of bytes that wait for the other relay's acknowledgement, which follows as soon as that
+/// relay has them. The limit is needed because bytes that were credited and never acknowledged would be
+/// stored for ever.
 const MAX_LEAVING_BYTES: u64 = 64 << 20;
 
 /// The trunk's half of a circuit.
 pub(super) struct Half {
     pub connection: Connection,
-    /// True if the relay has parted with its half, wholly; whether nothing more comes from it, and whether it
-    /// was told that nothing more comes to it.
+    /// True if the relay has closed its half in both directions.
     pub gone: bool,
+    /// True if no more bytes will be read from the relay's half.
     pub ended: bool,
+    /// True if the relay's half was shut down for writing, because no more bytes will be written to it.
     pub told: bool,
 }
 
@@ -30,23 +32,26 @@ impl Half {
     }
 }
 
-/// All that belongs to the trunk with one other relay.
+/// The state of the trunk with one other relay.
 pub(super) struct TrunkPeer {
     pub circuits: Circuits,
     pub halves: HashMap<u32, Half>,
-    /// Messages that the other relay does not have yet, and those of which a part has come.
+    /// Messages that the other relay has not acknowledged yet.
     leaving: HashMap<MessageId, Vec<u8>>,
+    /// Cost of these messages.
     left: u64,
+    /// Messages of which a part has arrived.
     arriving: HashMap<MessageId, Vec<u8>>,
     came: Vec<(u32, CircuitEvent)>,
-    /// Circuits that may go on, and those that wait for credit.
+    /// Circuits that may continue.
     due: BTreeSet<u32>,
+    /// Circuits that wait for credit.
     poor: BTreeSet<u32>,
     wrong: Option<Fault>,
 }
 
 impl TrunkPeer {
-    /// This message is on its way.
+    /// Stores a message that is on its way to the other relay.
     pub fn leaves(&mut self, id: MessageId, message: Vec<u8>) {
         self.left += cost(message.len() as u64);
         self.leaving.insert(id, message);
@@ -55,7 +60,7 @@ impl TrunkPeer {
         }
     }
 
-    /// Returns true if so much is on its way that bytes have to wait.
+    /// Returns true if so many bytes are on their way that further bytes must wait.
     pub fn is_full(&self) -> bool {
         self.left > MAX_LEAVING_BYTES
     }
@@ -69,14 +74,14 @@ impl TrunkPeer {
     }
 }
 
-/// All that belongs to the trunks of a `Net`.
+/// The state of all trunks of one `Net`.
 pub(super) struct Hold {
     opens: bool,
     fars: HashMap<u32, TrunkPeer>,
 }
 
 impl Hold {
-    /// Returns true if this relay opens the circuits.
+    /// Makes an empty store. `opens` is true if this relay opens the circuits.
     pub fn new(opens: bool) -> Hold {
         Hold { opens, fars: HashMap::new() }
     }
@@ -103,7 +108,7 @@ impl Hold {
         self.fars.values().any(|far| !far.due.is_empty())
     }
 
-    /// The kernel says that something is possible for a circuit.
+    /// Takes in the kernel's report that the socket of a circuit is ready.
     pub fn is_ready(&mut self, far: u32, circuit: u32, flags: EventFlags) {
         if super::token(far, circuit) == PATHS {
             return;
@@ -116,7 +121,7 @@ impl Hold {
         far.due.insert(circuit);
     }
 
-    /// The circuits that may go on.
+    /// Removes and returns the circuits that may continue, each with the number of its relay.
     pub fn take_due(&mut self) -> Vec<(u32, u32)> {
         let due = |(&number, far): (&u32, &mut TrunkPeer)| {
             std::mem::take(&mut far.due).into_iter().map(move |circuit| (number, circuit))
@@ -124,7 +129,7 @@ impl Hold {
         self.fars.iter_mut().flat_map(due).collect()
     }
 
-    /// The events that came, in order.
+    /// Removes and returns the circuits' events, in order.
     pub fn take_came(&mut self) -> Vec<(u32, u32, CircuitEvent)> {
         let came = |(&number, far): (&u32, &mut TrunkPeer)| {
             std::mem::take(&mut far.came).into_iter().map(move |(circuit, came)| (number, circuit, came))
@@ -132,13 +137,13 @@ impl Hold {
         self.fars.iter_mut().flat_map(came).collect()
     }
 
-    /// The relays that break the rules.
+    /// Removes and returns the relays that break the rules, with the reasons.
     pub fn take_wrong(&mut self) -> Vec<(u32, Fault)> {
         let wrong = |(&number, far): (&u32, &mut TrunkPeer)| far.wrong.take().map(|why| (number, why));
         self.fars.iter_mut().filter_map(wrong).collect()
     }
 
-    /// Circuits, and bytes that came or left and were not passed on.
+    /// Returns the number of circuits, and of bytes that arrived or were sent and were not passed on.
     pub fn load(&self) -> (usize, usize) {
         let leaving = |far: &TrunkPeer| far.leaving.values().map(Vec::len).sum::<usize>();
         let kept = self.fars.values().map(|far| far.circuits.kept() as usize + leaving(far)).sum();

@@ -1,6 +1,6 @@
-//! A trunk: one path between two relays, which carries all that goes from one to the other. `circuits` is the
-//! logic; here are its sockets. To the rest of the relay a circuit is a connection like any other: one half of
-//! a pair of sockets, of which the trunk has the other half.
+//! A trunk: one path between two relays, which carries all bytes that go from one relay to the other.
+//! `circuits` has the logic; this file has the sockets. To the rest of the relay a circuit looks like any
+//! other connection: the relay has one half of a pair of sockets, and the trunk has the other half.
 
 mod circuits;
 #[cfg(fuzzing)]
@@ -24,20 +24,21 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// The number of the relay that is dialled.
+/// Number of the dialled relay as a domain of the trunk's path.
 const DIALLED: u32 = 0;
-/// The most trunks that other relays dial here.
+/// Maximum number of trunks that other relays dial to this relay.
 const MAX_DIALLED_TRUNKS: usize = 16;
-/// The token of the paths among those of circuits.
+/// epoll's token of the trunk's paths; the other tokens are those of circuits.
 const PATHS: u64 = u64::MAX;
-/// The maximum number of sockets reported at once.
+/// Maximum number of sockets that epoll reports at once.
 const READY: usize = 256;
-/// The number of messages of a circuit that are sent before others have their turn.
+/// Maximum number of messages of one circuit that are sent before the other circuits are served.
 const MAX_MESSAGES_IN_A_TURN: usize = 4;
-/// The kernel's buffer of a circuit between its halves (bytes).
+/// Size of the kernel's buffer between the two halves of a circuit (bytes).
 const KERNEL_BUFFER_BYTES: usize = 64 << 10;
 
-/// How a trunk is used: its domains have taken their streams for dead before it gives up.
+/// Returns the options of a trunk. The domains behind a trunk take their streams for dead before the trunk
+/// gives up.
 pub(super) fn tuning() -> NetOptions {
     let second = 1_000_000_000;
     let path = ligament_path::PathOptions {
@@ -52,22 +53,23 @@ pub(super) fn tuning() -> NetOptions {
     NetOptions { path, connect: 2 * second, compression: Compression::Never, ..NetOptions::default() }
 }
 
-/// The trunk to another relay, or all those that other relays have dialled here.
+/// The trunk to another relay, or all trunks that other relays have dialled to this one.
 pub(super) struct Trunk {
     epoll: OwnedFd,
     net: Net,
     hold: Hold,
-    /// The addresses of the other relays.
+    /// Addresses of the other relays, by their numbers in the path.
     addresses: HashMap<u32, SocketAddr>,
     arrived: VecDeque<(OwnedFd, SocketAddr)>,
     parted: VecDeque<(SocketAddr, Fault)>,
-    /// True if it is dialled from here; and whether it is over then.
+    /// True if this relay dials the trunk.
     dials: bool,
+    /// True if a dialled trunk is over.
     over: bool,
     buffer: Vec<u8>,
 }
 
-/// Why there is no circuit.
+/// Returns the reason why there is no circuit.
 pub(super) fn no_descriptors() -> Fault {
     fault!(NOT_LET_IN, "there are no descriptors for a circuit")
 }
@@ -94,31 +96,32 @@ impl Trunk {
         })
     }
 
-    /// One to another relay, which has these keys, over a way of which it is the only one. None if the kernel
-    /// has no descriptors.
+    /// Makes a trunk to the relay that has these keys. `way` has no other relay. Returns `None` if the
+    /// kernel has no descriptors.
     pub fn to(keys: &RunKeys, way: &Arc<Route>, tuning: NetOptions) -> Option<Trunk> {
         let places = way.places_of_relay();
         let to = places.first()?.address();
-        // A number of its own for each, so that one that is dialled anew is not taken for the one before.
+        // Each trunk draws a number of its own, so that a new trunk is not taken for the trunk before.
         let me = u32::from_le_bytes(random()) | 1;
         let mut net = Net::new(keys.clone(), me, true, tuning).ok()?;
         net.dial(DIALLED, places, 0);
         Trunk::new(net, Some(to))
     }
 
-    /// The trunks that other relays dial here. None if the kernel has no descriptors.
+    /// Makes the trunks that other relays dial to this one. Returns `None` if the kernel has no
+    /// descriptors.
     pub fn here(keys: &RunKeys, tuning: NetOptions) -> Option<Trunk> {
         let mut net = Net::new(keys.clone(), DIALLED, true, tuning).ok()?;
         net.admit(MAX_DIALLED_TRUNKS);
         Trunk::new(net, None)
     }
 
-    /// Readable when `turn` has something to do because of a socket.
+    /// Returns a descriptor that is readable when a socket gives `turn` something to do.
     pub fn poll_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
-    /// When `turn` is due even if no socket is ready.
+    /// Returns the time at which `turn` is due even if no socket is ready.
     pub fn deadline(&self) -> Option<Nanos> {
         if self.hold.is_due() || !self.arrived.is_empty() {
             return Some(0);
@@ -126,27 +129,28 @@ impl Trunk {
         self.net.deadline()
     }
 
-    /// Returns true if it can be used no more.
+    /// Returns true if the trunk can no longer be used.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// A connection that is to be a stream of a trunk to here.
+    /// Takes over a connection that is to be a stream of a trunk to this relay.
     pub fn take(&mut self, connection: Connection, from: SocketAddr) {
         self.net.take(connection, from, now());
     }
 
-    /// A circuit that another relay has opened, and where that relay is.
+    /// Returns the next circuit that another relay has opened, and the address of that relay.
     pub fn arrived(&mut self) -> Option<(OwnedFd, SocketAddr)> {
         self.arrived.pop_front()
     }
 
-    /// A relay, or a guest, that was sent away, and why.
+    /// Returns the address of the next relay or unknown connection that was closed, and the reason.
     pub fn parted(&mut self) -> Option<(SocketAddr, Fault)> {
         self.parted.pop_front()
     }
 
-    /// Streams, circuits, and bytes that came or left and were not passed on.
+    /// Returns the numbers of streams and circuits, and of bytes that arrived or were sent and were not
+    /// passed on.
     pub fn load(&self) -> (usize, usize, usize) {
         let (circuits, kept) = self.hold.load();
         (self.net.streams(), circuits, kept)
@@ -155,7 +159,7 @@ impl Trunk {
     /// Opens a circuit to the other relay.
     ///
     /// # Errors
-    /// There are too many, or no descriptors for one, or the trunk is over.
+    /// There are too many circuits, the kernel has no descriptors for one more, or the trunk is over.
     pub fn open(&mut self) -> Result<(OwnedFd, SocketAddr), Fault> {
         let Some(&to) = self.addresses.get(&DIALLED).filter(|_| !self.over) else {
             return Err(fault!(NOT_LET_IN, "the trunk to the next relay is over"));
@@ -172,7 +176,8 @@ impl Trunk {
         }
     }
 
-    /// Returns true if the kernel watches this half of a circuit; else the circuit is broken off.
+    /// Returns true if the kernel watches the trunk's half of a circuit; otherwise the circuit is broken
+    /// off.
     fn join(&mut self, far: u32, circuit: u32, near: OwnedFd) -> bool {
         let data = EventData::new_u64(token(far, circuit));
         let watched = epoll::add(&self.epoll, &near, data, EDGES).is_ok();
@@ -222,11 +227,11 @@ impl Trunk {
         self.pass_on();
     }
 
-    /// Asks the kernel which circuits may go on.
+    /// Asks the kernel for the circuits whose sockets have become ready.
     fn look(&mut self) {
         let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; READY];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // Only a signal can interrupt it, and then the next turn looks again.
+        // Only a signal can interrupt the call, and the next turn then asks again.
         let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&at_once)) else { return };
         for &mut epoll::Event { flags, data } in happened {
             let (far, circuit) = ((data.u64() >> 32) as u32, data.u64() as u32);
@@ -237,7 +242,8 @@ impl Trunk {
     fn came(&mut self, far: u32, circuit: u32, came: CircuitEvent) {
         match came {
             CircuitEvent::Opened => {
-                // The stream by which the path came up may have broken before its address was asked for.
+                // The stream by which the path came up may have broken before the trunk asked for its
+                // address.
                 let from = self.addresses.get(&far).copied().or_else(|| self.net.address(far));
                 match (halves(), from) {
                     (Ok((near, half)), Some(from)) => {
@@ -259,7 +265,7 @@ impl Trunk {
         }
     }
 
-    /// The local end of a circuit is gone.
+    /// Breaks a circuit off because its local end is gone.
     fn break_off(&mut self, far: u32, circuit: u32) {
         let end = self.hold.far(far);
         end.halves.remove(&circuit);
@@ -268,7 +274,7 @@ impl Trunk {
         }
     }
 
-    /// A trunk is over, with all its circuits.
+    /// Ends a trunk, with all its circuits.
     fn hang_up(&mut self, far: u32, why: Fault) {
         let from = self.addresses.remove(&far);
         self.net.forget(far);
@@ -278,7 +284,7 @@ impl Trunk {
     }
 
     // ---- bytes ----------------------------------------------------------------------------------------------
-    /// Lets all circuits go on that can.
+    /// Passes on the bytes of all circuits that are due.
     fn pass_on(&mut self) {
         for (far, circuit) in self.hold.take_due() {
             if self.pass_inwards(far, circuit).and_then(|()| self.pass_outwards(far, circuit)).is_err() {
@@ -294,7 +300,7 @@ impl Trunk {
         }
     }
 
-    /// Gives what has come to the relay.
+    /// Gives the bytes that arrived for a circuit to the relay's half.
     fn pass_inwards(&mut self, far: u32, circuit: u32) -> io::Result<()> {
         let end = self.hold.far(far);
         let Some(half) = end.halves.get_mut(&circuit) else { return Ok(()) };
@@ -306,20 +312,20 @@ impl Trunk {
         }
         if end.circuits.has_ended(circuit) && !half.told {
             half.told = true;
-            // It may be gone already.
+            // The relay's half may be closed already.
             let _ = shutdown(half.connection.socket(), Shutdown::Write);
         }
         Ok(())
     }
 
-    /// Sends what the relay gives. An error if nobody is there any more.
+    /// Sends the bytes that the relay has written. Returns an error if the relay's half is gone.
     fn pass_outwards(&mut self, far: u32, circuit: u32) -> io::Result<()> {
         for _ in 0..MAX_MESSAGES_IN_A_TURN {
             let end = self.hold.far(far);
             let is_full = end.is_full();
             let Some(half) = end.halves.get_mut(&circuit) else { return Ok(()) };
             if half.ended {
-                // Gone for good, where more may come.
+                // The relay's half is closed for good, while bytes for it may still arrive.
                 let is_gone = half.gone && !end.circuits.has_ended(circuit);
                 return if is_gone { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) };
             }
@@ -348,7 +354,7 @@ impl Trunk {
     }
 }
 
-/// Both halves of a circuit: that of the trunk, and that of the relay.
+/// Makes both halves of a circuit: that of the trunk, and that of the relay.
 fn halves() -> io::Result<(OwnedFd, OwnedFd)> {
     let (near, half) = socket::pair()?;
     rustix::io::ioctl_fionbio(&half, true)?;
