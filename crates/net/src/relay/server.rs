@@ -141,10 +141,7 @@ enum RelayConnectionState {
     /// The connection wants a domain that is not waiting here yet.
     Wants(MeetingPoint),
     /// The connection is joined with another one. `coming` has the bytes on their way to this connection.
-    Joined {
-        other: u64,
-        coming: Direction,
-    },
+    Joined { other: u64, coming: Direction },
 }
 
 /// The connections that wait as one domain, all of the same life of that domain, and those that want the
