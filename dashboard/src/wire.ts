@@ -17,30 +17,30 @@ export interface MessageMemory {
   limit: number;
 }
 
-/** The moments at which a code reads a setting. */
+/** The moment at which a code reads a setting. */
 export type ReadingMoment =
   | "step"
   | "restart";
 
 /** A setting that can be steered. */
 export interface SteerableRecord {
-  /** Its full name, without indices, such as `macro.D`. */
+  /** Full name of the setting, without indices, such as `macro.D`. */
   name: string;
-  /** The type of its values, as in yMMSL. */
+  /** Type of the setting's values, as in yMMSL. */
   type: SettingType;
   min?: number;
   max?: number;
   unit?: string;
   apply: ReadingMoment;
-  /** The present value, or the agreed future one; `None`: the setting is not set, and the code uses its
-   *  default. */
+  /** Present value, or the value that was agreed for a later time. `None` if the setting has no value, so
+   *  that the code uses its default. */
   value?: string;
 }
 
-/** A setting that changes. */
+/** A change of the value of one setting. */
 export interface SettingAssignment {
   name: string;
-  /** `None`: it was not set. */
+  /** Previous value. `None` if the setting had no value. */
   from?: string;
   to: string;
 }
@@ -53,7 +53,7 @@ export type RunState =
   | "stopped"
   | "interrupted";
 
-/** The word for a request to steer. */
+/** The kind of a request to steer. */
 export type SteeringVerb =
   | "set"
   | "pause"
@@ -70,83 +70,89 @@ export type ChangeState =
   | "in force"
   | "refused";
 
-/** A change at a model time, and its progress. */
+/** A change that takes effect at a model time, and the progress of the change. */
 export interface SteeringRecord {
-  /** The number of the change. */
+  /** Number of the change. */
   change: number;
   who: string;
   /** Time of the request, RFC 3339, UTC. */
   asked: string;
   what: SteeringVerb;
-  /** The settings that change. */
+  /** Settings that change. */
   settings?: SettingAssignment[];
-  /** The model time from which on it holds: as requested, or as all ranks have agreed. */
+  /** Model time from which on the change holds, in s: the requested time, or the time on which all ranks
+   *  have agreed. */
   model_time?: number;
-  /** The unit of the model time, if the model declares it. */
+  /** Unit of the model time, if the model declares the unit. */
   time_unit?: string;
-  /** True if it holds from the next pass of the reuse loop on, instead of the next step. */
+  /** True if the change holds from the next pass of the reuse loop on. False if the change holds from the
+   *  next step on. */
   restart?: boolean;
   state: ChangeState;
-  /** The reason of a refusal. */
+  /** Reason of the refusal, if the change was refused. */
   reason?: string;
 }
 
 /** The halt of a run. */
 export interface HaltRecord {
   change: number;
-  /** The model time, s. */
+  /** Model time of the halt, in s. */
   at: number;
   /** True if the run ends when all instances have halted. */
   stops?: boolean;
-  /** The instances that have halted. */
+  /** Names of the instances that have halted. */
   held: string[];
-  /** The instances that have never called `steer(t)`, and so do not halt. */
+  /** Names of the instances that have never called `steer(t)`, and therefore do not halt. */
   unsteered?: string[];
 }
 
-/** A wait in a deadlock. */
+/** A wait that is part of a deadlock. */
 export interface WaitRecord {
   instance: string;
-  /** The awaited resource: `message`, `room` (to send) or `memory`. */
+  /** Awaited resource: `message`, `room` (room in a conduit, to send) or `memory`. */
   lack: string;
-  /** The instance's own ports, such as `micro.init`. */
+  /** Ports of the waiting instance, such as `micro.init`. */
   at: string[];
-  /** The ports at the other ends, in the same order; for memory, the instances that could free some. */
+  /** Ports at the other ends of the conduits, in the same order. For a wait for memory: the instances
+   *  that could free memory. */
   waits_for: string[];
-  /** The instances of those ports, each once. */
+  /** Instances to which the ports in `waits_for` belong, each listed once. */
   waits_on: string[];
-  /** Duration so far, s. */
+  /** Duration of the wait so far, in s. */
   waits_since: number;
 }
 
 /** A domain of a run. */
 export interface DomainRecord {
-  /** The domain's name, for people. */
+  /** Name of the domain, for people. */
   name: string;
-  /** The machine's name. */
+  /** Name of the domain's machine. */
   host: string;
-  /** Number of cores that its instances may use. */
+  /** Number of cores that the domain's instances may use. */
   cores: number;
-  /** The process of its agent. */
+  /** Process number of the domain's agent. */
   pid: number;
-  /** The directory of its instances' files, if the run directory was not visible there. */
+  /** Directory of the files of the domain's instances, if the run directory is not visible on the
+   *  domain's machine. */
   scratch?: string;
 }
 
-/** An instance in the record. Times in s. */
+/** The record of an instance. All durations and model times are in s. */
 export interface InstanceRecord {
   name: string;
   state: string;
-  /** The number and the name of its domain, if the run has several. */
+  /** Number of the instance's domain, if the run has several domains. The next field has the domain's
+   *  name. */
   domain?: number;
   on?: string;
   pid: number | null;
-  /** Its own cores, such as `0-3`; `None` if it shares all of them with others. */
+  /** Cores of the instance, such as `0-3`. `None` if the instance shares all cores with other instances. */
   cores?: string;
-  /** A description of its process's end. */
+  /** Description of the end of the instance's process. */
   exit: string | null;
   model_time: number | null;
-  /** The model time at which it will be done, if its settings say that; only while the run goes on. */
+  /** Model time at which the instance will be done, if the settings of the instance show this time. Only
+   *  present while the run goes on. */
   model_end?: number;
   iterations: number;
   total: number;
@@ -157,41 +163,44 @@ export interface InstanceRecord {
   sent_bytes: number;
   received_messages: number;
   received_bytes: number;
-  /** The port for which it waits, such as `micro.final`, or another cause of the wait. */
+  /** Port for which the instance waits, such as `micro.final`, or another cause of the wait. */
   waits_for?: string;
-  /** Duration of the wait so far, s. */
+  /** Duration of the present wait so far, in s. */
   waits_since?: number;
-  /** The instances that could end the wait; empty if any could. */
+  /** Instances that could end the wait. Empty if any instance could end the wait. */
   waits_on?: string[];
   /** True if the wait has a time-out. */
   waits_with_timeout?: boolean;
-  /** True if its process is stopped, by a signal or a debugger. */
+  /** True if the instance's process is stopped by a signal or a debugger. */
   stopped?: boolean;
-  /** Of an MPI program, a description of the rank that lags behind, and for how long, s. */
+  /** Description of the rank of an MPI program that lags behind the other ranks. The next field has the
+   *  duration of this lag, in s. */
   ranks?: string;
   ranks_since?: number;
 }
 
-/** A conduit, from port to port without indices, and the traffic of all of its channels. */
+/** A conduit and the traffic of all its channels. The names of the two ports have no indices. */
 export interface ConduitRecord {
   from: string;
   to: string;
   /** Number of channels. */
   channels: number;
-  /** Messages sent, and the size of their bodies in bytes. */
+  /** Number of messages sent; the next field has the size of their bodies, in bytes. */
   messages: number;
   bytes: number;
-  /** The latest timestamp that was sent, s. */
+  /** Latest timestamp that was sent, in s. */
   model_time: number | null;
-  /** Messages received, their size, and their latest timestamp. */
+  /** Number of messages received; the next two fields have their size in bytes and their latest timestamp
+   *  in s. */
   received_messages: number;
   received_bytes: number;
   received_time: number | null;
-  /** Messages that were sent and are not received yet. */
+  /** Number of messages that were sent and have not been received yet. */
   under_way: number;
 }
 
-/** A conduit, from port to port without indices, and the number of its messages that were not received. */
+/** A conduit and the number of its messages that were not received. The names of the two ports have no
+ *  indices. */
 export interface UnreceivedRecord {
   from: string;
   to: string;
@@ -201,113 +210,114 @@ export interface UnreceivedRecord {
 /** A setting that no instance asked for. */
 export interface UnusedSettingRecord {
   name: string;
-  /** The name that was perhaps meant: an instance asked for it. */
+  /** Name that the user perhaps meant. An instance has asked for a setting with this name. */
   meant?: string;
-  /** True if the setting was given for this run, instead of in the model. */
+  /** True if the user gave the setting for this run. False if the setting is in the model. */
   given: boolean;
 }
 
-/** Names of ports by the names of their operators, such as `o_i: [call]`. */
+/** Names of ports by the name of their operator, such as `o_i: [call]`. */
 export type PortsByOperator = Record<string, string[]>;
 
-/** A warning, or worse, in the log. */
+/** An entry of the log whose level is a warning or worse. */
 export interface WarningRecord {
-  /** An instance, `run` or `agent`. */
+  /** Source of the entry: the name of an instance, `run` or `agent`. */
   who: string;
   text: string;
-  /** Number of times that it was logged. */
+  /** Number of times that the entry was logged. */
   times: number;
 }
 
 /** The record of a run. */
 export interface RunRecord {
-  /** Version of this format: 1. */
+  /** Version of this format, at present 1. */
   version: number;
-  /** The version of Ligament. */
+  /** Version of Ligament that made the record. */
   ligament: string;
-  /** The run's name. */
+  /** Name of the run. */
   run: string;
-  /** The name of the model. */
+  /** Name of the model. */
   model: string;
-  /** The files from which the model was read. */
+  /** Files from which the model was read. */
   model_files: string[];
   state: RunState;
-  /** The reason of a failure. */
+  /** Reason of the failure, if the run has failed. */
   reason: string | null;
-  /** The error code that explains the reason. */
+  /** Error code that belongs to the reason. */
   code?: string;
-  /** The instance that failed first. */
+  /** Name of the instance that failed first. */
   failed?: string;
-  /** The program of that instance, with its arguments, in the syntax of a shell. */
+  /** Program of the instance that failed first, with its arguments, in the syntax of a shell. */
   failed_command?: string;
-  /** The process of manager and agent. */
+  /** Process number of the head, which is both manager and agent. */
   pid: number;
-  /** The agent's socket, in the form of `LIGAMENT_AGENT`. */
+  /** Address of the agent's socket, in the form of `LIGAMENT_AGENT`. */
   agent: string | null;
-  /** The machine's name. */
+  /** Name of the head's machine. */
   host: string;
-  /** Number of its cores that the run may use; 0 in the record of an older version. */
+  /** Number of cores of that machine that the run may use. 0 in the record of an older version. */
   cores: number;
-  /** The unit of model times, if the model declares it. */
+  /** Unit of model times, if the model declares the unit. */
   time_unit?: string;
-  /** RFC 3339, UTC. */
+  /** Time at which the run began, in RFC 3339, UTC. */
   started: string;
   ended: string | null;
-  /** s */
+  /** Duration of the run, in s. */
   duration: number | null;
-  /** The waits of a deadlock; empty if there was none. */
+  /** Waits that form the deadlock. Empty if there was no deadlock. */
   deadlock?: WaitRecord[];
-  /** The domains of the run by number, the head's first; empty if there is one only. */
+  /** Domains of the run by number, beginning with the head's domain. Empty if the run has only one
+   *  domain. */
   domains?: DomainRecord[];
-  /** The settings that can be steered. */
+  /** Settings that can be steered. */
   steerable?: SteerableRecord[];
-  /** The changes that were asked for, in the order of the requests. */
+  /** Changes that clients have requested, in the order of the requests. */
   steering?: SteeringRecord[];
-  /** The halt at which the run stands still, or will. */
+  /** Halt at which the instances have stopped, or will stop. */
   halt?: HaltRecord;
   instances: InstanceRecord[];
-  /** The traffic of each conduit. */
+  /** Traffic of each conduit. */
   conduits?: ConduitRecord[];
-  /** Of a successful run, messages that were sent and not received. */
+  /** Conduits of a successful run with messages that were sent and not received. */
   unreceived?: UnreceivedRecord[];
-  /** Of a successful run, settings that no instance asked for. */
+  /** Settings of a successful run that no instance asked for. */
   unasked_settings?: UnusedSettingRecord[];
-  /** For components whose ports the model does not declare, the ports that their code declares, in the form
-   *  of a model file. */
+  /** Ports that the code of a component declares, by component, for components whose ports the model does
+   *  not declare. The ports have the form of a model file. */
   declared_ports?: Record<string, PortsByOperator>;
-  /** The warnings of the log, each text once; the first ones only. */
+  /** Warnings of the log. Each text is stored once, up to a maximum number of different texts. */
   warnings?: WarningRecord[];
-  /** Number of further warnings. */
+  /** Number of further warnings, whose texts are not stored. */
   more_warnings?: number;
 }
 
-/** A run, without its instances and conduits, which are told one by one. */
+/** The state of a run without its instances and conduits, which are sent one by one. */
 export interface RunNews extends RunRecord {
-  /** The memory of messages, while the run goes on. */
+  /** Memory for messages. Only present while the run goes on. */
   memory?: MessageMemory;
-  /** The change that is being agreed on, while the run goes on. */
+  /** The change on which ranks are being asked to agree. Only present while the run goes on. */
   agreeing?: OpenChange | null;
 }
 
-/** A change that is being agreed on. */
+/** A change on which ranks are being asked to agree. */
 export interface OpenChange {
   change: number;
-  /** Number of ranks that have not accepted it. */
+  /** Number of ranks that have not accepted the change. */
   lacks: number;
-  /** The first of those ranks. */
+  /** Names of the first of these ranks. */
   names: string[];
 }
 
-/** The news of an instance beside its record. Moments are Unix times, ms. */
+/** The news of an instance in addition to its record. Points in time are Unix times, in ms. */
 export interface InstanceMoments {
-  /** The ports on which it sends, once it takes part. */
+  /** Ports on which the instance sends. Present from the time at which the instance has registered. */
   sends?: string[];
-  /** The beginning of its present wait. */
+  /** Time at which the present wait of the instance began. */
   waits_from?: number;
   ranks_from?: number;
-  /** The beginning of its work. */
+  /** Time at which the instance began its work. */
   began?: number;
-  /** Duration of all waits but the present one, s. */
+  /** Duration of all waits except the present wait, in s. */
   waited?: number;
 }
 
