@@ -2,6 +2,7 @@
 //! ends that exchange messages. The time is linear in the size of the result.
 
 use crate::configuration::Configuration;
+use crate::exchange::Exchange;
 use crate::filters::Filter;
 use crate::flatten::{
     too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, ADVICE_FEWER, ADVICE_FEWER_OR_ALLOWED,
@@ -101,6 +102,8 @@ pub struct ResolvedPort {
     pub length: Option<usize>,
     /// True if any conduit is attached to it.
     pub connected: bool,
+    /// The shape of the whole array, if the port takes part in an exchange of one.
+    pub array: Option<Arc<[u64]>>,
 }
 
 /// One end of a channel.
@@ -248,11 +251,16 @@ enum Shape {
     Same,
     SenderHasMore,
     ReceiverHasMore,
+    /// An exchange: from all ranks to all ranks.
+    AllToAll,
 }
 
 /// The known properties of a port while conduits are processed.
-struct PortPlan {
+struct PortPlan<'a> {
     port: ResolvedPort,
+    /// The array of the first conduit that leads to the port, with the conduit's place in the file. `None` in its
+    /// stead: that conduit carries messages.
+    array: Option<(Option<Arc<[u64]>>, &'a At)>,
     /// True if conduits name slots of this port. The port's length is then one more than the highest slot.
     explicit: bool,
     /// Number of the first conduit of this port, which decided the port's form, and the shape of the peer.
@@ -263,10 +271,12 @@ struct Expander<'a> {
     config: &'a Configuration,
     flat: &'a FlatModel,
     problems: Vec<Problem>,
-    ports: Vec<Vec<PortPlan>>,
+    ports: Vec<Vec<PortPlan<'a>>>,
     /// Shape of each component's set of endpoints: the multiplicity, and the number of ranks as one more
     /// dimension.
     shapes: Vec<Rc<[usize]>>,
+    /// For each conduit, the exchange that it is, if it is one.
+    exchanges: Vec<Option<&'a Exchange>>,
 }
 
 impl<'a> Expander<'a> {
@@ -280,7 +290,7 @@ impl<'a> Expander<'a> {
                 name
             }
         };
-        let ports: Vec<Vec<PortPlan>> = flat
+        let ports: Vec<Vec<PortPlan<'a>>> = flat
             .components
             .iter()
             .map(|c| c.ports.values().map(|p| PortPlan::new(once(&p.name), p.operator, p.inferred)).collect())
@@ -288,7 +298,10 @@ impl<'a> Expander<'a> {
         let shape =
             |c: &FlatComponent| c.multiplicity.iter().copied().chain(config.ranks_of(&c.name)).collect();
         let shapes = flat.components.iter().map(shape).collect();
-        Expander { config, flat, problems: Vec::new(), ports, shapes }
+        let mut exchanges = ForConduits::new(&config.ligament.exchange);
+        let of_conduits = flat.conduits.iter().map(|conduit| exchanges.of(flat, conduit)).collect();
+        let problems = exchanges.unused("an exchange is given");
+        Expander { config, flat, problems, ports, shapes, exchanges: of_conduits }
     }
 
     fn expand(mut self) -> Result<ResolvedModel, Problems> {
@@ -296,6 +309,7 @@ impl<'a> Expander<'a> {
         let ends: Vec<Option<(u32, u32, Shape)>> =
             self.flat.conduits.iter().enumerate().map(|(i, c)| self.plan(i, c)).collect();
         self.check_slots();
+        self.give_arrays();
         if !self.problems.is_empty() {
             return Err(Problems(self.problems));
         }
@@ -366,6 +380,9 @@ impl<'a> Expander<'a> {
     fn plan(&mut self, index: usize, conduit: &FlatConduit) -> Option<(u32, u32, Shape)> {
         let from = self.port_index(&conduit.from);
         let to = self.port_index(&conduit.to);
+        if let Some(exchange) = self.exchanges[index] {
+            return self.plan_exchange(index, conduit, exchange, [from, to]);
+        }
         let [more, less] = [&conduit.from, &conduit.to].map(|end| Rc::clone(&self.shapes[end.component]));
         let shape = match more.len() as isize - less.len() as isize {
             0 => Shape::Same,
@@ -405,13 +422,94 @@ impl<'a> Expander<'a> {
         }
         let last = |m: &Rc<[usize]>| m.last().copied().unwrap_or(1);
         let (from_length, to_length) = match shape {
-            Shape::Same => (None, None),
+            Shape::Same | Shape::AllToAll => (None, None),
             Shape::SenderHasMore => (None, Some(last(&more))),
             Shape::ReceiverHasMore => (Some(last(&less)), None),
         };
         self.decide(conduit.from.component, from, index, &less, from_length, conduit.from.slot);
         self.decide(conduit.to.component, to, index, &more, to_length, conduit.to.slot);
         Some((from, to, shape))
+    }
+
+    /// Works out how an exchange determines the two ports that it joins.
+    fn plan_exchange(
+        &mut self,
+        index: usize,
+        conduit: &FlatConduit,
+        exchange: &Exchange,
+        [from, to]: [u32; 2],
+    ) -> Option<(u32, u32, Shape)> {
+        let flat = self.flat;
+        let [sender, receiver] = [&conduit.from, &conduit.to].map(|end| &flat.components[end.component]);
+        let (s_ranks, r_ranks) = (self.config.ranks_of(&sender.name), self.config.ranks_of(&receiver.name));
+        let names = [flat.port_of(&conduit.from), flat.port_of(&conduit.to)];
+        if sender.multiplicity != receiver.multiplicity {
+            let advice = "an exchange joins the ranks of single instances; give both the same multiplicity";
+            self.problem(Code::MULTIPLICITY_MISMATCH, &conduit.at, conduit, advice);
+            return None;
+        }
+        let error = if conduit.from.slot.is_some() || conduit.to.slot.is_some() {
+            Some((
+                Code::SLOT_AND_MULTIPLICITY,
+                format!("the exchange \"{} -> {}\" has a slot", names[0], names[1]),
+                "an exchange joins all ranks; remove the slot",
+            ))
+        } else if *exchange == Exchange::Messages && r_ranks.is_none() {
+            Some((
+                Code::BAD_EXCHANGE,
+                format!("\"{}\" is to get the messages of an exchange, and has no ranks", receiver.name),
+                "remove the entry under \"exchange:\": then the port has a slot for each rank of the sender",
+            ))
+        } else if matches!(exchange, Exchange::Array(_)) && !conduit.filters.is_empty() {
+            self.problems.push(filters_on_array(&conduit.at, &names[0], &names[1]));
+            return None;
+        } else {
+            None
+        };
+        if let Some((code, message, advice)) = error {
+            self.problems.push(Problem::error(code, &conduit.at, message, advice));
+            return None;
+        }
+        // Each rank of the sender is a slot of the receiving port. The code of a port of an array does not see
+        // these slots.
+        let slots = match exchange {
+            Exchange::Messages => s_ranks,
+            Exchange::Array(_) => Some(s_ranks.unwrap_or(1)),
+        };
+        let [s_shape, r_shape] = [&conduit.from, &conduit.to].map(|end| Rc::clone(&self.shapes[end.component]));
+        self.decide(conduit.from.component, from, index, &s_shape, None, None);
+        let peer = if slots.is_some() { &s_shape } else { &r_shape };
+        self.decide(conduit.to.component, to, index, peer, slots, None);
+        Some((from, to, Shape::AllToAll))
+    }
+
+    /// Gives the ports of exchanges of arrays the shapes of their arrays. All conduits of such a port must agree.
+    fn give_arrays(&mut self) {
+        for (conduit, exchange) in self.flat.conduits.iter().zip(&self.exchanges) {
+            let array = match exchange {
+                Some(Exchange::Array(shape)) => Some(Arc::from(shape.as_slice())),
+                _ => None,
+            };
+            for end in [&conduit.from, &conduit.to] {
+                let Some(plan) = self.ports[end.component].get_mut(end.place) else { continue };
+                match plan.array {
+                    None => plan.array = Some((array.clone(), &conduit.at)),
+                    Some((ref earlier, at)) if *earlier != array => {
+                        let port = self.flat.port_of(end);
+                        self.problems.push(Problem::error(
+                            Code::BAD_EXCHANGE,
+                            &conduit.at,
+                            format!("\"{port}\" has a part of another array here than in line {}", at.line),
+                            "join a port of an array only by exchanges of that array, or use a port for each",
+                        ));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        for plan in self.ports.iter_mut().flatten() {
+            plan.port.array = plan.array.take().and_then(|(array, _)| array);
+        }
     }
 
     /// Returns true if both ends of a conduit have ranks, and only the numbers of ranks differ. Adds the
@@ -433,8 +531,8 @@ impl<'a> Expander<'a> {
                      {there}",
                 from.name, to.name
             ),
-            "give both the same number in \"ranks:\" under \"ligament:\", or put a component without ranks \
-             between them",
+            "give both the same number in \"ranks:\" under \"ligament:\", or write the conduit under \
+             \"exchange:\": then all ranks of one are joined to all ranks of the other",
         ));
         true
     }
@@ -541,11 +639,16 @@ impl<'a> Expander<'a> {
         let none: Arc<[ConduitFilter]> = Arc::from([]);
         let mut channels = Vec::with_capacity(ends.len());
         let steps = steps_of(self.flat);
+        let ranks = |c: usize| self.config.ranks_of(&self.flat.components[c].name).unwrap_or(1) as u32;
         for ((conduit, end), steps) in self.flat.conduits.iter().zip(ends).zip(steps) {
             let Some((from, to, shape)) = *end else { continue };
             let (sender, receiver) = (conduit.from.component, conduit.to.component);
-            let many = counts[sender].max(counts[receiver]);
-            if channels.len() + many > MAX_CHANNELS {
+            let (s_ranks, r_ranks) = (ranks(sender), ranks(receiver));
+            let many = match shape {
+                Shape::AllToAll => counts[sender].saturating_mul(r_ranks as usize),
+                _ => counts[sender].max(counts[receiver]),
+            };
+            if channels.len().saturating_add(many) > MAX_CHANNELS {
                 return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels", ADVICE_FEWER)]));
             }
             let filters = match conduit.filters.as_slice() {
@@ -555,16 +658,25 @@ impl<'a> Expander<'a> {
             let budget = budgets.of(self.flat, conduit).copied().or(options.budget);
             let message_size = message_sizes.of(self.flat, conduit).copied().or(options.message_size);
             let own_filters = own_filters.of(self.flat, conduit).filter(|filters| !filters.is_empty());
+            if own_filters.is_some() && self.ports[sender][from as usize].port.array.is_some() {
+                let [from, to] = [self.flat.port_of(&conduit.from), self.flat.port_of(&conduit.to)];
+                self.problems.push(filters_on_array(&conduit.at, &from, &to));
+            }
             let slot_of = |slot: Option<usize>| slot.map_or(NO_SLOT, |s| s as u32);
             let fewer = counts[sender].min(counts[receiver]).max(1);
             let inner = (many / fewer) as u32;
-            let ranks = |c: usize| self.config.ranks_of(&self.flat.components[c].name).unwrap_or(1) as u32;
-            let (s_ranks, r_ranks) = (ranks(sender), ranks(receiver));
             for i in 0..many as u32 {
                 let (s, s_slot, r, r_slot) = match shape {
                     Shape::Same => (i, slot_of(conduit.from.slot), i, slot_of(conduit.to.slot)),
                     Shape::ReceiverHasMore => (i / inner, i % inner, i, NO_SLOT),
                     Shape::SenderHasMore => (i, NO_SLOT, i / inner, i % inner),
+                    Shape::AllToAll => {
+                        // The ranks of the receiver run fastest, within each rank of the sender.
+                        let (s, r) = (i / r_ranks, i % r_ranks);
+                        let slots = self.ports[receiver][to as usize].port.vector;
+                        let slot = if slots { s % s_ranks } else { NO_SLOT };
+                        (s, NO_SLOT, s / s_ranks * r_ranks + r, slot)
+                    }
                 };
                 channels.push(Channel {
                     id: channels.len() as u32,
@@ -588,13 +700,14 @@ impl<'a> Expander<'a> {
                 });
             }
         }
-        let mut unused = budgets.unused("a budget is given");
-        unused.extend(message_sizes.unused("a message size is given"));
-        unused.extend(own_filters.unused("filters are given"));
-        if unused.is_empty() {
+        let mut problems = std::mem::take(&mut self.problems);
+        problems.extend(budgets.unused("a budget is given"));
+        problems.extend(message_sizes.unused("a message size is given"));
+        problems.extend(own_filters.unused("filters are given"));
+        if problems.is_empty() {
             Ok(channels)
         } else {
-            Err(Problems(unused))
+            Err(Problems(problems))
         }
     }
 
@@ -637,8 +750,8 @@ impl<'a> Expander<'a> {
     }
 }
 
-impl PortPlan {
-    fn new(name: &Identifier, operator: Operator, inferred: bool) -> PortPlan {
+impl PortPlan<'_> {
+    fn new(name: &Identifier, operator: Operator, inferred: bool) -> Self {
         PortPlan {
             port: ResolvedPort {
                 name: name.clone(),
@@ -647,7 +760,9 @@ impl PortPlan {
                 vector: false,
                 length: None,
                 connected: false,
+                array: None,
             },
+            array: None,
             explicit: false,
             decided_by: None,
         }
@@ -664,6 +779,16 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
         index[place] = 0;
     }
     false
+}
+
+/// The problem that a conduit with filters carries parts of an array.
+fn filters_on_array(at: &At, from: &Reference, to: &Reference) -> Problem {
+    Problem::error(
+        Code::BAD_EXCHANGE,
+        at,
+        format!("\"{from} -> {to}\" carries parts of an array, and has filters"),
+        "remove the filters, or let the code of one side do their work",
+    )
 }
 
 /// Entries for single conduits, by the text that names the conduit, and marks at the entries that were

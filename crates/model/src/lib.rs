@@ -6,6 +6,7 @@ mod builder;
 mod checkpoints;
 mod configuration;
 mod customise;
+mod exchange;
 mod expand;
 mod filters;
 mod flatten;
@@ -31,6 +32,7 @@ pub mod yaml;
 pub use builder::{BuildError, ModelBuilder};
 pub use checkpoints::{CheckpointRule, Checkpoints, Resume};
 pub use configuration::{Configuration, Import, Version};
+pub use exchange::{Exchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS};
 pub use expand::{
     Channel, Endpoint, ExpandOptions, ForConduits, ResolvedComponent, ResolvedInstance, ResolvedModel,
     ResolvedPort, NO_SLOT,

@@ -1,5 +1,6 @@
 //! The options that a model file has under `ligament:`, beyond yMMSL.
 
+use crate::exchange::Exchange;
 use crate::filters::Filter;
 use crate::identity::Reference;
 use crate::problem::At;
@@ -150,6 +151,8 @@ pub struct LigamentOptions {
     pub message_sizes: IndexMap<String, ForConduit<u64>>,
     /// Filters of conduits, which are named in the same way.
     pub filters: IndexMap<String, ForConduit<Arc<[Filter]>>>,
+    /// Conduits from all ranks to all ranks, which are named in the same way.
+    pub exchange: IndexMap<String, ForConduit<Exchange>>,
     /// Units of the values that ports send or receive, by component and port; with the place in the file.
     pub units: IndexMap<Reference, (String, At)>,
     /// The domains of components or of single instances, if the run has several domains.
@@ -175,6 +178,7 @@ impl LigamentOptions {
         "message_size",
         "message_sizes",
         "filters",
+        "exchange",
         "units",
         "log",
         "output",
@@ -223,6 +227,7 @@ impl LigamentOptions {
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);
         self.filters.extend(overlay.filters);
+        self.exchange.extend(overlay.exchange);
         self.units.extend(overlay.units);
         self.place.extend(overlay.place);
         self.stage.extend(overlay.stage);

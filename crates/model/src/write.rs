@@ -190,6 +190,12 @@ impl Configuration {
                 out.pair(2, &text(name), &Filter::write(&filters.value));
             }
         }
+        if !options.exchange.is_empty() {
+            out.line(1, "exchange:");
+            for (name, exchange) in &options.exchange {
+                out.pair(2, &text(name), &exchange.value.to_string());
+            }
+        }
         if !options.units.is_empty() {
             out.line(1, "units:");
             for (port, (unit, _)) in &options.units {

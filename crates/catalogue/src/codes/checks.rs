@@ -35,6 +35,10 @@ codes! {
         "A path under `custom_implementations` is not a model's name with components after it, or leads into \
          something that no model implements";
 
+    BAD_EXCHANGE "bad-exchange":
+        "An [exchange](../guides/ranks.md#from-all-ranks-to-all-ranks) is neither of messages nor of an array, or \
+         does not fit the ports that it joins";
+
     BAD_FILTER "bad-filter":
         "A filter of a conduit has a parameter that cannot be, lacks one, or stands at the wrong end. [The \
          page of filters](filters.md) has all of them";

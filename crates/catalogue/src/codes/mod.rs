@@ -21,13 +21,14 @@ pub struct Section {
 }
 
 /// The errors of a run, in the order of their page, `docs/reference/errors.md`.
-pub const ERRORS: [&Section; 15] = [
+pub const ERRORS: [&Section; 16] = [
     &run::BEGINS,
     &run::MACHINES,
     &instance::REGISTERING,
     &instance::PORTS,
     &instance::SENDING,
     &instance::RECEIVING,
+    &instance::EXCHANGES,
     &instance::ARGUMENTS,
     &instance::SHIPPED,
     &instance::MEMORY,
