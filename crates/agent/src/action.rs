@@ -1,4 +1,5 @@
-//! The actions that the agent's logic asks its driver to carry out, and the types that they use.
+//! The actions that the agent's logic (`core`) asks its driver to carry out, and the types that these
+//! actions use.
 
 use ligament_catalogue::Fault;
 use ligament_wire::control::{Notice, Question, Tap};
@@ -7,16 +8,16 @@ use ligament_wire::domains::{RunOutcome, TapPort};
 use ligament_wire::steering::Steer;
 use ligament_wire::{EndpointId, RankId};
 
-/// A connection to the agent's socket.
+/// Number of a connection to the agent's socket.
 pub type ConnectionId = u64;
 
-/// A piece of shared memory, named by its purpose.
+/// A piece of shared memory. The name of a variant says what the memory is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryRegion {
     Board,
     Area(EndpointId),
     Outbox(EndpointId),
-    /// The slab of this number that belongs to this endpoint.
+    /// The slab with this number, which belongs to this endpoint.
     Slab(EndpointId, u32),
 }
 
@@ -29,98 +30,104 @@ pub enum ProcessSignal {
     Kill,
 }
 
-/// An order of the host to its agent.
+/// An order that the host (the head, or the agent's own process in another domain) gives to its agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentOrder {
     /// Sets the budget of a channel.
     Budget { channel: u32, bytes: u64 },
-    /// Asks these ranks to check their input once more, and to note this round on their status pages.
+    /// Asks these ranks to check their input once more, and to write the number of this round on their
+    /// status pages.
     Look { round: u64, ranks: Vec<RankId> },
-    /// An instance has registered in another domain; for each of its ports, whether it has slots there.
+    /// Says that an instance has registered in another domain. `slots` says for each of its ports whether
+    /// the port has slots.
     Slots { rank: RankId, slots: Vec<bool> },
-    /// The run cannot go on. The reason is a whole sentence.
+    /// Ends the run because it cannot go on. The reason is a whole sentence.
     Fail(Fault),
-    /// The run ends, or has ended, in another domain with this outcome.
+    /// Says that the run ends, or has ended, in another domain with this outcome.
     End(RunOutcome),
-    /// Ends the grace period now: processes that still run are killed.
+    /// Ends the grace period now: the agent kills the processes that still run.
     Hurry,
-    /// The run is over in all other domains.
+    /// Says that the run is over in all other domains.
     Release,
     /// Passes a steering request to these ranks.
     Steer { ranks: Vec<RankId>, steer: Steer },
 }
 
-/// An action for the driver.
+/// An action that the driver must carry out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Answers a request.
+    /// Answers a request that arrived on the connection `link`.
     Answer { link: ConnectionId, notice: Notice, memory: Vec<MemoryRegion> },
-    /// Sends a notice that was not requested, and rings the endpoint's doorbell.
+    /// Sends a notice that the endpoint did not request, and rings the endpoint's doorbell.
     Tell { link: ConnectionId, endpoint: EndpointId, notice: Notice, memory: Vec<MemoryRegion> },
-    /// The endpoint was sent this halt. If it has never asked whether it may go on, the driver calls
-    /// `AgentCore::never_steered`.
+    /// Checks whether an endpoint that was sent a halt has ever asked the agent if it may go on. If it has
+    /// never asked, the driver calls `AgentCore::never_steered`.
     AskWhetherSteers { link: ConnectionId, endpoint: EndpointId, change: u64 },
-    /// Rings an endpoint's doorbell again: its notice could not be sent at once, and has been sent now.
+    /// Rings an endpoint's doorbell again, because a notice that could not be sent at once has been sent
+    /// now.
     Call { endpoint: EndpointId },
-    /// Makes a slab and answers with `Granted`. If it cannot be made, the driver calls
+    /// Makes a slab and answers with `Granted`. If the slab cannot be made, the driver calls
     /// `AgentCore::slab_refused`.
     MakeSlab { link: ConnectionId, endpoint: EndpointId, slab: u32, bytes: u64 },
-    /// Makes the box of a tap and sends it to the viewer and, with `Tap`, to the endpoint at `to`. If the box
-    /// cannot be made, the driver calls `AgentCore::tap_refused`.
+    /// Makes the box of a tap. The driver sends the box to the viewer and, with `Tap`, to the endpoint
+    /// whose connection is `to`. If the box cannot be made, the driver calls `AgentCore::tap_refused`.
     MakeTap { viewer: TapViewer, to: ConnectionId, endpoint: EndpointId, tap: Box<Tap> },
-    /// Tells the head that this tap of one of its clients has ended, or never began, and why. A value that the
-    /// client awaits and that is already in the box is sent first.
+    /// Tells the head that the tap of one of its clients has ended, or could not begin, and why. If the
+    /// client waits for a value and that value is already in the box, the driver sends the value first.
     EndTap { ticket: u64, why: String },
     /// Asks the agent of another domain to show this port to the client at `link`. The driver calls
-    /// `AgentCore::tap_elsewhere_is_over` when that ends.
+    /// `AgentCore::tap_elsewhere_is_over` when that tap ends.
     TapElsewhere { link: ConnectionId, port: Box<TapPort> },
-    /// The client has disconnected.
+    /// Ends a tap of `TapElsewhere`, because its client has disconnected.
     UntapElsewhere { link: ConnectionId },
     /// Releases a slab.
     DropSlab { endpoint: EndpointId, slab: u32 },
     /// Releases all memory of an endpoint.
     DropEndpoint { endpoint: EndpointId },
-    /// Closes a connection once its queue is sent.
+    /// Closes a connection after all queued bytes are sent.
     Close { link: ConnectionId },
-    /// Starts an endpoint's process. If it cannot be started, the driver calls `AgentCore::not_started`.
+    /// Starts an endpoint's process. If the process cannot be started, the driver calls
+    /// `AgentCore::not_started`.
     Start { endpoint: EndpointId },
-    /// Watches a process that was started by hand, or by the command of another rank.
+    /// Watches a process that the agent did not start: a person started it, or the command of another rank
+    /// did.
     Watch { endpoint: EndpointId, pid: u32 },
-    /// Watches the process that registered for a rank, in addition to the process that was started for the
-    /// rank.
+    /// Watches the process that registered for a rank. The process that was started for the rank is watched
+    /// as well.
     WatchSpeaker { endpoint: EndpointId, pid: u32 },
     /// Sends a signal to an endpoint's processes.
     SignalProcess { endpoint: EndpointId, push: ProcessSignal },
-    /// Counts an endpoint as awake, because its process is being started.
+    /// Counts an endpoint as awake on the board, because its process is being started.
     Awake { endpoint: EndpointId },
-    /// Counts an endpoint as asleep, because its process has ended.
+    /// Counts an endpoint as asleep on the board, because its process has ended.
     Asleep { endpoint: EndpointId },
-    /// Tells the carrier to deliver everything that instances here have sent. The driver calls
-    /// `AgentCore::detached` when it has.
+    /// Tells the carrier to deliver everything that the instances of this domain have sent. The driver
+    /// calls `AgentCore::detached` when the carrier has delivered it.
     Detach,
-    /// Starts the grace period for a clean end. The driver calls `AgentCore::grace_is_over` when it has passed.
+    /// Starts the grace period in which processes may end by themselves. The driver calls
+    /// `AgentCore::grace_is_over` at its end.
     StartGraceTimer,
-    /// Starts the time that a failed endpoint has to end. The driver calls `AgentCore::linger_time_is_over` if
-    /// the process is still there after it.
+    /// Starts the period in which a failed endpoint must end. The driver calls
+    /// `AgentCore::linger_time_is_over` if the process still exists at the end of that period.
     StartLingerTimer { endpoint: EndpointId },
-    /// Passes a client's question to the host.
+    /// Passes a client's question to the host, which answers it.
     Ask { link: ConnectionId, question: Question },
-    /// Passes an event to the host, for the log and the record.
+    /// Passes an event to the host, which writes it to the log and the record.
     Report(AgentReport),
-    /// The run is over.
+    /// Says that the run is over. No action follows.
     Over,
 }
 
-/// The viewer of a tap.
+/// The process for which a tap shows a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapViewer {
     /// A client of this agent.
     Client(ConnectionId),
-    /// The head of the run, on behalf of a client there; the number is the head's.
+    /// The head of the run, for one of the head's clients. The head has chosen the number.
     Head(u64),
 }
 
-/// The process at the other end of a connection, as the kernel reports it (SO_PEERCRED).
+/// User and process at the other end of a connection, as the kernel reports them (SO_PEERCRED).
 #[derive(Debug, Clone, Copy)]
 pub struct Caller {
     pub user: u32,

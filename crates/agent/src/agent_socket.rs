@@ -1,9 +1,11 @@
-//! The socket at which an agent listens. It lies in a directory of its own, which only its user may enter and
-//! which is removed with it. If no such directory can be made, the socket has an abstract name instead.
+//! The socket on which an agent listens. The socket lies in a directory of its own. Only the agent's user
+//! may enter that directory, and it is removed together with the socket. If no such directory can be made,
+//! the socket has an abstract name instead.
 //!
-//! An abstract socket disappears with its process, but every user may connect to it, and may take its name
+//! An abstract socket disappears with its process. But every user may connect to it, and may take its name
 //! afterwards. `TMPDIR` or `/tmp` is tried before `XDG_RUNTIME_DIR`, because the latter is removed when the
-//! user logs out. The guard removes the directory if the agent cannot. In any case, clients check who answers.
+//! user logs out. If the agent cannot remove the directory, the guard does. In any case, clients check
+//! which user's process answers.
 
 use crate::sys::random_hex;
 use ligament_catalogue::{fault, Fault};
@@ -17,9 +19,10 @@ use std::fs::{DirBuilder, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Length of the queue of connections that are not accepted yet. The kernel may allow fewer.
+/// Maximum number of connections that wait in the kernel to be accepted. The kernel may allow fewer.
 pub(crate) const MAX_PENDING_CONNECTIONS: i32 = 4096;
-/// Mode bits: users other than the owner may write; a directory's entries may be removed only by their owners.
+/// Mode bits of a directory. The first two: users other than the owner may write. The sticky bit: only the
+/// owner of an entry may remove the entry.
 const MODE_OTHERS_WRITE: u32 = 0o022;
 const MODE_STICKY: u32 = 0o1000;
 
@@ -48,10 +51,10 @@ fn socket_in(directory: &Path) -> PathBuf {
 }
 
 impl AgentSocket {
-    /// Begins to listen.
+    /// Opens the agent's socket and listens on it.
     ///
     /// # Errors
-    /// No socket can be made.
+    /// Returns an error if no socket can be made.
     pub fn find(guard: &mut Guard) -> Result<AgentSocket, Fault> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR");
         AgentSocket::below(guard, &places(std::env::temp_dir(), runtime))
@@ -75,13 +78,13 @@ impl AgentSocket {
         if !std::fs::metadata(place).is_ok_and(|found| is_safe(&found, me)) {
             return Ok(None);
         }
-        // Sixteen digits: the path of a socket may have at most 107 bytes.
+        // The name has sixteen random digits only, because the path of a socket may have at most 107 bytes.
         let path = place.join(format!("ligament-{}", &random_hex()?[..16]));
         let socket = socket_in(&path);
         let Some(address) = socket.to_str().filter(|text| address_of(text).is_ok()) else { return Ok(None) };
         let address = address.to_owned();
-        // The guard is told first. Otherwise nobody would remove the socket if this process were killed in
-        // between.
+        // The guard learns the path before the directory exists. Otherwise no process would remove the
+        // socket if this process were killed in between.
         guard.remove_at_end(&socket);
         if DirBuilder::new().mode(0o700).create(&path).is_err() {
             return Ok(None);
@@ -101,14 +104,15 @@ impl AgentSocket {
         &self.address
     }
 
-    /// The socket, and its directory, which must be kept as long as the socket is used.
+    /// Returns the socket and its directory. The caller must keep the directory as long as it uses the
+    /// socket.
     pub fn into_parts(self) -> (OwnedFd, Option<SocketDirectory>) {
         (self.socket, self.directory)
     }
 }
 
-/// Candidate locations of the directory, the best first. The directory of the user's login session comes last:
-/// it is removed when the user logs out, and a run may outlast that.
+/// Returns the directories below which the socket's directory may be made, the best first. The directory of
+/// the user's login session is last: it is removed when the user logs out, and a run may last longer.
 fn places(temporary: PathBuf, runtime: Option<OsString>) -> Vec<PathBuf> {
     let all = [Some(temporary), Some("/tmp".into()), runtime.map(PathBuf::from)];
     let mut places: Vec<PathBuf> = all.into_iter().flatten().filter(|place| place.is_absolute()).collect();
@@ -116,7 +120,7 @@ fn places(temporary: PathBuf, runtime: Option<OsString>) -> Vec<PathBuf> {
     places
 }
 
-/// True if only this user and root can replace a directory that this user makes here.
+/// Returns true if only this user and root can replace a directory that this user makes below `place`.
 fn is_safe(place: &Metadata, me: u32) -> bool {
     place.is_dir()
         && [0, me].contains(&place.uid())

@@ -1,4 +1,5 @@
-//! A connection to the agent's socket. The driver's loop uses it, and the tasks that watch it share it.
+//! A connection to the agent's socket. The driver's event loop and the tasks that watch the connection
+//! share it.
 
 use ligament_shm::socket::{Frames, Socket, SocketFrame};
 use ligament_shm::ShmError;
@@ -21,14 +22,14 @@ impl AsRawFd for SharedConnection {
     }
 }
 
-/// A connection. Clones share the same socket.
+/// A connection to the agent's socket. All clones share one socket.
 #[derive(Clone)]
 pub(crate) struct AgentConnection {
     inner: Rc<AsyncFd<SharedConnection>>,
 }
 
 impl AgentConnection {
-    /// Takes an accepted, non-blocking socket.
+    /// Makes a connection from an accepted, non-blocking socket.
     pub fn open(fd: OwnedFd) -> Result<AgentConnection, ShmError> {
         let socket = Socket::new(fd);
         let raw = socket.as_fd().as_raw_fd();
@@ -43,7 +44,7 @@ impl AgentConnection {
         Ok(AgentConnection { inner: Rc::new(inner) })
     }
 
-    /// Waits until the socket is readable. Returns whether more may arrive later.
+    /// Waits until the socket is readable. Returns true if more bytes may arrive later.
     pub async fn readable(&self) -> bool {
         match self.inner.readable().await {
             Ok(mut guard) => {
@@ -63,43 +64,44 @@ impl AgentConnection {
         self.inner.get_ref().waits_to_write.set(false);
     }
 
-    /// Notes that a task waits until the socket is writable. Returns false if another task waits already.
+    /// Records that a task waits until the socket is writable. Returns false if another task already waits.
     pub fn begin_waiting_to_write(&self) -> bool {
         !self.inner.get_ref().waits_to_write.replace(true)
     }
 
-    /// True if part of the queue is not sent yet.
+    /// Returns true if part of the queue is not sent yet.
     pub fn is_full(&self) -> bool {
         self.inner.get_ref().waits_to_write.get()
     }
 
-    /// The next frame, if a whole one has arrived.
+    /// Returns the next frame if all its bytes have arrived.
     pub fn try_receive(&self) -> Result<Option<SocketFrame>, ShmError> {
         self.inner.get_ref().socket.borrow_mut().try_receive()
     }
 
-    /// Queues a frame.
+    /// Adds a frame to the queue of frames that are not sent yet.
     pub fn queue(&self, bytes: &[u8], fds: Vec<OwnedFd>) {
         self.inner.get_ref().socket.borrow_mut().queue(bytes, fds);
     }
 
-    /// Sends as much of the queue as the socket takes. Returns whether the queue is empty.
+    /// Sends as much of the queue as the socket takes. Returns true if the queue is empty then.
     pub fn flush(&self) -> Result<bool, ShmError> {
         self.inner.get_ref().socket.borrow_mut().flush()
     }
 
-    /// Shuts down both directions now. Tasks that watch the connection notice it and drop their clones.
+    /// Shuts down both directions now. The tasks that watch the connection notice this and drop their
+    /// clones.
     pub fn shut(&self) {
         let _ =
             rustix::net::shutdown(self.inner.get_ref().socket.borrow().as_fd(), rustix::net::Shutdown::Both);
     }
 
-    /// Marks the connection to be closed once the queue is sent.
+    /// Marks the connection to be closed after its queue is sent.
     pub fn close_when_flushed(&self) {
         self.inner.get_ref().closing.set(true);
     }
 
-    /// True if the connection is to be closed once the queue is sent.
+    /// Returns true if the connection is to be closed after its queue is sent.
     pub fn is_closing(&self) -> bool {
         self.inner.get_ref().closing.get()
     }

@@ -1,5 +1,5 @@
-//! The agent's logic: events go in, actions come out. It owns no socket, no process, no memory and no clock, so
-//! that tests can drive it through any sequence of events.
+//! The agent's logic: it receives events and returns actions. The logic owns no socket, no process, no
+//! memory and no clock, so that tests can drive it through any sequence of events.
 
 mod carrier;
 mod joint_start;
@@ -34,35 +34,36 @@ struct EndpointState {
     pid: Option<u32>,
     /// True if the agent started the process; false if a person did.
     started_by_agent: bool,
-    /// True once it has reported that it is done. It may report an error before.
+    /// True once the endpoint has reported that it is done. The endpoint may have reported an error before.
     finished: bool,
-    /// True once it has reported an error.
+    /// True once the endpoint has reported an error.
     failed: bool,
     ended_ranks: EndedRanks,
     slabs: SlabTable,
-    /// True once the run goes on without this endpoint and its peers have been told.
+    /// True once the run goes on without this endpoint and its peers have received a notice of that.
     is_loss_announced: bool,
-    /// True once its memory has been released.
+    /// True once the endpoint's memory has been released.
     is_memory_released: bool,
 }
 
 /// The registration of an endpoint.
 enum RegistrationState {
-    /// It has not registered. These notices are sent right after its `Welcome`.
+    /// The endpoint has not registered. These notices are sent right after its `Welcome`.
     Pending(Vec<(Notice, Vec<MemoryRegion>)>),
-    /// It has registered.
+    /// The endpoint has registered.
     Done {
         /// `None` once the connection is closed.
         link: Option<ConnectionId>,
-        /// The process that registered: that of the endpoint, or a descendant of it.
+        /// Process id of the process that registered: the endpoint's process, or a descendant of it.
         speaker: u32,
     },
 }
 
-/// The ends of ranks that an endpoint's command has started, as far as they are known before its own end.
+/// The ends of ranks that an endpoint's command has started, as far as they are known before the command
+/// itself ends.
 #[derive(Default)]
 struct EndedRanks {
-    /// MPI only: the ranks that the launcher lost, with the reason.
+    /// For MPI only: the ranks that the launcher lost, and the reason.
     lost: Option<(Vec<u32>, Fault)>,
     /// Ranks that ended with status 0, in the order of their ends.
     clean: Vec<u32>,
@@ -73,7 +74,7 @@ struct EndedRanks {
 /// The slabs of an endpoint.
 #[derive(Default)]
 struct SlabTable {
-    /// By number: the size in bytes, and the endpoints that have fetched a descriptor.
+    /// For each slab, by number: its size in bytes, and the endpoints that have fetched its descriptor.
     slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
     next: u32,
 }
@@ -94,48 +95,49 @@ impl EndpointState {
 
 enum ConnectionRole {
     Stranger,
-    /// It has shown the run's token.
+    /// The connection belongs to a client, which has shown the run's token.
     Client,
     Endpoint(EndpointId),
 }
 
 /// The agent's logic.
 ///
-/// A driver creates it with [`AgentCore::new`], calls [`AgentCore::hold`] if the run has other domains, and
-/// then [`AgentCore::begin`] once. From then on it reports events in the order in which they happen:
-/// [`connected`](AgentCore::connected), [`request`](AgentCore::request) and [`closed`](AgentCore::closed) of a
-/// connection; [`started`](AgentCore::started), [`not_started`](AgentCore::not_started) and
-/// [`exited`](AgentCore::exited) of a process. [`carry_out_order`](AgentCore::carry_out_order) takes the orders
-/// of the host. Each of these calls returns the actions that the driver must carry out, in this order, before
-/// it reports the next event. `Action::Over` is the last action.
+/// A driver creates the logic with [`AgentCore::new`], calls [`AgentCore::hold`] if the run has other
+/// domains, and then calls [`AgentCore::begin`] once. From then on the driver reports events in the order
+/// in which they happen: [`connected`](AgentCore::connected), [`request`](AgentCore::request) and
+/// [`closed`](AgentCore::closed) of a connection; [`started`](AgentCore::started),
+/// [`not_started`](AgentCore::not_started) and [`exited`](AgentCore::exited) of a process.
+/// [`carry_out_order`](AgentCore::carry_out_order) takes the orders of the host. Each of these calls
+/// returns actions. The driver must carry them out, in the order in which they are returned, before it
+/// reports the next event. `Action::Over` is the last action.
 pub struct AgentCore {
     plan: RunPlan,
     /// Instances of the plan by name.
     named: HashMap<String, InstanceId>,
     wiring: Wiring,
-    /// Endpoints by number. An entry has no meaning if its rank is served by an endpoint of a lower number.
+    /// Endpoints by number. An entry has no meaning if an endpoint of a lower number serves the rank.
     endpoints: Vec<EndpointState>,
-    /// For each rank that has registered, whether each of its ports has slots.
+    /// For each rank that has registered: which of its ports have slots.
     slotted: Vec<Option<Arc<[bool]>>>,
-    /// For each rank that has registered, the names of its sending ports.
+    /// For each rank that has registered: the names of its sending ports.
     senders: Vec<Option<Arc<[String]>>>,
     taps: taps::TapRegistry,
     links: HashMap<ConnectionId, (Caller, ConnectionRole)>,
-    /// Steering requests that endpoints have not answered.
+    /// Steering requests that endpoints have not answered yet.
     steered: steering::PendingSteering,
     scheduled: steering::EndpointSchedules,
     ledger: MemoryLedger,
     token: String,
     socket: SocketIdentity,
     ending: Option<RunOutcome>,
-    /// Progress of the carrier.
+    /// The phase of the carrier.
     carrier_phase: CarrierPhase,
     over: bool,
-    /// True if the run may continue in other domains after all processes here have ended.
+    /// True if the run may go on in other domains after all processes of this domain have ended.
     held: bool,
 }
 
-/// The agent's socket, as clients and instances know it.
+/// The owner and the address of the agent's socket.
 #[derive(Debug, Clone)]
 pub struct SocketIdentity {
     /// The user who owns the run, and so the socket.
@@ -144,36 +146,36 @@ pub struct SocketIdentity {
     pub address: String,
 }
 
-/// A request of an endpoint for a ring to another one.
+/// An endpoint's request for a ring to another endpoint.
 struct RingRequest {
     to: EndpointId,
-    /// Position of the ring in the sender's outbox, bytes.
+    /// Position of the ring in the sender's outbox, in bytes.
     offset: u64,
     /// Number of the ring's entries.
     entries: u32,
 }
 
-/// The rank that a failure names, and its end.
+/// The rank that a failure names, and the way in which the rank ended.
 struct FailedRank {
     endpoint: EndpointId,
     exit: Exit,
-    /// A description, as a sentence without its subject.
+    /// Description of the end: a sentence without its subject.
     what: Fault,
 }
 
-/// The phases of the carrier, as far as instances here are concerned.
+/// The phases of the carrier, from the point of view of this domain's instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CarrierPhase {
-    /// It carries messages in both directions.
+    /// The carrier moves messages in both directions.
     Running,
-    /// It delivers to other domains what instances here have sent, and nothing else.
+    /// The carrier only delivers to other domains what the instances of this domain have sent.
     Draining,
-    /// It has nothing to carry, or nothing more.
+    /// The carrier has nothing to move, now and later.
     Idle,
 }
 
 impl AgentCore {
-    /// A run that has not begun. `tokens` makes secrets.
+    /// Makes the logic of a run that has not begun. `tokens` returns a new secret at each call.
     pub fn new(
         plan: RunPlan,
         ledger: MemoryLedger,
@@ -243,14 +245,14 @@ impl AgentCore {
         core
     }
 
-    /// Announces that the run has other domains: it is over when all processes here have ended and `release`
-    /// was called.
+    /// Records that the run has other domains. The run is then over only when all processes of this domain
+    /// have ended and `release` was called.
     pub fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Withdraws `hold`: the run is over here when everything sent to this domain has arrived. No `release`
-    /// will follow.
+    /// Withdraws `hold`, because no `release` will follow. The run is over in this domain when everything
+    /// that was sent to this domain has arrived.
     pub fn let_go(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         self.held = false;
@@ -268,7 +270,7 @@ impl AgentCore {
         out
     }
 
-    /// True if every process of this domain has ended, and none is to be started.
+    /// Returns true if every process of this domain has ended and no other is to be started.
     pub fn is_done_here(&self) -> bool {
         self.wiring.own_endpoints().all(|me| self.endpoints[me.index()].is_gone())
     }
@@ -283,7 +285,7 @@ impl AgentCore {
         &self.wiring
     }
 
-    /// The run's own token, by which clients identify themselves.
+    /// The token of the run, with which clients identify themselves.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -293,13 +295,13 @@ impl AgentCore {
         &self.socket.address
     }
 
-    /// The phase of a rank, and its process.
+    /// Returns the phase of a rank and the id of its process.
     pub fn rank(&self, rank: RankId) -> (InstancePhase, Option<u32>) {
         let endpoint = &self.endpoints[self.wiring.endpoint_of(rank).index()];
         (endpoint.phase, endpoint.pid)
     }
 
-    /// The process that registered for this rank.
+    /// Returns the id of the process that registered for this rank.
     pub fn speaker(&self, rank: RankId) -> Option<u32> {
         match self.endpoints[self.wiring.endpoint_of(rank).index()].registration {
             RegistrationState::Pending(_) => None,
@@ -307,7 +309,7 @@ impl AgentCore {
         }
     }
 
-    /// Memory for messages of this domain.
+    /// Returns the memory for messages that this domain uses, and its limit.
     pub fn memory(&self) -> MessageMemory {
         MessageMemory { used: self.ledger.used(), limit: self.ledger.limit() }
     }
@@ -322,8 +324,8 @@ impl AgentCore {
         self.endpoints[endpoint.index()].link()
     }
 
-    /// The variables that an endpoint's process needs in its environment. The token tells which of the ranks it
-    /// is.
+    /// Returns the environment variables that an endpoint's process needs. The token says which rank of the
+    /// instance the process is.
     pub fn environment(&self, endpoint: EndpointId) -> [(&'static str, String); 3] {
         [
             (ENV_AGENT, self.socket.address.clone()),
@@ -336,7 +338,7 @@ impl AgentCore {
     pub fn begin(&mut self) -> Vec<Action> {
         let own = self.wiring.own_endpoints().filter(|&one| self.endpoints[one.index()].started_by_agent);
         let own: Vec<EndpointId> = own.collect();
-        // A starting program needs the cores on which waiting endpoints would spin.
+        // A program that starts needs the cores on which waiting endpoints would spin.
         let mut out: Vec<Action> = own.iter().map(|&endpoint| Action::Awake { endpoint }).collect();
         let starts = own.into_iter().filter(|&one| !self.is_started_by_sibling(one));
         out.extend(starts.map(|endpoint| Action::Start { endpoint }));
@@ -381,12 +383,12 @@ impl AgentCore {
         fault!(OTHER_USER, "this run belongs to user {}, and you are user {}", self.socket.user, caller.user)
     }
 
-    /// True if the process at a connection has identified itself.
+    /// Returns true if the process at the other end of a connection has identified itself.
     pub fn knows(&self, link: ConnectionId) -> bool {
         matches!(self.links.get(&link), Some((_, ConnectionRole::Client | ConnectionRole::Endpoint(_))))
     }
 
-    /// Reports that a connection is closed. This is no error as long as the process lives.
+    /// Reports that a connection is closed. This is no error while the process at the other end lives.
     pub fn closed(&mut self, link: ConnectionId) -> Vec<Action> {
         let mut out = Vec::new();
         match self.links.remove(&link) {
@@ -401,13 +403,13 @@ impl AgentCore {
         out
     }
 
-    /// The names of the ports on which a rank sends: those of the model, and those that only its code declares.
-    /// `None` before it has registered.
+    /// Returns the names of the ports on which a rank sends: the model's ports, and ports that only the
+    /// code declares. Returns `None` before the rank has registered.
     pub fn sending_ports(&self, rank: RankId) -> Option<&[String]> {
         self.senders[rank.index()].as_deref()
     }
 
-    /// Reports that a connection brought bytes that are no request.
+    /// Reports that a connection delivered bytes that are not a request.
     pub fn malformed_request(&mut self, link: ConnectionId, what: String) -> Vec<Action> {
         let mut out = Vec::new();
         if let Some((_, ConnectionRole::Endpoint(me))) = self.links.get(&link) {
@@ -478,7 +480,7 @@ impl AgentCore {
                 out.push(Action::Report(AgentReport::Said { rank, level, text }));
             }
             Request::Used { asked, sent, received } => {
-                // Statements of an endpoint about channels of others are ignored.
+                // An endpoint may report the use of its own channels only. Other entries are ignored.
                 let ends = |channel: u32, sends: bool| {
                     let channel = self.plan.channels.get(channel as usize)?;
                     let end = if sends { channel.from } else { channel.to };
@@ -503,7 +505,7 @@ impl AgentCore {
                 if !self.may_fail(me) {
                     self.fail(failure, out);
                 } else if self.ending.is_none() {
-                    // An operation that fails because the run ends is no loss.
+                    // An operation that fails because the run ends is not a loss of the endpoint.
                     self.go_on_without(me, &failure, out);
                 }
             }
@@ -532,7 +534,8 @@ impl AgentCore {
         out.push(Action::Answer { link, notice, memory: vec![MemoryRegion::Area(to)] });
     }
 
-    /// Sends a notice to an endpoint: now, or after its welcome.
+    /// Sends a notice to an endpoint. If the endpoint has not registered yet, the notice follows its
+    /// welcome.
     fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<MemoryRegion>, out: &mut Vec<Action>) {
         let own = &mut self.endpoints[to.index()];
         let is_gone = own.is_gone();
@@ -545,8 +548,8 @@ impl AgentCore {
         }
     }
 
-    /// Reports that a delayed notice has been sent. The endpoint's doorbell must be rung again: it may have
-    /// answered the first ring before the notice was there.
+    /// Reports that a delayed notice has been sent. The endpoint's doorbell must be rung again: the
+    /// endpoint may have reacted to the first ring before the notice arrived.
     pub fn sent_late(&self, link: ConnectionId) -> Vec<Action> {
         match self.links.get(&link) {
             Some((_, ConnectionRole::Endpoint(endpoint))) => vec![Action::Call { endpoint: *endpoint }],
@@ -568,8 +571,8 @@ impl AgentCore {
         }
     }
 
-    /// The run ends in another domain. The exit of the process that failed first may become known only after
-    /// that.
+    /// Ends the run because it ends in another domain. A later call may add the exit status of the process
+    /// that failed first, which may become known only after the failure.
     fn end_with_others(&mut self, outcome: RunOutcome) -> Vec<Action> {
         if let (Some(RunOutcome::Failed(known)), RunOutcome::Failed(told)) = (&mut self.ending, &outcome) {
             if known.rank.is_some() && known.rank == told.rank {
@@ -579,13 +582,13 @@ impl AgentCore {
         self.stop(outcome)
     }
 
-    /// The budget of a channel becomes so many bytes.
+    /// Sets the budget of a channel to `bytes`.
     fn set_budget(&mut self, channel: u32, bytes: u64) -> Vec<Action> {
         let mut out = Vec::new();
         if let Some(planned) = self.plan.channels.get_mut(channel as usize) {
             planned.budget = bytes;
             let sender = self.wiring.endpoint_of(planned.from.rank);
-            // An endpoint that has not registered yet learns the budget from its welcome.
+            // An endpoint that has not registered yet gets the budget with its welcome.
             if self.endpoints[sender.index()].link().is_some() {
                 self.tell(sender, Notice::Budget { channel, bytes }, Vec::new(), &mut out);
             }
@@ -598,7 +601,7 @@ impl AgentCore {
         let mut out = Vec::new();
         let endpoints: BTreeSet<EndpointId> = ranks.iter().map(|&one| self.wiring.endpoint_of(one)).collect();
         for endpoint in endpoints {
-            // An endpoint without a connection does not wait.
+            // An endpoint without a connection does not wait for messages.
             if self.endpoints[endpoint.index()].link().is_some() {
                 self.tell(endpoint, Notice::Look { round }, Vec::new(), &mut out);
             }
@@ -631,8 +634,8 @@ impl AgentCore {
         self.endpoints[me.index()].ended_ranks.clean.push(rank);
     }
 
-    /// Ends an endpoint of which a rank has ended cleanly before the endpoint was done: the other ranks would
-    /// wait for that rank for ever.
+    /// Ends an endpoint if one of its ranks has ended cleanly although the endpoint is not done. Otherwise
+    /// the other ranks would wait for that rank for ever.
     pub fn end_if_rank_ended_cleanly(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
         if own.ended_ranks.clean.is_empty() || own.is_gone() || self.ending.is_some() {
@@ -645,8 +648,8 @@ impl AgentCore {
         push.into_iter().collect()
     }
 
-    /// Reports that an endpoint's process has ended. Everything that the endpoint sent before must be reported
-    /// earlier.
+    /// Reports that an endpoint's process has ended. The driver must have reported all earlier requests of
+    /// the endpoint before.
     pub fn exited(&mut self, me: EndpointId, exit: Exit) -> Vec<Action> {
         let mut out = vec![Action::Asleep { endpoint: me }];
         if self.endpoints[me.index()].is_gone() {
@@ -666,7 +669,7 @@ impl AgentCore {
             let FailedRank { endpoint: me, exit, mut what } = if self.ranks_start_together(me) {
                 self.first_failed_rank(me, before, exit, &missing)
             } else {
-                // A rank that ended cleanly ended before any rank that the launcher lost.
+                // A rank that ended cleanly ended before any rank that the launcher has lost.
                 let own = &mut self.endpoints[me.index()];
                 let left =
                     own.ended_ranks.clean.first().filter(|_| !own.finished).map(|&rank| left_early(rank));
@@ -701,7 +704,7 @@ impl AgentCore {
         out
     }
 
-    /// Releases memory whose sender and receivers have all ended.
+    /// Releases the memory of endpoints that have ended and whose receivers have all ended.
     fn drop_unneeded_memory(&mut self, gone: EndpointId, out: &mut Vec<Action>) {
         let is_gone = |i: EndpointId| self.endpoints[i.index()].is_gone();
         let around = self.wiring.senders(gone).iter().copied().chain([gone]);
@@ -722,7 +725,7 @@ impl AgentCore {
         self.end(RunOutcome::Failed(failure), out);
     }
 
-    /// Ends the run on request, with this outcome.
+    /// Ends the run with this outcome.
     pub fn stop(&mut self, outcome: RunOutcome) -> Vec<Action> {
         let mut out = Vec::new();
         self.end(outcome, &mut out);
@@ -766,15 +769,15 @@ impl AgentCore {
         self.end_if_all_gone(out);
     }
 
-    /// True if the run fails because of this endpoint and the endpoint itself reported the failure: it ends by
-    /// itself within the grace period.
+    /// Returns true if the run fails because of this endpoint. The endpoint reported the failure itself, so
+    /// it ends by itself within the grace period.
     pub fn ends_by_itself(&self, endpoint: EndpointId) -> bool {
         matches!(&self.ending, Some(RunOutcome::Failed(failure))
             if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(endpoint))
     }
 
-    /// Reports that the grace period has passed: processes that still run are killed, except those that were
-    /// started by hand.
+    /// Reports that the grace period has passed. The returned actions kill the processes that still run,
+    /// except processes that a person started.
     pub fn grace_is_over(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         let endpoints: Vec<EndpointId> = self.wiring.own_endpoints().collect();
@@ -792,7 +795,7 @@ impl AgentCore {
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
         if !self.over && !self.held && self.is_done_here() {
-            // Messages that these instances sent must be delivered, unless the run ends for another reason.
+            // Messages that these instances sent must be delivered, unless the run ends early.
             match self.carrier_phase {
                 CarrierPhase::Running if self.ending.is_none() => {
                     self.carrier_phase = CarrierPhase::Draining;
@@ -812,7 +815,7 @@ fn answer(link: ConnectionId, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
 }
 
-/// The actions that send a notice that was not requested.
+/// Returns the actions that send a notice that the endpoint did not request.
 fn unrequested(
     link: ConnectionId,
     endpoint: EndpointId,

@@ -1,5 +1,5 @@
-//! The shared memory of a run, as its agent holds it: the board, each endpoint's area and outbox, all slabs.
-//! The agent keeps a descriptor of each piece, so messages outlive their sender.
+//! The shared memory of a domain: the board, the area and the outbox of each endpoint, and all slabs. The
+//! agent keeps a descriptor of each piece, so messages outlive their sender.
 
 use crate::action::MemoryRegion;
 use crate::memory::SpareMemory;
@@ -19,15 +19,16 @@ use ligament_wire::{EndpointId, RankId};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 
-/// Requests of at least this size are checked against the memory that the system can spare at that moment.
+/// Minimum size, in bytes, of a request that is checked against the memory that the system can spare at
+/// that moment.
 const LARGE_REQUEST_BYTES: u64 = 16 << 20;
 
 struct AreaHandle {
     fd: OwnedFd,
     front: Front,
-    /// For an endpoint that serves many instances.
+    /// One status row for each instance, if the endpoint serves many instances; otherwise `None`.
     rows: Option<RowTable>,
-    /// For an endpoint that sends.
+    /// The sending ends of channels, if the endpoint sends; otherwise `None`.
     ends: Option<Ends>,
     timeline: TimelineReader,
 }
@@ -44,24 +45,24 @@ pub struct Custody {
     board: Board,
     layouts: Vec<Layout>,
     timelines: bool,
-    /// For each rank, its endpoint and, if the endpoint serves many instances, its row there. `None` for ranks
-    /// of other domains.
+    /// For each rank: its endpoint, and the number of its row if the endpoint serves many instances. `None`
+    /// for ranks of other domains.
     places: Vec<Option<(EndpointId, Option<u32>)>>,
-    /// Of each endpoint of this domain except the carrier.
+    /// The channels of each endpoint of this domain except the carrier.
     channels: Vec<EndpointChannels>,
     /// Number of channels of the run.
     channel_count: usize,
     areas: Vec<Option<AreaHandle>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(EndpointId, u32), OwnedFd>,
-    /// For each endpoint, the time at which the end of its process was noticed, ns of CLOCK_MONOTONIC; 0
+    /// For each endpoint: the time at which the end of its process was noticed, in ns of CLOCK_MONOTONIC; 0
     /// before.
     gone: Vec<u64>,
 }
 
 impl Custody {
-    /// Makes the board, for instances that use `cores` processors together. Everything else is made when it is
-    /// first needed.
+    /// Makes the board for instances that use `cores` processors together. All other memory is made when an
+    /// endpoint first needs it.
     ///
     /// # Errors
     /// There is not enough memory for the board.
@@ -81,7 +82,7 @@ impl Custody {
             let mut lists = wiring.channels(one);
             let is_light = wiring.is_light(plan, one);
             if !is_light {
-                // A carrier is not told of channels that both begin and end elsewhere.
+                // A carrier gets no list of channels that both begin and end in other domains.
                 lists.inner.clear();
             }
             let layout = Layout {
@@ -121,7 +122,7 @@ impl Custody {
         &self.board
     }
 
-    /// A duplicate of a descriptor, to be sent to an endpoint.
+    /// Returns a duplicate of the descriptor of a piece of memory, to be sent to an endpoint.
     ///
     /// # Errors
     /// The memory could not be made, or does not exist.
@@ -171,7 +172,7 @@ impl Custody {
         Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
     }
 
-    /// Makes a slab.
+    /// Makes a slab. Returns a descriptor to be sent to an endpoint.
     ///
     /// # Errors
     /// The reason, to be sent to the slab's owner.
@@ -199,19 +200,19 @@ impl Custody {
         self.slabs.retain(|(of, _), _| *of != endpoint);
     }
 
-    /// Number of outboxes and slabs that are held.
+    /// Returns the number of outboxes and slabs that the agent holds.
     pub fn held(&self) -> usize {
         self.outboxes.iter().flatten().count() + self.slabs.len()
     }
 
-    /// Reports that an endpoint's process has ended. If the process did not write down its end, its times end
-    /// at `now`.
+    /// Records that an endpoint's process has ended at `now`, in ns. The endpoint's times end then if the
+    /// process did not write down its end itself.
     pub fn process_ended(&mut self, endpoint: EndpointId, now: u64) {
         let gone = &mut self.gone[endpoint.index()];
         *gone = if *gone == 0 { now } else { *gone };
     }
 
-    /// A status page, with the end that only the agent knows of filled in.
+    /// Returns the status page with the time of the process's end, if only the agent knows that time.
     fn with_end(&self, endpoint: EndpointId, mut status: Status) -> Status {
         if status.ended == 0 {
             status.ended = self.gone[endpoint.index()];
@@ -219,8 +220,8 @@ impl Custody {
         status
     }
 
-    /// News of an endpoint's timeline. `None` before the endpoint has an area, and for one that serves many
-    /// instances.
+    /// Returns the part of an endpoint's timeline that is new since the last call. Returns `None` before
+    /// the endpoint has an area, and for an endpoint that serves many instances.
     pub fn timeline(&mut self, endpoint: EndpointId) -> Option<TimelineDelta> {
         let AreaHandle { front, timeline, rows: None, .. } = self.areas[endpoint.index()].as_mut()? else {
             return None;
@@ -231,7 +232,7 @@ impl Custody {
         Some(TimelineDelta { status: self.with_end(endpoint, status), intervals, causes })
     }
 
-    /// Messages that have passed each channel of the run, by channel number.
+    /// Returns the number of messages that have passed each channel of the run, by channel number.
     pub fn channels(&self) -> Vec<ChannelView> {
         let mut seen = vec![ChannelView::default(); self.channel_count];
         self.see_ends(|channel, view| {
@@ -242,8 +243,8 @@ impl Custody {
         seen
     }
 
-    /// Calls `see` for every channel with an end in this domain: its number and the counts of that end, or of
-    /// both. The order is the same in each call.
+    /// Calls `see` for every channel that has an end in this domain, with the channel's number and the
+    /// counts of that end, or of both ends. The order is the same in each call.
     pub fn see_ends(&self, mut see: impl FnMut(u32, ChannelView)) {
         for own in &self.channels {
             let area = self.areas[own.endpoint.index()].as_ref();
@@ -262,7 +263,8 @@ impl Custody {
         }
     }
 
-    /// The status page of a rank. `None` before its endpoint has an area, and for a rank of another domain.
+    /// Returns the status page of a rank. Returns `None` before the rank's endpoint has an area, and for a
+    /// rank of another domain.
     pub fn status(&self, rank: RankId) -> Option<Status> {
         let (endpoint, row) = self.places[rank.index()]?;
         let area = self.areas[endpoint.index()].as_ref()?;

@@ -1,6 +1,7 @@
-//! The protocol between an endpoint and its agent, over their socket: small, rare, and off the way of messages.
-//! Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are numbered,
-//! so that later versions may add some; both ends check `PROTOCOL` first.
+//! The protocol between an endpoint and its agent, over the agent's socket. Its frames are small and rare,
+//! and no message of a simulation passes here. A frame is `[u32 length][u32 descriptors][CBOR]`; file
+//! descriptors travel beside it. Fields are numbered, so that later versions may add some. Both ends check
+//! `PROTOCOL` first.
 
 use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
@@ -10,23 +11,25 @@ use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 use std::time::Duration;
 
-/// Version of this protocol and of the layout of the memory that it hands out. The agent refuses others with a
-/// message that names both.
+/// Version of this protocol and of the layout of the memory that the agent hands out. The agent refuses any
+/// other version with a text that names both.
 pub const PROTOCOL: u32 = 6;
-/// Longest frame that either side accepts, bytes.
+/// Maximum length of a frame that either side accepts, in bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 
-/// Environment: the agent's socket. `@name` is an abstract Unix socket, anything else a path.
+/// Environment variable with the agent's socket. `@name` is an abstract Unix socket, anything else is a path.
 pub const ENV_AGENT: &str = "LIGAMENT_AGENT";
-/// Environment: the instance's name, such as `micro[3]`.
+/// Environment variable with the instance's name, such as `micro[3]`.
 pub const ENV_INSTANCE: &str = "LIGAMENT_INSTANCE";
-/// Environment: the instance's token; the library takes it out, so that children do not inherit it.
+/// Environment variable with the instance's token. The library removes it, so that child processes do not
+/// inherit it.
 pub const ENV_TOKEN: &str = "LIGAMENT_TOKEN";
-/// The number of MPI processes that the instance has, if it was started with MPI: rank 0 speaks for all of
-/// them.
+/// Environment variable with the number of MPI processes of the instance, if the instance was started with
+/// MPI and rank 0 speaks for all of them.
 pub const ENV_RANKS: &str = "LIGAMENT_RANKS";
 
-/// All that says which instance a process is: an instance gets its own, and what it starts gets none.
+/// All variables that tell a process which instance it is. Each instance gets its own values. A program that
+/// an instance starts gets none of them.
 pub const ENV_IDENTITY: [&str; 4] = [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN, ENV_RANKS];
 
 /// A port as the code declares it.
@@ -42,10 +45,10 @@ pub struct PortDeclaration {
     pub vector: bool,
 }
 
-/// From an endpoint (or a client such as `ligament status`) to the agent.
+/// A request from an endpoint, or from a client such as `ligament status`, to the agent.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub enum Request {
-    /// First of all: who is calling. Answered by `Welcome` or `Refused`.
+    /// The first request: it names the caller. Answered by `Welcome` or `Refused`.
     #[n(0)]
     Hello {
         #[n(0)]
@@ -56,7 +59,7 @@ pub enum Request {
         token: String,
         #[n(3)]
         pid: u32,
-        /// Ports; none means: those of the model.
+        /// The ports that the code declares. `None` means the ports of the model.
         #[n(4)]
         ports: Option<Vec<PortDeclaration>>,
         #[n(5)]
@@ -65,7 +68,7 @@ pub enum Request {
         #[n(6)]
         light: bool,
     },
-    /// There is a ring to endpoint `to` in my outbox. Answered by `Opened`.
+    /// The caller has made a ring to endpoint `to` in its outbox. Answered by `Opened`.
     #[n(1)]
     OpenRing {
         #[n(0)]
@@ -75,19 +78,19 @@ pub enum Request {
         #[n(2)]
         slots: u32,
     },
-    /// Memory for messages, please. Answered by `Granted` or `Denied`.
+    /// The caller asks for memory for messages. Answered by `Granted` or `Denied`.
     #[n(2)]
     NewSlab {
         #[n(0)]
         bytes: u64,
     },
-    /// I let go of a slab of mine.
+    /// The caller gives back one of its slabs.
     #[n(3)]
     DropSlab {
         #[n(0)]
         slab: u32,
     },
-    /// The memory of another endpoint's slab. Answered by `Slab`.
+    /// The caller asks for the memory of another endpoint's slab. Answered by `Slab`.
     #[n(4)]
     FetchSlab {
         #[n(0)]
@@ -102,23 +105,23 @@ pub enum Request {
         level: u8,
         #[n(1)]
         text: String,
-        /// Of one of the instances that a process runs together, by its number in the run.
+        /// The instance that logs the line, by its number in the run, if the process runs several instances.
         #[n(2)]
         of: Option<RankId>,
     },
-    /// I am done; all my conduits have been ended.
+    /// The caller is done: it has ended all its conduits.
     #[n(6)]
     Finished,
-    /// I cannot go on (`error_shutdown`).
+    /// The caller cannot go on (`error_shutdown`).
     #[n(7)]
     Failed {
         #[n(0)]
         why: String,
-        /// Which of the instances that a process runs together, by its number in the run.
+        /// The instance that failed, by its number in the run, if the process runs several instances.
         #[n(1)]
         of: Option<RankId>,
     },
-    /// A client's question about the run; `token` is the run's. Answered by `Answer`.
+    /// A client's question about the run. `token` is the token of the run. Answered by `Answer`.
     #[n(8)]
     Client {
         #[n(0)]
@@ -128,21 +131,23 @@ pub enum Request {
         #[n(2)]
         question: Question,
     },
-    /// The requested settings that I passed on, right before `Finished`, where `Welcome` says that they are
-    /// wanted.
+    /// The settings and channels that the caller has used. It is sent right before `Finished`, if `Welcome`
+    /// says that the agent understands it.
     #[n(9)]
     Used {
-        /// The names of settings; `*` for whoever has looked through all of them.
+        /// The names of the settings that the code has read. `*` means that the code has looked through all
+        /// settings.
         #[n(0)]
         asked: Vec<String>,
-        /// Channels by their numbers in the run, and how many messages were sent there.
+        /// Number of messages sent on each channel. A channel has its number in the run.
         #[n(1)]
         sent: Vec<(u32, u64)>,
-        /// The same of messages that the code has received, and of the end of the conduit.
+        /// Number of messages that the code has received on each channel. The end of the conduit counts as
+        /// one.
         #[n(2)]
         received: Vec<(u32, u64)>,
     },
-    /// My answer to a change that `Notice::Steer` told.
+    /// The caller's answer to a change that `Notice::Steer` announced.
     #[n(10)]
     Steers {
         #[n(0)]
@@ -150,12 +155,12 @@ pub enum Request {
         #[n(1)]
         answer: Steers,
     },
-    /// The code says that a setting of its can be steered.
+    /// Declares that one of the code's settings can be steered.
     #[n(11)]
     Steerable {
         #[n(0)]
         setting: SteerableSetting,
-        /// Of which of the instances that a process runs together, by its number in the run.
+        /// The instance that declares it, by its number in the run, if the process runs several instances.
         #[n(1)]
         of: Option<RankId>,
     },
@@ -164,7 +169,7 @@ pub enum Request {
 /// A setting that can be steered, as a code declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct SteerableSetting {
-    /// As the code asks for it.
+    /// The name by which the code reads the setting.
     #[n(0)]
     pub name: String,
     #[n(1)]
@@ -173,57 +178,57 @@ pub struct SteerableSetting {
     pub max: Option<ModelTime>,
     #[n(3)]
     pub unit: String,
-    /// True if the code reads it once a pass, and not in each step.
+    /// True if the code reads the setting once in each pass of its reuse loop, and not in each step.
     #[n(4)]
     pub restart: bool,
 }
 
-/// A client's request for a model time.
+/// A change that a client asks for at a model time.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum ChangeRequest {
     /// Settings, each as `name=value`.
     #[n(0)]
     Set(#[n(0)] Vec<String>),
-    /// All stand still.
+    /// All instances pause.
     #[n(1)]
     Pause,
-    /// Instances that are behind make one step, and stand still again.
+    /// The instances that are behind in model time make one step, and pause again.
     #[n(2)]
     Step,
-    /// Go on, as far as `at`.
+    /// The run continues until `at`, and pauses there.
     #[n(3)]
     Until,
-    /// Go on.
+    /// The run continues.
     #[n(4)]
     Resume,
-    /// All stand still, and the run ends.
+    /// All instances pause, and the run ends.
     #[n(5)]
     Stop,
-    /// A change that is not committed yet is dropped: this change, or the one that is being agreed on.
+    /// Drops a change that is not committed yet: this change, or the change that the ranks are agreeing on.
     #[n(6)]
     Withdraw(#[n(0)] Option<u64>),
-    /// Nothing: what can be steered, and what was.
+    /// Changes nothing. The answer lists the settings that can be steered, and past changes.
     #[n(7)]
     Nothing,
 }
 
-/// A client's request to steer a run, from the command or the page to the head. `Question::Steer` is its form
-/// in a frame.
+/// A client's request to steer a run. It goes from the command or the page to the head. `Question::Steer` is
+/// its form in a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteerRequest {
-    /// The name of the person who asks, for the journal.
+    /// The name of the person who sends the request, for the journal.
     pub who: String,
     pub wanted: ChangeRequest,
-    /// The model time, s; `None`: as soon as all ranks can.
+    /// The model time of the change, in s. `None` means as soon as all ranks can make the change.
     pub at: Option<f64>,
-    /// Limit of the time that all ranks may take to agree.
+    /// Maximum time that the ranks may take to agree.
     pub patience: Option<Duration>,
-    /// Only checks whether the request is possible.
+    /// True if the head only checks whether the request is possible.
     pub dry: bool,
 }
 
 impl SteerRequest {
-    /// The request of a question to steer; `None` for other questions.
+    /// Returns the request in a question to steer, or `None` for other questions.
     pub fn of(question: Question) -> Option<SteerRequest> {
         let Question::Steer { who, wanted, at, patience, dry } = question else { return None };
         let patience = patience.map(|ms| Duration::from_millis(u64::from(ms)));
@@ -239,26 +244,27 @@ impl From<SteerRequest> for Question {
     }
 }
 
-/// A question of a client.
+/// A question of a client about a run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Question {
-    /// The status: where each instance is, and for whom it waits: answered as JSON.
+    /// Asks for the status: the position of each instance, and the instances for which it waits. Answered as
+    /// JSON.
     #[n(0)]
     Status,
-    /// End the run.
+    /// Ends the run.
     #[n(1)]
     Stop,
-    /// Bring the timeline in the run directory up to date.
+    /// Updates the timeline in the run directory.
     #[n(3)]
     Timeline,
-    /// The environment for an instance that is started by hand: answered as JSON.
+    /// Asks for the environment of an instance that is started by hand. Answered as JSON.
     #[n(2)]
     Join {
         #[n(0)]
         instance: String,
     },
-    /// The content of a path below the directory of an instance's process, in whatever domain, and of a file
-    /// the bytes from `offset` on, at most `most`. Answered by `Peeked`.
+    /// Asks for the content of a path below the directory of an instance's process, in any domain. For a
+    /// file, the answer has the bytes from `offset` on, at most `most`. Answered by `Peeked`.
     #[n(4)]
     Peek {
         #[n(0)]
@@ -270,67 +276,69 @@ pub enum Question {
         #[n(3)]
         most: u32,
     },
-    /// How the run stands, as JSON; asked again on the same connection, what has changed since the last answer,
-    /// but no sooner after it than so many ms. Who asks rarely is told rarely, and never of what is past.
+    /// Asks for the state of the run, as JSON. A repeated question on the same connection is answered with
+    /// the changes since the last answer, but not sooner than `every` ms after it. A client that asks rarely
+    /// gets the current state only, and no intermediate ones.
     #[n(5)]
     Watch {
         #[n(0)]
         every: u32,
     },
-    /// Shows the latest value of a sending port, for as long as this connection lives: answered by `Tapped`.
+    /// Asks for the latest values of a sending port, until this connection closes. Answered by `Tapped`.
     #[n(6)]
     Tap {
         #[n(0)]
         instance: String,
         #[n(1)]
         port: String,
-        /// Of a vector port; none means whatever slot is sent on.
+        /// The slot of a vector port. `None` means any slot on which a message is sent.
         #[n(2)]
         slot: Option<u32>,
         #[n(3)]
         wanted: tap::TapSelection,
-        /// For how large a value there is to be room, bytes.
+        /// Maximum size of a value for which there must be room, in bytes.
         #[n(4)]
         room: u64,
     },
-    /// Change settings, halt or go on at a model time. Answered as JSON when it is agreed, or refused.
+    /// Asks to change settings, to pause or to continue at a model time. Answered as JSON when the ranks have
+    /// agreed or refused.
     #[n(7)]
     Steer {
-        /// The name of the person who asks, for the journal.
+        /// The name of the person who sends the request, for the journal.
         #[n(0)]
         who: String,
         #[n(1)]
         wanted: ChangeRequest,
-        /// The model time; none: as soon as all can.
+        /// The model time of the change. `None` means as soon as all ranks can make the change.
         #[n(2)]
         at: Option<ModelTime>,
-        /// For how long all may take to agree, ms.
+        /// Maximum time that the ranks may take to agree, in ms.
         #[n(3)]
         patience: Option<u32>,
-        /// Only say whether it can be asked for.
+        /// True if the head only checks whether the request is possible.
         #[n(4)]
         dry: bool,
     },
 }
 
-/// From the agent.
+/// A notice from the agent to an endpoint or a client.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub enum Notice {
-    /// All that an endpoint has to know. Descriptors: board, area, outbox.
+    /// Accepts the endpoint, with all data that it needs. Descriptors: board, area, outbox.
     #[n(0)]
     Welcome(#[n(0)] Box<Welcome>),
-    /// You cannot take part.
+    /// Refuses the endpoint: it cannot take part.
     #[n(1)]
     Refused {
         #[n(0)]
         why: String,
     },
-    /// The ring is known to its reader. Descriptor: the reader's area.
+    /// The reader of the ring knows the ring now. Descriptor: the reader's area.
     #[n(2)]
     Opened {
         #[n(0)]
         to: EndpointId,
-        /// Which inbox of the reader's area is ours.
+        /// The inbox in the reader's area that belongs to this ring.
         #[n(1)]
         inbox: u32,
         #[n(2)]
@@ -338,19 +346,19 @@ pub enum Notice {
         #[n(3)]
         inboxes: u32,
     },
-    /// A slab. Descriptor: its memory.
+    /// Grants a slab. Descriptor: its memory.
     #[n(3)]
     Granted {
         #[n(0)]
         slab: u32,
     },
-    /// No slab.
+    /// Denies a slab.
     #[n(4)]
     Denied {
         #[n(0)]
         why: String,
     },
-    /// Another endpoint's slab. Descriptor: its memory; none if it is gone.
+    /// The slab of another endpoint. Descriptor: its memory, or none if the slab is gone.
     #[n(5)]
     Slab {
         #[n(0)]
@@ -360,7 +368,7 @@ pub enum Notice {
         #[n(2)]
         bytes: u64,
     },
-    /// Another endpoint opened a ring to you. Descriptor: its outbox.
+    /// Another endpoint has opened a ring to the receiver of this notice. Descriptor: that endpoint's outbox.
     #[n(6)]
     RingOpened {
         #[n(0)]
@@ -372,7 +380,8 @@ pub enum Notice {
         #[n(3)]
         inbox: u32,
     },
-    /// A slab of another endpoint is given back: unmap it when no view needs it.
+    /// Another endpoint has given back a slab. The receiver of this notice must unmap it when no view needs
+    /// it.
     #[n(7)]
     SlabDropped {
         #[n(0)]
@@ -380,7 +389,7 @@ pub enum Notice {
         #[n(1)]
         slab: u32,
     },
-    /// The budget of one of your outgoing channels is now so many bytes.
+    /// The budget of one of the receiver's outgoing channels is now `bytes` bytes.
     #[n(8)]
     Budget {
         #[n(0)]
@@ -394,29 +403,30 @@ pub enum Notice {
         #[n(0)]
         why: String,
     },
-    /// The process of an instance that you send to has exited cleanly: what is sent to it from now on is
-    /// dropped.
+    /// The process of an instance to which the receiver of this notice sends has exited without an error. All
+    /// messages to that instance are dropped from now on.
     #[n(11)]
     PeerEnded {
         #[n(0)]
         endpoint: EndpointId,
     },
-    /// If you wait, look once more for what you wait for, and note this round on your status page if it has not
-    /// come.
+    /// An endpoint that waits must check once more for the message that it waits for. If the message has not
+    /// arrived, the endpoint writes this round to its status page.
     #[n(12)]
     Look {
         #[n(0)]
         round: u64,
     },
-    /// An endpoint that you receive from is gone before it was done, and the run goes on without it: take in
-    /// what it has sent; after that its conduits have ended.
+    /// An endpoint has ended before it was done, and the run continues without it. The receiver of this
+    /// notice takes the messages that the endpoint has sent. After them, that endpoint's conduits count as
+    /// ended.
     #[n(18)]
     PeerLost {
         #[n(0)]
         endpoint: EndpointId,
     },
-    /// Something is to happen at a model time: to these of the instances that the process runs, by their
-    /// places.
+    /// A change is due at a model time. `members` are the indices of the instances in the process that the
+    /// change concerns.
     #[n(19)]
     Steer {
         #[n(0)]
@@ -424,32 +434,33 @@ pub enum Notice {
         #[n(1)]
         members: Vec<u32>,
     },
-    /// To a client that peeks.
+    /// The answer to a client that asked `Question::Peek`.
     #[n(13)]
     Peeked(#[n(0)] Sight),
-    /// Show what you send on this port: what is wanted of it goes into a box, whenever that is free.
-    /// Descriptor: the box.
+    /// The endpoint must show the values that it sends on this port: it writes the wanted part into a box,
+    /// each time that the box is free. Descriptor: the box.
     #[n(14)]
     Tap(#[n(0)] Box<Tap>),
-    /// Show it no more.
+    /// The endpoint must stop showing the port.
     #[n(15)]
     Untap {
         #[n(0)]
         tap: u32,
     },
-    /// To a client: the port will be shown. Descriptor: the box, with room for a value of so many bytes.
+    /// The answer to a client: the port will be shown. Descriptor: the box, with room for a value of `room`
+    /// bytes.
     #[n(16)]
     Tapped {
         #[n(0)]
         room: u64,
     },
-    /// To a client: nothing more will be shown.
+    /// The notice to a client that the port is not shown any longer.
     #[n(17)]
     TapOver {
         #[n(0)]
         why: String,
     },
-    /// To a client.
+    /// The answer to a client, as JSON.
     #[n(10)]
     Answer {
         #[n(0)]
@@ -460,25 +471,25 @@ pub enum Notice {
 /// The order to an endpoint to show a port.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Tap {
-    /// Its number in the domain.
+    /// The number of the tap in the domain.
     #[n(0)]
     pub tap: u32,
-    /// Which of the instances that the process runs together: its place among `Light::members`; else 0.
+    /// The index in `Light::members` of the instance whose port is shown; 0 in a process with one instance.
     #[n(1)]
     pub member: u32,
     #[n(2)]
     pub port: String,
-    /// None: whatever slot is sent on.
+    /// The slot of a vector port. `None` means any slot on which a message is sent.
     #[n(3)]
     pub slot: Option<u32>,
     #[n(4)]
     pub wanted: tap::TapSelection,
-    /// Bytes that a value in the box may have.
+    /// Maximum size of a value in the box, in bytes.
     #[n(5)]
     pub room: u64,
 }
 
-/// A port as the model has it.
+/// A port as the model declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PortInfo {
     #[n(0)]
@@ -487,89 +498,91 @@ pub struct PortInfo {
     pub operator: String,
     #[n(2)]
     pub vector: bool,
-    /// Slots, for a vector port whose length is known.
+    /// Number of slots of a vector port whose length is known.
     #[n(3)]
     pub length: Option<u64>,
 }
 
-/// One end of a channel: the way from one slot of a sending port to one slot of a receiving port.
+/// One end of a channel. A channel joins one slot of a sending port to one slot of a receiving port.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ChannelInfo {
     /// The channel's number in the run.
     #[n(0)]
     pub id: u32,
-    /// Which of the endpoint's ports.
+    /// The index of the port among the endpoint's ports.
     #[n(1)]
     pub port: u32,
-    /// Which slot of a vector port.
+    /// The slot of a vector port.
     #[n(2)]
     pub slot: Option<u32>,
     /// The endpoint at the other end.
     #[n(3)]
     pub peer: EndpointId,
-    /// The place where the receiver returns credit: its index among the receiver's incoming channels.
+    /// The index of the channel among the receiver's incoming channels. The receiver returns credit in this
+    /// place.
     #[n(4)]
     pub credit: u32,
-    /// Bytes that may be under way.
+    /// Maximum number of bytes that may be under way.
     #[n(5)]
     pub budget: u64,
-    /// The port at the other end, such as `micro[3].init`, for messages to people.
+    /// The port at the other end, such as `micro[3].init`, for texts that people read.
     #[n(6)]
     pub peer_port: String,
-    /// The most bytes that a message may have; none means: as many as memory allows.
+    /// Maximum size of a message, in bytes. `None` means that only memory limits it.
     #[n(7)]
     pub limit: Option<u64>,
-    /// Which of the instances that the process runs together: its place among `Light::members`; else 0.
+    /// The index in `Light::members` of the instance at this end; 0 in a process with one instance.
     #[n(8)]
     pub member: u32,
-    /// The steps between its messages and iterations.
+    /// The steps of the channel between messages and iterations, if it has any.
     #[n(9)]
     pub steps: Option<ChannelSteps>,
-    /// Which of `Welcome::filters` its messages pass through.
+    /// The index in `Welcome::filters` of the filters that the channel's messages pass through.
     #[n(10)]
     pub filters: Option<u32>,
-    /// True if the run goes on if the instance at the other end ends before it is done.
+    /// True if the run continues when the instance at the other end ends before it is done.
     #[n(11)]
     pub may_fail: Option<bool>,
 }
 
-/// The steps of a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and milestones.
-/// Most channels have none of this.
+/// The steps of a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and
+/// milestones. Most channels have no such steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct ChannelSteps {
-    /// The number of numbers that the path of the iteration has in which a message is sent.
+    /// Number of elements in the path of the iteration in which a message is sent.
     #[n(0)]
     pub depth: u8,
-    /// The number of iterations, that from the innermost on, let only their last message pass.
+    /// Number of iterations, from the innermost on, of which only the last message passes.
     #[n(1)]
     pub last: u8,
-    /// For how many iterations, from the innermost on, a message is repeated at the receiver.
+    /// Number of iterations, from the innermost on, in which the receiver repeats a message.
     #[n(2)]
     pub repeats: u8,
-    /// In which of these it comes once only and is empty then: a bit for each, the lowest for the outermost.
+    /// The repeated iterations in which the message arrives only once, and is empty in all later passes. Each
+    /// iteration has one bit; the lowest bit is the outermost iteration.
     #[n(3)]
     pub pads: u32,
-    /// True if the sender says when iterations are over.
+    /// True if the sender announces the end of iterations.
     #[n(4)]
     pub milestones: bool,
 }
 
 impl ChannelSteps {
-    /// More filters of a kind than this are refused, and deeper nesting too.
+    /// Maximum number of filters of one kind on a channel, and maximum depth of nesting. More are refused.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
-    /// The number of numbers that the path of an iteration has in which a message travels.
+    /// Returns the number of elements in the path of an iteration in which a message travels, after `last`.
     pub fn reduced(&self) -> usize {
         usize::from(self.depth.saturating_sub(self.last))
     }
 
-    /// The number of path elements in which one is received.
+    /// Returns the number of path elements of the iteration in which a message is received, after `repeat`.
     pub fn received(&self) -> usize {
         self.reduced() + usize::from(self.repeats)
     }
 
-    /// Returns true if what is received in this iteration is empty: it is not the first of one in which the
-    /// message comes once.
+    /// Returns true if the message received in this iteration is empty. This is so in every pass but the
+    /// first of an iteration in which the message arrives only once.
     pub fn is_padding(&self, iteration: &[u64]) -> bool {
         let repeats = usize::from(self.repeats).min(iteration.len());
         let repeated = &iteration[iteration.len() - repeats..];
@@ -579,15 +592,15 @@ impl ChannelSteps {
     }
 }
 
-/// The data for a process that runs many instances.
+/// The data for a process that runs several instances.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Light {
     #[n(0)]
     pub members: Vec<LightMember>,
-    /// The ports of members, each list once.
+    /// Lists of ports of the members, each different list once.
     #[n(1)]
     pub ports: Vec<Vec<PortInfo>>,
-    /// The channels between them.
+    /// The channels between the members.
     #[n(2)]
     pub channels: Vec<InnerChannel>,
 }
@@ -595,16 +608,16 @@ pub struct Light {
 /// One of the instances that a process runs together.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LightMember {
-    /// Its number in the run.
+    /// The number of the instance in the run.
     #[n(0)]
     pub number: RankId,
-    /// Such as `micro[3]`.
+    /// The name of the instance, such as `micro[3]`.
     #[n(1)]
     pub name: String,
-    /// Which of the lists of ports is its.
+    /// The index in `Light::ports` of the member's list of ports.
     #[n(2)]
     pub ports: u32,
-    /// The lowest level of its lines that the run's log takes.
+    /// The lowest level of the member's lines that are written to the run's log.
     #[n(3)]
     pub log_level: u8,
 }
@@ -619,43 +632,44 @@ pub struct InnerChannel {
     pub from: InnerEnd,
     #[n(2)]
     pub to: InnerEnd,
-    /// Bytes that may be under way.
+    /// Maximum number of bytes that may be under way.
     #[n(3)]
     pub budget: u64,
-    /// The most bytes that a message may have; none means: as many as memory allows.
+    /// Maximum size of a message, in bytes. `None` means that only memory limits it.
     #[n(4)]
     pub limit: Option<u64>,
-    /// The steps between its messages and iterations.
+    /// The steps of the channel between messages and iterations, if it has any.
     #[n(5)]
     pub steps: Option<ChannelSteps>,
-    /// Which of `Welcome::filters` its messages pass through.
+    /// The index in `Welcome::filters` of the filters that the channel's messages pass through.
     #[n(6)]
     pub filters: Option<u32>,
 }
 
-/// One end of it.
+/// One end of an inner channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct InnerEnd {
-    /// Its place among the members.
+    /// The index of the instance among the members.
     #[n(0)]
     pub member: u32,
-    /// Which of its ports.
+    /// The index of the port among the ports of the instance.
     #[n(1)]
     pub port: u32,
-    /// Which slot of a vector port.
+    /// The slot of a vector port.
     #[n(2)]
     pub slot: Option<u32>,
 }
 
-/// The data for an endpoint that registers.
+/// The data for an endpoint that registers with its agent.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct Welcome {
-    /// Its number in the domain: its line on the board.
+    /// The number of the endpoint in the domain. It is also the endpoint's line on the board.
     #[n(0)]
     pub endpoint: EndpointId,
-    /// Incoming channels and inboxes of its area.
+    /// Number of incoming channels in the endpoint's area.
     #[n(1)]
     pub channels: u32,
+    /// Number of inboxes in the endpoint's area.
     #[n(2)]
     pub inboxes: u32,
     #[n(3)]
@@ -664,31 +678,32 @@ pub struct Welcome {
     pub sends: Vec<ChannelInfo>,
     #[n(5)]
     pub receives: Vec<ChannelInfo>,
-    /// The body of a settings value: every setting of the run by its full name.
+    /// The body of a settings value, with every setting of the run by its full name.
     #[cbor(n(6), with = "minicbor::bytes")]
     pub settings: Vec<u8>,
-    /// The most bytes of others' memory that live views may hold before `receive` copies.
+    /// Maximum number of bytes of other endpoints' memory that live views may hold. Above it, `receive`
+    /// copies.
     #[n(7)]
     pub pinned_limit: u64,
-    /// The lowest level that the run's log takes.
+    /// The lowest level of lines that are written to the run's log.
     #[n(8)]
     pub log_level: u8,
     #[n(9)]
     pub run: String,
-    /// For a process that runs many instances; `ports` is empty then.
+    /// The data for a process that runs several instances. `ports` is empty then.
     #[n(10)]
     pub light: Option<Light>,
-    /// True if the agent understands `Request::Used`; those before it do not say.
+    /// True if the agent understands `Request::Used`. Agents of earlier versions leave this field out.
     #[n(11)]
     pub hears_use: Option<bool>,
-    /// Which of its instance's ranks it is, where these speak each for itself.
+    /// The rank of the endpoint, if the ranks of its instance speak for themselves.
     #[n(12)]
     pub rank: Option<Rank>,
-    /// The filters of conduits, as a model file has them, each list once. None if no conduit has any.
+    /// The filters of conduits as in a model file, each list once. `None` if no conduit has filters.
     #[n(13)]
     pub filters: Option<Vec<String>>,
-    /// Changes at model times that are known already, and the instances of the process that they concern, by
-    /// their places. None if there is nothing.
+    /// The changes at model times that are known already. Each has the indices of the instances in the
+    /// process that it concerns. `None` if there are no changes.
     #[n(14)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<u32>)>>,
 }
@@ -696,20 +711,20 @@ pub struct Welcome {
 /// One of the ranks of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Rank {
-    /// From 0 on.
+    /// The number of the rank in its instance, from 0.
     #[n(0)]
     pub number: u32,
-    /// Their number.
+    /// Number of ranks of the instance.
     #[n(1)]
     pub of: u32,
 }
 
-/// Writes a control message.
+/// Returns the bytes of a control message.
 pub fn to_bytes<T: Encode<()>>(message: &T) -> Vec<u8> {
     minicbor::to_vec(message).expect("writing into a vector cannot fail")
 }
 
-/// Reads a control message; the error says what is wrong with it.
+/// Reads a control message. The error says what is wrong with it.
 pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, Fault> {
     minicbor::decode(bytes).map_err(|error| fault!(MALFORMED_DATA, "malformed control message: {error}"))
 }

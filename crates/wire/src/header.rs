@@ -1,5 +1,6 @@
-//! The 64-byte header of version 1, as bytes and as the eight words that a ring slot stores. What the carrier
-//! keeps in it (flag bits 12–15 and the top byte of the last word) is passed through, not interpreted.
+//! The 64-byte header of a message in version 1: as bytes, and as the eight words of a ring's entry. The
+//! carrier's fields (flag bits 12–15 and the top byte of the last word) are passed through and not
+//! interpreted.
 
 use crate::error::WireError;
 use crate::layout::MAX_BODY;
@@ -17,37 +18,40 @@ pub mod flags {
     pub const HAS_TICKS: u16 = 1 << 1;
     /// The body is compressed.
     pub const COMPRESSED: u16 = 1 << 2;
-    /// Carrier: head, parts and body length are those of the last message of the conduit whose head stood in
-    /// its slot; the place stands in the body length's field, so that the header's line is all of the slot.
+    /// Flag of the ring: head, parts and body length are those of the last message of this conduit whose head
+    /// was written into an entry. The body's place is stored in the field for its length, so that the entry
+    /// consists of the header's cache line only.
     pub const AS_BEFORE: u16 = 1 << 13;
-    /// Carrier: a chunk of a message that was too large for the memory at hand.
+    /// Flag of the ring: the message is a chunk of a message that was too large for the memory at hand.
     pub const STREAM: u16 = 1 << 14;
-    /// Carrier: the body lies in a slab, and the slot holds its place.
+    /// Flag of the ring: the body is in a slab, and the entry has its place.
     pub const PLACED: u16 = 1 << 15;
-    /// All bits that belong to the carrier; zero in files and between domains.
+    /// All bits that belong to the transport in shared memory. They are zero in files and between domains.
     pub const CARRIER: u16 = 0xf000;
     /// All bits that version 1 knows.
     pub const KNOWN: u16 = HAS_NEXT | HAS_TICKS | COMPRESSED | CARRIER;
 }
 
-/// How the sender of a conduit has ended it. The timestamp of the message of kind `End` says so.
+/// The way in which the sender of a conduit has ended it. The timestamp of the message of kind `End` encodes
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ConduitEnd {
-    /// As it should; timestamp 0.
+    /// The sender ended the conduit after its last pass. Timestamp 0.
     #[default]
     Done,
-    /// Within a pass of its reuse loop: it did not ask whether it is wanted again. Timestamp 1.
+    /// The sender ended the conduit within a pass of its reuse loop, before it asked for the next pass.
+    /// Timestamp 1.
     WithinPass,
 }
 
 impl ConduitEnd {
-    /// The header of the message that tells of it.
+    /// Returns the header of the message that announces this end.
     pub fn header(self) -> Header {
         let timestamp = if self == ConduitEnd::WithinPass { WITHIN_PASS } else { 0.0 };
         Header { kind: MessageKind::End, timestamp, ..Header::default() }
     }
 
-    /// The ending that a header of kind `End` tells of.
+    /// Returns the end that a header of kind `End` announces.
     pub fn of(header: &HeaderWords) -> ConduitEnd {
         if header.timestamp() == WITHIN_PASS {
             ConduitEnd::WithinPass
@@ -65,9 +69,9 @@ pub enum MessageKind {
     /// A value sent by a simulation.
     #[default]
     Data,
-    /// The conduit has ended; nothing follows.
+    /// The conduit has ended: no message follows.
     End,
-    /// The body is a settings tree; the header's `overlay` is its number.
+    /// An overlay of settings. The body is a tree of settings; the header's `overlay` is its number.
     Overlay,
     /// Events of an interval, such as spikes.
     Events,
@@ -75,20 +79,21 @@ pub enum MessageKind {
     Checkpoint,
     /// A change of routing.
     Route,
-    /// The conduit joins resizable ports; the body is a list of two integers: the slot for which the messages
-    /// that follow are, and how many slots there are.
+    /// The slot of the messages that follow, on a conduit that joins resizable ports. The body is a list of
+    /// two integers: the slot, and the number of slots.
     Slot,
-    /// An iteration of the sender, or of one that calls it, is over; the body is its path, a list of integers.
-    /// Sent only where the receiver needs to know.
+    /// The end of an iteration of the sender, or of a component that calls the sender. The body is the path
+    /// of the iteration, a list of integers. Such a message is sent only if the receiver needs it.
     Milestone,
-    /// The carrier's own (ring jump, stream chunk); never leaves shared memory.
+    /// A message of the ring itself (a jump in the ring, or a chunk of a stream). It never leaves shared
+    /// memory.
     Carrier,
-    /// Of a later version and marked (64–127) as safe to skip.
+    /// A kind of a later version. Its number (64–127) says that a receiver may skip it.
     Skip(u8),
 }
 
 impl MessageKind {
-    /// The number that stands in the header.
+    /// Returns the number of the kind in the header.
     #[inline]
     pub fn code(self) -> u8 {
         match self {
@@ -105,7 +110,7 @@ impl MessageKind {
         }
     }
 
-    /// The kind of this number; an error for 0 and for unknown numbers outside 64–127.
+    /// Returns the kind that has this number. Fails for 0 and for unknown numbers outside 64–127.
     #[inline]
     pub fn from_code(code: u8) -> Result<MessageKind, WireError> {
         Ok(match code {
@@ -124,42 +129,42 @@ impl MessageKind {
     }
 }
 
-/// Everything that the header of a message says. Absent fields are zero on the wire.
+/// All fields of the header of a message. Absent fields are zero on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Header {
     /// The kind of the message.
     pub kind: MessageKind,
     /// True if the body is compressed.
     pub compressed: bool,
-    /// The carrier's flags, within [`flags::CARRIER`]; other bits are not written.
+    /// The flags within [`flags::CARRIER`]. Other bits are not written.
     pub carrier_flags: u16,
-    /// The carrier's byte (a ring's lap stamp).
+    /// The byte that belongs to the ring: its lap stamp.
     pub stamp: u8,
     /// Number of the conduit in this run.
     pub conduit: u32,
-    /// Counts the messages of one conduit from 0.
+    /// Number of the message on its conduit, from 0.
     pub sequence: u64,
-    /// Model time, s.
+    /// Model time that the message is valid for, in s.
     pub timestamp: f64,
-    /// Model time of the next message, s.
+    /// Model time of the next message, in s.
     pub next_timestamp: Option<f64>,
-    /// The timestamp in the model's time base. Sent only if `next_ticks` is there whenever `next_timestamp` is,
-    /// because the one flag on the wire vouches for both.
+    /// The timestamp in the model's time base. If `next_timestamp` is set, the field is sent only together
+    /// with `next_ticks`, because one flag on the wire stands for both.
     pub ticks: Option<i64>,
-    /// The next timestamp in the model's time base; means something only beside `next_timestamp`.
+    /// The next timestamp in the model's time base. It has a meaning only together with `next_timestamp`.
     pub next_ticks: Option<i64>,
-    /// Number of the settings overlay in force at the sender, 0 for none.
+    /// Number of the overlay of settings that the sender uses, or 0 for none.
     pub overlay: u32,
-    /// Checkpoint epoch.
+    /// Number of the checkpoint epoch.
     pub epoch: u16,
-    /// The number of parts that follow the tree.
+    /// Number of parts that follow the tree.
     pub parts: u16,
-    /// Bytes of the body, below 2⁵⁶.
+    /// Number of bytes of the body, below 2⁵⁶.
     pub body_len: u64,
 }
 
 impl Header {
-    /// The flag field as it stands on the wire.
+    /// Returns the flag field as it is written to the wire.
     #[inline]
     pub fn flags(&self) -> u16 {
         let has_next = self.next_timestamp.is_some();
@@ -171,7 +176,7 @@ impl Header {
         bits
     }
 
-    /// The header as eight words, each to be stored little-endian.
+    /// Returns the header as eight words, each to be stored little-endian.
     ///
     /// # Panics
     /// In debug builds, if `body_len` is not below 2⁵⁶; [`crate::Encoder::plan`] never yields such a length.
@@ -196,7 +201,7 @@ impl Header {
         ]
     }
 
-    /// The header as it stands in a file or on a socket.
+    /// Returns the header as it is written to a file or a socket.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         for (place, word) in bytes.chunks_exact_mut(8).zip(self.encode()) {
@@ -205,7 +210,7 @@ impl Header {
         bytes
     }
 
-    /// Reads a header from its words. Errors: unknown version, kind or flag.
+    /// Reads a header from its words. Fails if the version, the kind or a flag is unknown.
     #[inline]
     pub fn decode(words: &[u64; 8]) -> Result<Header, WireError> {
         let first = words[0];
@@ -249,14 +254,15 @@ impl Header {
         Header::decode(&words)
     }
 
-    /// The same header without what the carrier keeps in it: for files, and when a message changes carrier.
+    /// Returns the same header without the ring's fields: for files, and when a message leaves one ring for
+    /// another transport.
     pub fn without_carrier(&self) -> Header {
         Header { carrier_flags: 0, stamp: 0, ..*self }
     }
 }
 
-/// A header as its eight words: what the way of a message works with, since it is moved as it is. The fields
-/// mean what they mean in [`Header`].
+/// A header as its eight words. Senders and receivers use this form, because it is copied as it is. The
+/// fields have the same meaning as in [`Header`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderWords(pub [u64; 8]);
 
@@ -273,7 +279,7 @@ impl From<Header> for HeaderWords {
 }
 
 impl HeaderWords {
-    /// The header of a value sent at `timestamp` (s).
+    /// Returns the header of a value that is sent at `timestamp` (s).
     #[inline]
     pub fn data(timestamp: f64, next_timestamp: Option<f64>) -> HeaderWords {
         let (bits, next) = next_timestamp.map_or((0, 0), |next| (flags::HAS_NEXT, next.to_bits()));
@@ -281,11 +287,11 @@ impl HeaderWords {
         HeaderWords([first, 0, timestamp.to_bits(), next, 0, 0, 0, 0])
     }
 
-    /// Checks version, kind and flags, without taking anything apart.
+    /// Checks version, kind and flags without decoding the header.
     #[inline]
     pub fn check(&self) -> Result<(), WireError> {
         let first = self.0[0] as u32;
-        // The commonest header has no flag but those for its next timestamp and the carrier.
+        // The most common header has no flags except those for its next timestamp and those of the ring.
         let common = u32::from(VERSION) | u32::from(MessageKind::Data.code()) << 8;
         if first & !(u32::from(flags::HAS_NEXT | flags::CARRIER) << 16) == common {
             return Ok(());
@@ -293,97 +299,98 @@ impl HeaderWords {
         Header::decode(&self.0).map(|_| ())
     }
 
-    /// Returns true if this is message `sequence` of conduit `conduit`, a value, sent under no settings overlay
-    /// and in no checkpoint epoch, with no flag but that it has a next timestamp and where it stands. This is
-    /// the commonest header, and needs no further check.
+    /// Returns true if this is message `sequence` of conduit `conduit` in its most common form, which needs
+    /// no further check. Such a message is a value without a settings overlay and without a checkpoint epoch.
+    /// It has no flags except those for its next timestamp and for the place of its body.
     #[inline]
     pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
         let known = u64::from(flags::HAS_NEXT | flags::PLACED | flags::AS_BEFORE) << 16;
         let first = u64::from(VERSION) | u64::from(MessageKind::Data.code()) << 8 | u64::from(conduit) << 32;
-        // Overlay and epoch are the lower 48 bits; the upper 16 count the parts.
+        // Overlay and epoch are the lower 48 bits. The upper 16 bits are the number of parts.
         let overlay_and_epoch = self.0[6] << 16;
         self.0[0] & !known == first && self.0[1] == sequence && overlay_and_epoch == 0
     }
 
-    /// The whole header. Errors: as [`Header::decode`].
+    /// Decodes the whole header. The errors are those of [`Header::decode`].
     pub fn decode(&self) -> Result<Header, WireError> {
         Header::decode(&self.0)
     }
 
-    /// The number of the kind.
+    /// Returns the number of the message's kind.
     #[inline]
     pub fn kind_code(&self) -> u8 {
         (self.0[0] >> 8) as u8
     }
 
-    /// Returns true if this is a value that a simulation sent.
+    /// Returns true if this is the header of a value that a simulation sent.
     #[inline]
     pub fn is_data(&self) -> bool {
         self.kind_code() == MessageKind::Data.code()
     }
 
-    /// Returns true if this is the end of a conduit.
+    /// Returns true if this is the header of the end of a conduit.
     #[inline]
     pub fn is_end(&self) -> bool {
         self.kind_code() == MessageKind::End.code()
     }
 
-    /// Returns true if this says for which slot of a resizable port the messages that follow are.
+    /// Returns true if this is the header of a message of kind `Slot`: it names the slot of the messages that
+    /// follow.
     #[inline]
     pub fn is_slot(&self) -> bool {
         self.kind_code() == MessageKind::Slot.code()
     }
 
-    /// Returns true if this says that an iteration is over.
+    /// Returns true if this is the header of a milestone: the end of an iteration.
     #[inline]
     pub fn is_milestone(&self) -> bool {
         self.kind_code() == MessageKind::Milestone.code()
     }
 
-    /// The flag bits.
+    /// Returns the flag bits.
     #[inline]
     pub fn flags(&self) -> u16 {
         (self.0[0] >> 16) as u16
     }
 
-    /// Sets a bit of the carrier's.
+    /// Sets a flag within [`flags::CARRIER`].
     #[inline]
     pub fn set_carrier_flag(&mut self, flag: u16) {
         self.0[0] |= u64::from(flag & flags::CARRIER) << 16;
     }
 
-    /// The conduit's number.
+    /// Returns the number of the conduit.
     #[inline]
     pub fn conduit(&self) -> u32 {
         (self.0[0] >> 32) as u32
     }
 
-    /// Says on which conduit, and as which of its messages, this one travels.
+    /// Sets the conduit, and the number of the message on it.
     #[inline]
     pub fn set_conduit(&mut self, conduit: u32, sequence: u64) {
         self.0[0] = self.0[0] & 0xffff_ffff | u64::from(conduit) << 32;
         self.0[1] = sequence;
     }
 
-    /// Which message of its conduit.
+    /// Returns the number of the message on its conduit.
     #[inline]
     pub fn sequence(&self) -> u64 {
         self.0[1]
     }
 
-    /// Model time, s.
+    /// Returns the model time of the message, in s.
     #[inline]
     pub fn timestamp(&self) -> f64 {
         f64::from_bits(self.0[2])
     }
 
-    /// Model time of the next message, s.
+    /// Returns the model time of the next message, in s, if there is one.
     #[inline]
     pub fn next_timestamp(&self) -> Option<f64> {
         (self.flags() & flags::HAS_NEXT != 0).then(|| f64::from_bits(self.0[3]))
     }
 
-    /// Number of the settings overlay.
+    /// Returns the number of the settings overlay, or 0 for none.
     #[inline]
     pub fn overlay(&self) -> u32 {
         self.0[6] as u32
@@ -395,26 +402,27 @@ impl HeaderWords {
         self.0[6] = self.0[6] & !0xffff_ffff | u64::from(overlay);
     }
 
-    /// The number of parts that follow the tree.
+    /// Returns the number of parts that follow the tree.
     #[inline]
     pub fn parts(&self) -> u16 {
         (self.0[6] >> 48) as u16
     }
 
-    /// Bytes of the body.
+    /// Returns the number of bytes of the body.
     #[inline]
     pub fn body_len(&self) -> u64 {
         self.0[7] & (MAX_BODY - 1)
     }
 
-    /// Returns true if the message has no body at all, nowhere.
+    /// Returns true if the message has no body, neither in the entry nor in a slab.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.body_len() == 0 && self.parts() == 0 && self.flags() & flags::PLACED == 0
     }
 
-    /// The same header for message `sequence` of conduit `conduit`, with so many parts and `body_len` bytes of
-    /// body: as words of its own, which need not meet in memory before they are stored where they go.
+    /// Returns the same header for message `sequence` of conduit `conduit`, with `parts` parts and a body of
+    /// `body_len` bytes. The words are returned by value, so that the compiler can keep them in registers
+    /// until they are stored in the ring.
     #[inline(always)]
     pub fn on(&self, conduit: u32, sequence: u64, parts: u16, body_len: u64) -> HeaderWords {
         let mut words = HeaderWords([0, 0, self.0[2], self.0[3], self.0[4], self.0[5], self.0[6], 0]);
@@ -424,23 +432,24 @@ impl HeaderWords {
         words
     }
 
-    /// The same with the marks of a body that is placed as the one before was, and whose place stands where its
-    /// length would.
+    /// Returns the same header with the flags of a body that lies in a slab and has the same shape as the
+    /// previous one. The place of the body is in the field for its length.
     #[inline(always)]
     pub fn placed_as_before(mut self) -> HeaderWords {
         self.set_carrier_flag(flags::PLACED | flags::AS_BEFORE);
         self
     }
 
-    /// Says that the body is as before, and where it lies: 56 bits of the carrier's, in the place of its
-    /// length.
+    /// Marks the body as one with the same shape as the previous one, and stores its place (56 bits) in the
+    /// field for its length.
     #[inline]
     pub fn set_as_before(&mut self, place: u64) {
         self.set_carrier_flag(flags::AS_BEFORE);
         self.0[7] = place & (MAX_BODY - 1);
     }
 
-    /// The value that `set_as_before` put there, once; `parts` and `body_len` take its place.
+    /// Removes the mark that `set_as_before` made, and returns the place. `parts` and `body_len` then take
+    /// its fields.
     #[inline]
     pub fn take_as_before(&mut self, parts: u16, body_len: u64) -> u64 {
         self.0[0] &= !(u64::from(flags::AS_BEFORE) << 16);
@@ -449,7 +458,7 @@ impl HeaderWords {
         place
     }
 
-    /// Says what the body is.
+    /// Sets the number of parts and the number of bytes of the body.
     #[inline]
     pub fn set_body(&mut self, parts: u16, body_len: u64) {
         self.0[6] = self.0[6] & 0x0000_ffff_ffff_ffff | u64::from(parts) << 48;

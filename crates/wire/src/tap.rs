@@ -1,5 +1,5 @@
-//! The request of a tap for a port's values: all of them or a part, and what the box says of the value in it. A
-//! tap shows the latest value that a port sends, now and then, to somebody who looks on.
+//! The request of a tap for the values of a port (all of a value, or a part), and the outcomes that the tap's
+//! box can have. A tap shows from time to time the latest value that a port sends, to a client that watches.
 
 use crate::borrow::ArrayRef;
 use crate::encode::Encoder;
@@ -7,34 +7,34 @@ use crate::value::{Array, ArrayOrder, DType, MAX_DIMS};
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
-/// The most bars of a histogram.
+/// Maximum number of bars of a histogram.
 pub const MAX_HISTOGRAM_BARS: u32 = 4096;
 
-/// The part of a value that is wanted. From a map the value under the keys is taken, from an array the cuts, of
-/// these every n-th element along each axis, and of that the histogram.
+/// The wanted part of a value. It is taken in this order: from a map the value under the keys; from an array
+/// the cuts; of their elements every n-th along each axis; and of these the histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct TapSelection {
-    /// Keys of maps inside each other, the outermost first.
+    /// Keys of nested maps, the outermost first.
     #[n(0)]
     pub keys: Vec<String>,
-    /// One for each of the first axes; the others are taken whole.
+    /// One cut for each of the first axes. The other axes are taken whole.
     #[n(1)]
     pub cuts: Vec<AxisCut>,
-    /// Every so many-th element along each axis that is left; 0 and 1 mean all.
+    /// The distance of the elements that are taken along each remaining axis. 0 and 1 mean all elements.
     #[n(2)]
     pub thin: u64,
-    /// The number of bars of a histogram; 0 for the elements themselves.
+    /// Number of bars of a histogram, or 0 for the elements themselves.
     #[n(3)]
     pub bars: u32,
 }
 
-/// The part that is taken along an axis, counted as NumPy counts: from the end if negative.
+/// The part of an axis that is taken. Negative indices count from the end, as in NumPy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum AxisCut {
-    /// One index; the axis goes.
+    /// One index. The result has no such axis.
     #[n(0)]
     At(#[n(0)] i64),
-    /// From, to, and the step, which is at least 1.
+    /// A range, with its beginning, its end, and its step, which is at least 1.
     #[n(1)]
     Range {
         #[n(0)]
@@ -46,8 +46,8 @@ pub enum AxisCut {
     },
 }
 
-/// The first element of a cut along an axis of `extent` elements, their number, and their distance. None: an
-/// index that the axis does not have.
+/// Returns the first element of a cut along an axis of `extent` elements, the number of elements, and their
+/// distance. Returns `None` if the axis does not have the index.
 fn along(cut: AxisCut, extent: u64) -> Option<(u64, u64, u64)> {
     let place = |index: i64| {
         if index < 0 {
@@ -68,7 +68,8 @@ fn along(cut: AxisCut, extent: u64) -> Option<(u64, u64, u64)> {
     }
 }
 
-/// A part of an array: shape, byte strides, and where its element 0 lies, in bytes after the array's own.
+/// A part of an array: its shape, its strides in bytes, and the distance of its element 0 from the array's,
+/// in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayPart {
     pub shape: Vec<u64>,
@@ -77,18 +78,18 @@ pub struct ArrayPart {
 }
 
 impl TapSelection {
-    /// Returns true if it is the value as it is.
+    /// Returns true if the whole value is wanted as it is.
     pub fn is_all(&self) -> bool {
         self.keys.is_empty() && self.takes_all() && self.bars == 0
     }
 
-    /// Returns true if of an array nothing is left out.
+    /// Returns true if all elements of an array are wanted.
     pub fn takes_all(&self) -> bool {
         self.cuts.is_empty() && self.thin <= 1
     }
 
-    /// The part that is taken of an array of this shape. None: it has fewer axes, or not the index that is
-    /// asked for.
+    /// Returns the part that is taken of an array of this shape. Returns `None` if the array has too few
+    /// axes, or lacks a wanted index.
     pub fn part_of(&self, shape: &[u64], strides: &[i64]) -> Option<ArrayPart> {
         if self.cuts.len() > shape.len() || shape.len() > MAX_DIMS {
             return None;
@@ -105,16 +106,16 @@ impl TapSelection {
             let thin = self.thin.max(1);
             part.shape.push(count.div_ceil(thin));
             let step = i64::try_from(step.checked_mul(thin)?).ok()?;
-            // Of one element or none the stride means nothing, and may be as long as it likes.
+            // With at most one element the stride has no meaning, so it may have any size.
             part.strides.push(stride.checked_mul(step).unwrap_or(stride));
         }
         Some(part)
     }
 
-    /// Cuts as text, as NumPy has them between brackets: `0, ::2, 5:10`.
+    /// Reads cuts from text as NumPy writes them between brackets: `0, ::2, 5:10`.
     ///
     /// # Errors
-    /// The text is not understood.
+    /// Fails if the text is not in this form.
     pub fn cuts_of(text: &str) -> Result<Vec<AxisCut>, Fault> {
         let text = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
         if text.is_empty() {
@@ -156,24 +157,24 @@ fn cut_of(text: &str) -> Result<AxisCut, Fault> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum TapOutcome {
-    /// The body of a message with what was wanted.
+    /// The body of a message with the wanted part.
     Value = 1,
     /// The value has more bytes than the box has room for.
     TooLarge = 2,
-    /// There is no map, or no such key in it.
+    /// The value is not a map, or the map lacks the key.
     NoKey = 3,
-    /// The array has fewer axes than the slice, or the index is not there.
+    /// The array has fewer axes than the slice, or lacks the index.
     NoPart = 4,
-    /// A histogram of what is no array of numbers.
+    /// A histogram was wanted, but the value is not an array of numbers.
     NoNumbers = 5,
-    /// The system had no memory for it.
+    /// The system had no memory for the value.
     NoMemory = 6,
-    /// The value is one that no message can have; to send it is an error.
+    /// No message can have this value, so its sending fails.
     Unsendable = 7,
 }
 
 impl TapOutcome {
-    /// The outcome of this number.
+    /// Returns the outcome that has this number.
     pub fn of(word: u64) -> Option<TapOutcome> {
         use TapOutcome::{NoKey, NoMemory, NoNumbers, NoPart, TooLarge, Unsendable, Value};
         [Value, TooLarge, NoKey, NoPart, NoNumbers, NoMemory, Unsendable]
@@ -182,20 +183,20 @@ impl TapOutcome {
     }
 }
 
-/// The number of elements of an array that a histogram has, in which range, and how many in each of its bars,
-/// which are equally wide. Elements that are not finite stand for themselves; of complex ones it is the
+/// The histogram of an array's elements: their range, and the number of elements in each bar. The bars are
+/// equally wide. Elements that are not finite are counted separately. A complex element counts with its
 /// absolute value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
-    /// The least and the greatest of them; none if there is no finite one.
+    /// The least and the greatest finite element. `None` if there is no finite element.
     pub range: Option<(f64, f64)>,
     pub counts: Vec<u64>,
-    /// The number of elements that are not finite.
+    /// Number of elements that are not finite.
     pub others: u64,
 }
 
 impl Histogram {
-    /// Of contiguous elements in native byte order.
+    /// Makes the histogram of contiguous elements in native byte order.
     pub fn of(dtype: DType, elements: &[u8], bars: u32) -> Histogram {
         let (mut low, mut high, mut others) = (f64::INFINITY, f64::NEG_INFINITY, 0);
         each(dtype, elements, &mut |x| {
@@ -210,7 +211,7 @@ impl Histogram {
         if low > high {
             return Histogram { range: None, counts, others };
         }
-        // Halves, since the whole may be more than a double can have.
+        // The width is computed from halves, because the whole range may exceed the largest double.
         let width = high / 2.0 - low / 2.0;
         each(dtype, elements, &mut |x| {
             if x.is_finite() {
@@ -222,7 +223,8 @@ impl Histogram {
     }
 }
 
-/// A double as text from which the same is read: short also where it is huge or tiny.
+/// Returns a double as text from which the same double is read. The text is also short for huge and tiny
+/// numbers.
 pub fn text_of(x: f64) -> String {
     if x == 0.0 || !x.is_finite() || (1e-5..1e16).contains(&x.abs()) {
         x.to_string()
@@ -231,7 +233,8 @@ pub fn text_of(x: f64) -> String {
     }
 }
 
-/// The elements of an array as doubles, the last index running fastest; of complex ones the absolute values.
+/// Returns the elements of an array as doubles, the last index running fastest. A complex element counts with
+/// its absolute value.
 pub fn numbers_of(array: &Array) -> Vec<f64> {
     let strides = array.strides();
     let plain = ArrayRef {
@@ -242,7 +245,7 @@ pub fn numbers_of(array: &Array) -> Vec<f64> {
         ..array.into()
     };
     let mut encoder = Encoder::new();
-    // An array that was received is sound.
+    // An array that was received is valid.
     let Ok(plan) = encoder.plan_array(&plain) else { return Vec::new() };
     let mut elements = vec![0; plan.parts_len() as usize];
     plan.write_parts(&mut elements);
@@ -251,7 +254,7 @@ pub fn numbers_of(array: &Array) -> Vec<f64> {
     numbers
 }
 
-/// Each element as a double.
+/// Calls `see` with each element as a double.
 fn each(dtype: DType, elements: &[u8], see: &mut impl FnMut(f64)) {
     macro_rules! all {
         ($type:ty) => {

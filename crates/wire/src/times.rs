@@ -1,54 +1,57 @@
-//! Model times: when two of them are one, and how people write them.
+//! Model times: the rule by which two times count as the same, and the text of a time for people.
 //!
-//! A time is a sum of steps, and each addition rounds. So a code that adds up 0.1 a thousand times is at
-//! 99.9999999999986, and nothing may compare this with 100 by its bits. One rule holds wherever times of
-//! different origin meet:
+//! A time is a sum of steps, and each addition rounds. A code that adds up 0.1 a thousand times is at
+//! 99.9999999999986, so this time must not be compared with 100 by its bits. One rule applies wherever times
+//! of different origin are compared:
 //!
-//! - With a step, two times are one if they differ by less than a ten-thousandth of it, or by less than that
-//!   many additions may round, but never by more than a quarter of the step. So the slack does not grow with
-//!   the time, and two steps of a code never become one.
-//! - Without a step, two times are one if they differ by less than a thousand additions may round. So
+//!
+//! - With a step, two times are the same if they differ by less than a ten-thousandth of it, or by less than
+//!   that many additions may round, but never by more than a quarter of the step. So the tolerance does not
+//!   grow with the time, and two steps of a code never become one.
+//! - Without a step, two times are the same if they differ by less than a thousand additions may round. So
 //!   neighbouring milliseconds since 1970 are two times, counted in seconds or in milliseconds.
 
 use std::fmt;
 
-/// Part of a step by which two times of one step may differ.
+/// Part of the step by which two times that are the same may differ.
 const SHARE_OF_STEP: f64 = 1e-4;
-/// The same, however many additions there were.
+/// Maximum part of the step by which two such times may differ, however many additions there were.
 const MAX_SHARE_OF_STEP: f64 = 0.25;
-/// Part of the last step by which two times differ that are one, and not a much shorter step.
+/// Part of the last step. Two successive times that differ by less are the same time, and not a much shorter
+/// step.
 const SHARE_OF_NO_STEP: f64 = 1e-9;
-/// Without a step: the part of the larger time by which two times may differ, 2⁻⁴².
+/// Without a step: the part of the larger time by which two times that are the same may differ, 2⁻⁴².
 const SHARE_OF_TIME: f64 = 1024.0 * f64::EPSILON;
-/// Roundings for each addition, and for what else is computed with a time: others may make several steps of
-/// one.
+/// Number of roundings for each step. It is more than one, because a code may make one step of several
+/// additions.
 const ROUNDINGS_PER_STEP: f64 = 4.0;
+/// Number of roundings for all other computations with a time.
 const ROUNDINGS: f64 = 16.0;
 
-/// Times in order, of which it is known how far they are from each other.
+/// A series of ascending times, with the distance between them if it is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimeSeries {
     last: Option<f64>,
     step: Option<f64>,
-    /// Steps since the series began.
+    /// Number of steps since the series began.
     steps: u64,
-    /// The largest number that the times were computed with.
+    /// The largest absolute value that was used to compute the times.
     largest: f64,
 }
 
 impl TimeSeries {
-    /// Times in equal steps, each computed by itself.
+    /// Makes a series of times in equal steps. Each time is computed by itself, not from the one before.
     pub fn of_step(step: f64) -> TimeSeries {
         TimeSeries { step: (step > 0.0).then_some(step), ..TimeSeries::default() }
     }
 
-    /// Times that have been computed with a number of this size.
+    /// Makes a series of times that were computed with a number of this size.
     pub fn computed_with(size: f64) -> TimeSeries {
         TimeSeries { largest: size.abs(), ..TimeSeries::default() }
     }
 
-    /// The next time has come, and perhaps the one after it is known. A time that is earlier than the one
-    /// before begins anew: whether it does.
+    /// Adds the next time, and perhaps the time after it, if that is known. A time that is earlier than the
+    /// previous one begins the series anew; the function then returns true.
     pub fn goes_on(&mut self, time: f64, next: Option<f64>) -> bool {
         let again = self.last.is_some_and(|last| self.is_before(time, last));
         if again {
@@ -56,7 +59,7 @@ impl TimeSeries {
         }
         let size = time.abs().max(next.map_or(0.0, f64::abs));
         self.largest = self.largest.max(size);
-        // Two messages of one time are no step, though it was added up in two ways.
+        // Two messages of the same time are not a step, even if their times were added up in two ways.
         let rounding = self.rounding(self.largest);
         let no_step = self
             .step
@@ -70,7 +73,7 @@ impl TimeSeries {
         again
     }
 
-    /// Returns true if two times are one.
+    /// Returns true if two times are the same.
     pub fn is_same(&self, one: f64, other: f64) -> bool {
         (one - other).abs() <= self.slack(one, other) || one == other
     }
@@ -86,39 +89,40 @@ impl TimeSeries {
         (step * SHARE_OF_STEP).max(self.rounding(largest)).min(step * MAX_SHARE_OF_STEP)
     }
 
-    /// How far rounding may have moved a time, if no number that it was computed with is larger than this.
+    /// Returns how far rounding may have moved a time that was computed with numbers of at most the size
+    /// `largest`.
     fn rounding(&self, largest: f64) -> f64 {
         largest * f64::EPSILON * (ROUNDINGS_PER_STEP * self.steps as f64 + ROUNDINGS)
     }
 }
 
-/// Returns true if a time is earlier than another, and not the same; no step is known.
+/// Returns true if a time is earlier than another, and not the same. No step is known.
 #[inline]
 pub fn is_before(one: f64, other: f64) -> bool {
     one < other && TimeSeries::default().is_before(one, other)
 }
 
-/// The times that are the same as this one, or later; no step is known.
+/// Returns the earliest time that counts as the same as `time`. No step is known.
 pub fn begin_of(time: f64) -> f64 {
     time - time.abs() * SHARE_OF_TIME
 }
 
-/// The first time that is later than this one, and not the same; no step is known.
+/// Returns a time that is just late enough not to count as the same as `time`. No step is known.
 pub fn after(time: f64) -> f64 {
     let later = time + 2.0 * time.abs() * SHARE_OF_TIME;
     if later > time {
         return later;
     }
-    // So close to 0 that nothing less can be added.
+    // The time is so close to 0 that the addition has no effect.
     time + f64::MIN_POSITIVE
 }
 
-/// The time after a number of equal steps: for decimal steps the decimal number, 2.1 and not
-/// 2.0999999999999996.
+/// Returns the time after a number of equal steps. For decimal steps the result is the decimal number: 2.1,
+/// and not 2.0999999999999996.
 pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
     let way = steps as f64 * step;
     let time = begin + way;
-    // Near 0 the digits of the larger numbers are left that the sum was made of.
+    // Near 0, the sum keeps rounding errors of the larger numbers that it was made of.
     let largest = begin.abs().max(way.abs());
     let rounding = 2.0 * largest * f64::EPSILON;
     let decimals = 14.0 - largest.log10().floor();
@@ -131,25 +135,25 @@ pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
     }
 }
 
-/// Rounded to so many digits.
+/// Returns the time rounded to `digits` digits.
 fn rounded(time: f64, digits: usize) -> Option<f64> {
     format!("{time:.*e}", digits - 1).parse().ok()
 }
 
-/// The digits of the shortest text that is read as the same number.
+/// Returns the number of digits of the shortest text that is read as the same number.
 fn digits_of(time: f64) -> usize {
     let text = format!("{time:e}");
     let mantissa = text.split('e').next().unwrap_or_default();
     mantissa.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// A time as people write it: 209, and not 209.00000000000003. For texts only; files keep all digits.
+/// A time as people write it: 209, and not 209.00000000000003. It is for texts only; files keep all digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShownTime(pub f64);
 
 impl ShownTime {
-    /// The number that is shown. Digits are left out only of numbers with more than fifteen, behind a run of
-    /// three zeros or nines, from the thirteenth on: milliseconds since 1970 keep theirs.
+    /// Returns the number that is shown. Digits are left out only of numbers with more than fifteen, behind a
+    /// run of three zeros or nines, from the thirteenth on. Milliseconds since 1970 keep their digits.
     pub fn number(self) -> f64 {
         let time = self.0;
         if time == 0.0 || !time.is_finite() || digits_of(time) <= 15 {
@@ -170,7 +174,7 @@ impl fmt::Display for ShownTime {
     }
 }
 
-/// A time as people write it, with its unit if the model says one.
+/// Returns a time as people write it, with its unit if the model has one.
 pub fn in_unit(time: f64, unit: Option<&str>) -> String {
     let time = ShownTime(time);
     unit.map_or_else(|| time.to_string(), |unit| format!("{time} {unit}"))

@@ -1,6 +1,6 @@
-//! The carrier: the endpoint that stands for all instances of other domains. It runs in the agent's own
-//! process, so it is never started, signalled or awaited. Otherwise it registers and asks for memory like every
-//! endpoint.
+//! The carrier: the endpoint that stands for all instances of other domains. The carrier runs in the
+//! agent's own process, so the agent never starts it, signals it or waits for its end. In all other
+//! respects the carrier is like any other endpoint: it registers and asks for memory.
 
 use super::{AgentCore, CarrierPhase};
 use crate::action::{Action, AgentReport};
@@ -12,26 +12,27 @@ use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::sync::Arc;
 
 impl AgentCore {
-    /// True if this is the carrier's endpoint.
+    /// Returns true if this endpoint is the carrier.
     pub(super) fn is_carrier(&self, endpoint: EndpointId) -> bool {
         self.wiring.carrier() == Some(endpoint)
     }
 
-    /// The name under which the carrier registers, and its token. `None` if all instances are here.
+    /// Returns the name under which the carrier registers, and its token. Returns `None` if all instances
+    /// are in this domain.
     pub fn carrier(&self) -> Option<(&str, &str)> {
         let carrier = self.wiring.carrier()?;
         let name = &self.wiring.instance(&self.plan, carrier.leader()).name;
         Some((name, &self.endpoints[carrier.index()].token))
     }
 
-    /// The reason why an instance of another domain cannot take part here; `None` for an instance of this
-    /// domain.
+    /// Returns the reason why an instance of another domain cannot take part in this domain. Returns `None`
+    /// for an instance of this domain.
     pub(super) fn is_elsewhere(&self, instance: InstanceId) -> Option<Fault> {
         let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance.index()];
         elsewhere.then(|| fault!(INSTANCE_ELSEWHERE, "\"{name}\" takes part in another domain of this run"))
     }
 
-    /// Reports which ports have slots, for each instance of an endpoint that is connected to other domains.
+    /// Reports which ports have slots, for each rank of the endpoint that has conduits to other domains.
     pub(super) fn tell_slots(&self, endpoint: EndpointId, out: &mut Vec<Action>) {
         let is_elsewhere = |rank: RankId| self.wiring.instance(&self.plan, rank).elsewhere;
         for &rank in self.wiring.members(endpoint) {
@@ -45,7 +46,7 @@ impl AgentCore {
         }
     }
 
-    /// Reports the sending ports of an endpoint's ranks, for the head of a run over several domains.
+    /// Reports the sending ports of an endpoint's ranks to the head, if the run has several domains.
     pub(super) fn tell_senders(&self, endpoint: EndpointId, out: &mut Vec<Action>) {
         if !self.held {
             return;
@@ -57,8 +58,9 @@ impl AgentCore {
         }
     }
 
-    /// A rank has registered in another domain; for each of its ports, whether it has slots. Only the head can
-    /// check that they fit those of its peers, because every agent reports to it.
+    /// Handles the registration of a rank in another domain. `slots` says for each of its ports whether the
+    /// port has slots. Only the head can check that these ports fit the ports of their peers, because every
+    /// agent reports to the head.
     pub(super) fn slots_elsewhere(&mut self, rank: RankId, slots: Arc<[bool]>) -> Vec<Action> {
         let mut out = Vec::new();
         let slotted =
@@ -72,7 +74,7 @@ impl AgentCore {
         out
     }
 
-    /// Reports that the carrier has delivered everything that was sent here.
+    /// Reports that the carrier has delivered everything that the instances of this domain sent.
     pub fn detached(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         self.carrier_phase = CarrierPhase::Idle;

@@ -1,7 +1,7 @@
-//! Instances whose ranks are all started by one command, such as `mpirun`. The endpoint of the first rank
-//! stands for that command's process; the command starts the others. All processes inherit the same
-//! environment, so the token in it is only a prefix: each process appends its rank, which the launcher tells it
-//! (`instance/src/identity.rs`).
+//! Instances whose ranks are all started by one command, such as `mpirun`. The agent starts only that
+//! command, as the process of the first rank's endpoint; the command starts the other ranks. All processes
+//! inherit the same environment, so the token in the environment is only a prefix. Each process appends the
+//! number of its rank, which the launcher gives to it (`instance/src/identity.rs`).
 
 use super::{how_it_ended, AgentCore, FailedRank};
 use crate::action::{Action, AgentReport, InstancePhase};
@@ -9,24 +9,24 @@ use crate::outcome::{Exit, RunFailure};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::EndpointId;
 
-/// The token of a rank that is started together with others.
+/// Returns the token of a rank whose instance is started by one command.
 pub(super) fn token(secret: &str, place: u32) -> String {
     format!("{secret}:{place}")
 }
 
 impl AgentCore {
-    /// True if one command in this domain starts all ranks of the endpoint's instance.
+    /// Returns true if one command in this domain starts all ranks of the endpoint's instance.
     pub(super) fn ranks_start_together(&self, me: EndpointId) -> bool {
         let instance = self.wiring.instance(&self.plan, me.leader());
         instance.together && !instance.elsewhere
     }
 
-    /// True if the command of another rank starts this endpoint.
+    /// Returns true if the command of another rank starts this endpoint.
     pub(super) fn is_started_by_sibling(&self, me: EndpointId) -> bool {
         self.ranks_start_together(me) && self.wiring.ranks().place(me.leader()) > 0
     }
 
-    /// The other endpoints that this endpoint's command starts.
+    /// Returns the other endpoints that this endpoint's command starts.
     pub(super) fn siblings_started_by(&self, me: EndpointId) -> impl Iterator<Item = EndpointId> {
         let brings = self.ranks_start_together(me)
             && !self.is_started_by_sibling(me)
@@ -35,7 +35,8 @@ impl AgentCore {
         ranks.skip(1).filter(move |_| brings).map(EndpointId::led_by).collect::<Vec<_>>().into_iter()
     }
 
-    /// The token in the environment of a process. Ranks that start together share a prefix of their tokens.
+    /// Returns the token for the environment of a process. If one command starts all ranks, this is the
+    /// common prefix of their tokens.
     pub(super) fn token_for(&self, me: EndpointId) -> String {
         let token = &self.endpoints[me.index()].token;
         let common =
@@ -43,14 +44,15 @@ impl AgentCore {
         token[..common].to_owned()
     }
 
-    /// The endpoint of another rank of the instance that this endpoint leads; `None` if it has fewer ranks.
+    /// Returns the endpoint of rank number `rank` of this endpoint's instance; `None` if the instance has
+    /// fewer ranks.
     pub(super) fn sibling_rank(&self, me: EndpointId, rank: u32) -> Option<EndpointId> {
         let ranks = self.wiring.ranks().of(self.wiring.first_instance(me));
         ranks.into_iter().nth(rank as usize).map(EndpointId::led_by)
     }
 
-    /// Ends the run because a rank ended with status 0 and never registered. The end of a rank that has
-    /// registered is noticed without this.
+    /// Ends the run if a rank has ended with status 0 and had never registered. The agent notices the end
+    /// of a registered rank in another way.
     pub(super) fn fail_for_who_left(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let is_awaited = |one: &EndpointId| {
@@ -65,9 +67,9 @@ impl AgentCore {
         out
     }
 
-    /// Decides which rank a failure names after the command that started all ranks has ended, and how that rank
-    /// ended. Ranks in `missing` have never registered; the launcher may have ended them, so a rank that is
-    /// known to have ended first takes precedence.
+    /// Decides which rank a failure names after the command that started all ranks has ended, and how that
+    /// rank ended. The ranks in `missing` have never registered. The launcher may have ended them, so a
+    /// rank that is known to have ended first takes precedence.
     pub(super) fn first_failed_rank(
         &mut self,
         me: EndpointId,
@@ -89,7 +91,8 @@ impl AgentCore {
         }
         if let Some((ranks, why)) = lost {
             let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.sibling_rank(me, rank)).collect();
-            // Several ranks ended at the same moment, as far as the guard could see.
+            // The guard could not see which of these ranks ended first, so they count as ended at the same
+            // moment.
             let one = fell.filter(|one| lost.contains(one)).or(lost.first().copied());
             let Some(one) = one else { return FailedRank { endpoint: me, exit, what: why } };
             let what = how_it_ended(phase(&one), exit);
@@ -111,8 +114,8 @@ impl AgentCore {
     }
 
     /// Reports that a rank's process has ended. Returns true if the rank was not done and the command that
-    /// started it still runs. The command's end will then show the cause: another rank, which has never
-    /// registered, may have ended first.
+    /// started the rank still runs. The end of that command will then show the cause, because another rank
+    /// that never registered may have ended first.
     pub fn rank_process_ended(&mut self, me: EndpointId) -> bool {
         let own = &self.endpoints[me.index()];
         if !self.ranks_start_together(me) || own.finished || own.failed || own.is_gone() {
@@ -124,7 +127,8 @@ impl AgentCore {
         first.started_by_agent && !first.is_gone()
     }
 
-    /// Reports that the process that registered for a rank has ended while the command that started it runs.
+    /// Reports that the process that registered for a rank has ended, while the command that started the
+    /// process still runs.
     pub fn speaker_gone(&mut self, me: EndpointId) -> Vec<Action> {
         let mut out = Vec::new();
         let own = &self.endpoints[me.index()];
@@ -136,7 +140,8 @@ impl AgentCore {
         out
     }
 
-    /// Gives up ranks that have not registered, because the command that starts them has ended. Returns them.
+    /// Marks ranks that have not registered as ended, because the command that starts them has ended.
+    /// Returns these ranks' endpoints.
     pub(super) fn give_up_missing(
         &mut self,
         me: EndpointId,
@@ -156,8 +161,8 @@ impl AgentCore {
         missing
     }
 
-    /// Describes the end of a rank whose exit status only its launcher has seen. `None` if the rank was started
-    /// alone or never registered.
+    /// Describes the end of a rank whose exit status only its launcher knows. Returns `None` if the rank
+    /// was started by its own command or never registered.
     pub(super) fn describe_rank_end(&self, me: EndpointId, before: InstancePhase, exit: Exit) -> Option<Fault> {
         if !self.ranks_start_together(me) || matches!(before, InstancePhase::Waiting | InstancePhase::Started) {
             return None;

@@ -1,4 +1,5 @@
-//! Endpoints that serve many instances: the instances of a light program share one process and one endpoint.
+//! Endpoints that serve many instances: all instances of a light program share one process and one
+//! endpoint.
 
 use super::AgentCore;
 use crate::action::{Action, AgentReport};
@@ -13,12 +14,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl AgentCore {
-    /// The rank that a request of an endpoint is about.
+    /// Returns the rank that a request of an endpoint is about: `of` if the endpoint serves that rank, or
+    /// else its first rank.
     pub(super) fn resolve_rank(&self, me: EndpointId, of: Option<RankId>) -> RankId {
         of.filter(|&one| self.wiring.serves(me, one)).unwrap_or(me.leader())
     }
 
-    /// A note for the end of a light program's process: which other instances it ran.
+    /// Returns a note on how many other instances a light program's process ran. The note is added to the
+    /// cause of the process's end.
     pub(super) fn together_with(&self, me: EndpointId) -> String {
         match self.wiring.members(me).len() {
             1 => String::new(),
@@ -27,7 +30,7 @@ impl AgentCore {
         }
     }
 
-    /// The reason why an instance of a light program cannot take part by itself.
+    /// Returns the reason why an instance of a light program cannot take part in a process of its own.
     pub(super) fn runs_with_others(&self, rank: RankId) -> Fault {
         let names = |rank: RankId| &self.wiring.instance(&self.plan, rank).name;
         fault!(
@@ -38,7 +41,8 @@ impl AgentCore {
         )
     }
 
-    /// Agrees on the ports of all instances of an endpoint, as their code declares them and the model has them.
+    /// Compares the ports that the code of an endpoint's instances declares with the ports in the model.
+    /// Returns the ports that all instances use, or the reason why code and model do not fit.
     pub(super) fn agree_on_ports(
         &self,
         endpoint: EndpointId,
@@ -58,7 +62,7 @@ impl AgentCore {
                         |port: &&PortInfo| Operator::from_name(&port.operator).is_some_and(Operator::sends);
                     agreed.senders.push(ports.iter().filter(sends).map(|port| port.name.clone()).collect());
                     agreed.ports.push(ports);
-                    // One remark stands for all instances of a component.
+                    // The log gets one remark for all instances of a component.
                     if planned.name.split('[').skip(1).all(|index| index == "0]") {
                         let told = ports::other_operators(planned, declared);
                         agreed.remarks.extend(told.into_iter().map(|text| (member, text)));
@@ -82,7 +86,7 @@ impl AgentCore {
         Ok(agreed)
     }
 
-    /// Reports the operators of ports that the model does not declare, once for each list of ports.
+    /// Reports the operators that the code declares and the model does not, once for each list of ports.
     pub(super) fn tell_operators(&self, endpoint: EndpointId, agreed: &AgreedPorts, out: &mut Vec<Action>) {
         if self.is_carrier(endpoint) {
             return;
@@ -98,7 +102,7 @@ impl AgentCore {
         }
     }
 
-    /// The part of a welcome that is for a process with many instances.
+    /// Returns the part of a welcome that only a process with many instances needs.
     pub(super) fn of_light(&self, endpoint: EndpointId, agreed: AgreedPorts) -> Light {
         let member = |(&number, ports): (&RankId, u32)| {
             let PlannedInstance { name, log_level, .. } = self.wiring.instance(&self.plan, number);
@@ -112,7 +116,7 @@ impl AgentCore {
     }
 }
 
-/// The operators, by port name, that only the code declares, of ports with conduits.
+/// Returns name and operator of each port that has a conduit and whose operator only the code declares.
 fn only_declared(planned: &[PlannedPort], agreed: &[PortInfo]) -> Vec<(String, String)> {
     let open = |(known, _): &(&PlannedPort, &PortInfo)| known.operator == Operator::None && !known.implicit;
     let both = planned.iter().zip(agreed).filter(open);
@@ -121,23 +125,23 @@ fn only_declared(planned: &[PlannedPort], agreed: &[PortInfo]) -> Vec<(String, S
         .collect()
 }
 
-/// The ports of an endpoint's instances, as code and model agree on them.
+/// The ports of an endpoint's instances, after code and model were compared.
 #[derive(Default)]
 pub(super) struct AgreedPorts {
-    /// Each different list of ports once.
+    /// All different lists of ports. Instances of one component share a list.
     pub ports: Vec<Vec<PortInfo>>,
-    /// For each list, whether each of its ports has slots.
+    /// For each list: which of its ports have slots.
     pub slotted: Vec<Arc<[bool]>>,
-    /// For each list, the names of its sending ports.
+    /// For each list: the names of its sending ports.
     pub senders: Vec<Arc<[String]>>,
-    /// Remarks for the log, and the rank that each is about.
+    /// Remarks for the log, each with the rank that it is about.
     pub remarks: Vec<(RankId, String)>,
-    /// For each instance, in the endpoint's order, the index of its list.
+    /// For each instance, in the order of the endpoint's instances: the index of its list.
     pub lists: Vec<u32>,
 }
 
 impl AgreedPorts {
-    /// The index of the list of ports that the instance at this place has.
+    /// Returns the index of the list of ports of the instance with this place in the endpoint.
     pub fn list_of(&self, place: u32) -> usize {
         self.lists[place as usize] as usize
     }

@@ -1,4 +1,5 @@
-//! Registration: admits instances and clients, and refuses all others with a reason.
+//! Registration: the agent admits instances and clients that prove their identity, and refuses all other
+//! callers with a reason.
 
 use super::light::AgreedPorts;
 use super::taps::TapRequest;
@@ -12,7 +13,7 @@ use ligament_wire::{EndpointId, InstanceId};
 /// The level of a warning, in the numbers of the instance's `LogLevel`.
 const LEVEL_WARNING: u8 = 2;
 
-/// Compares two tokens in a time that does not depend on how much of them is equal.
+/// Compares two tokens in a time that does not depend on the number of equal bytes.
 fn equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
 }
@@ -32,7 +33,7 @@ struct AdmittedEndpoint {
 
 /// A caller that is not admitted.
 struct Refusal {
-    /// The caller's endpoint, if its identity is right and only its ports do not fit.
+    /// The caller's endpoint, if its identity is right but its ports do not fit.
     unfit: Option<EndpointId>,
     why: Fault,
 }
@@ -62,11 +63,12 @@ impl AgentCore {
                         return self.welcome(registration, out);
                     }
                     Err(Refusal { unfit, why }) => {
-                        // An instance whose ports do not fit ends the run: its code will not try again.
+                        // Ports that do not fit end the run, because the instance's code will not try
+                        // again.
                         if let Some(me) = unfit {
                             let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
                             let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: None };
-                            // The guard may not have reported yet that the process runs.
+                            // The guard may not yet have reported that the process runs.
                             let own = &mut self.endpoints[me.index()];
                             if own.started_by_agent && own.phase == InstancePhase::Waiting {
                                 own.phase = InstancePhase::Started;
@@ -129,18 +131,20 @@ impl AgentCore {
         }
     }
 
-    /// The instance of this name.
+    /// Returns the instance of this name.
     pub fn instance_named(&self, name: &str) -> Option<InstanceId> {
         self.named.get(name).copied()
     }
 
-    /// The endpoint that the next process started by hand for this instance gets: the first that is free.
+    /// Returns the first free endpoint of an instance. The next process that a person starts for this
+    /// instance gets it.
     pub fn joins_as(&self, instance: InstanceId) -> Option<EndpointId> {
         let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
         endpoints.find(|one| self.endpoints[one.index()].phase == InstancePhase::Waiting)
     }
 
-    /// The reason why no process can join by hand as this instance; `None` if one can.
+    /// Returns the reason why a person cannot start a process for this instance; `None` if that is
+    /// possible.
     fn cannot_join(&self, instance: InstanceId) -> Option<Fault> {
         let name = &self.plan.instances[instance.index()].name;
         let leader = self.wiring.ranks().leader(instance);
@@ -157,15 +161,15 @@ impl AgentCore {
         }
     }
 
-    /// The endpoint, among those that serve an instance, to which this token belongs.
+    /// Returns the endpoint to which this token belongs, among the endpoints that serve an instance.
     fn endpoint_with(&self, instance: InstanceId, token: &str) -> Option<EndpointId> {
         let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
         endpoints.find(|one| equal_in_constant_time(token, &self.endpoints[one.index()].token))
     }
 
-    /// Checks the identity of a caller; its token tells which of an instance's ranks it is. The error has the
-    /// endpoint's number if the identity is right but the ports do not fit. `light` says that the caller
-    /// serves all instances of its program.
+    /// Checks the identity of a caller. The caller's token says which rank of the instance the caller is.
+    /// If the identity is right but the ports do not fit, the error contains the endpoint's number. `light`
+    /// is true if the caller says that it serves all instances of its program.
     fn admit(
         &self,
         identity: &ClaimedIdentity<'_>,
@@ -277,9 +281,9 @@ impl AgentCore {
         if is_carrier {
             return;
         }
-        // The process that the agent started may be a script that starts the program. It is watched in any
-        // case, so a second watch is needed only if another process registers. If one command starts all ranks,
-        // that command is no rank.
+        // The process that the agent started may be a script that starts the program. The agent watches the
+        // started process in any case, so it needs a second watch only if another process registers. If one
+        // command starts all ranks, that command is not a rank itself.
         if !own.started_by_agent || is_brought {
             own.pid = Some(caller.pid);
             out.push(Action::Watch { endpoint: me, pid: caller.pid });

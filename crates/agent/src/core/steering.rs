@@ -1,5 +1,6 @@
-//! The agent's part in steering: it passes the head's requests to ranks and their answers to the head, and
-//! answers for ranks that have ended. An endpoint answers once for all ranks that it serves.
+//! The agent's part in steering. The agent passes the head's requests to ranks and the ranks' answers to
+//! the head, and it answers for ranks that have ended. An endpoint answers once for all ranks that it
+//! serves.
 
 use super::AgentCore;
 use crate::action::{Action, AgentReport};
@@ -8,12 +9,14 @@ use ligament_wire::steering::{Matter, ScheduledChange, Steer, Steers};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::BTreeMap;
 
-/// Requests that were sent to endpoints and are not done, by endpoint and change, with the ranks concerned.
+/// Steering requests that were sent to endpoints and are not completed. The key is the endpoint and the
+/// number of the change; the value is the list of the ranks concerned.
 pub(super) type PendingSteering = BTreeMap<(EndpointId, u64), Vec<RankId>>;
-/// Scheduled changes of each endpoint: the index in the plan's schedule, and the places of the ranks concerned.
+/// Scheduled changes of each endpoint: the index in the plan's schedule, and the places of the ranks
+/// concerned within the endpoint.
 pub(super) type EndpointSchedules = BTreeMap<EndpointId, Vec<(usize, Vec<u32>)>>;
 
-/// The number of the halt that a notice asks about; `None` for other notices.
+/// Returns the number of the halt if the notice prepares one; `None` for other notices.
 pub(super) fn halt_of(notice: &Notice) -> Option<u64> {
     match notice {
         Notice::Steer { steer: Steer::Prepare { change, matter: Matter::Halt, .. }, .. } => Some(*change),
@@ -27,23 +30,23 @@ impl AgentCore {
         for &rank in ranks.iter().filter(|rank| rank.index() < self.wiring.ranks().count()) {
             found.entry(self.wiring.endpoint_of(rank)).or_default().push(rank);
         }
-        // Ranks of another domain get the request from the agent there.
+        // The agents of other domains pass the request to the ranks there.
         found.retain(|&endpoint, _| !self.is_carrier(endpoint));
         found
     }
 
-    /// The index of each rank among the ranks that its endpoint serves.
+    /// Returns the index of each rank among the ranks that its endpoint serves.
     fn places(&self, ranks: &[RankId]) -> Vec<u32> {
         ranks.iter().map(|&rank| self.wiring.place(rank)).collect()
     }
 
-    /// The scheduled changes that an endpoint learns of when it registers.
+    /// Returns the scheduled changes that an endpoint gets with its welcome.
     pub(super) fn schedule_of(&self, me: EndpointId) -> Option<Vec<(ScheduledChange, Vec<u32>)>> {
         let own = self.scheduled.get(&me)?.iter();
         Some(own.map(|(place, members)| (self.plan.schedule[*place].0.clone(), members.clone())).collect())
     }
 
-    /// Notes scheduled changes as sent: each endpoint learns of them when it registers.
+    /// Records all scheduled changes as sent, because each endpoint gets them when it registers.
     pub(super) fn begin_steering(&mut self) {
         for place in 0..self.plan.schedule.len() {
             let (what, ranks) = &self.plan.schedule[place];
@@ -84,16 +87,17 @@ impl AgentCore {
         out
     }
 
-    /// Reports that an endpoint was sent a halt and has never asked whether it may go on. It is accepted on the
-    /// endpoint's behalf: the endpoint passes no model time before it asks, and will learn of the halt then.
+    /// Reports that an endpoint was sent a halt and has never asked whether it may go on. The agent accepts
+    /// the halt for the endpoint: before the endpoint passes any model time it asks, and then gets the
+    /// halt.
     pub fn never_steered(&mut self, me: EndpointId, change: u64) -> Vec<Action> {
         let mut out = Vec::new();
         self.answered(me, change, &Steers::Accepts { last: None, next: None }, &mut out);
         out
     }
 
-    /// Takes the answer of an endpoint to a change. An answer to a change that the endpoint was not sent is
-    /// ignored.
+    /// Handles an endpoint's answer to a change. The answer is ignored if the endpoint was not sent that
+    /// change.
     pub(super) fn answered(&mut self, me: EndpointId, change: u64, answer: &Steers, out: &mut Vec<Action>) {
         let ranks = match answer {
             Steers::Past { .. } | Steers::Made | Steers::Over => self.steered.remove(&(me, change)),
@@ -104,7 +108,7 @@ impl AgentCore {
         }
     }
 
-    /// Answers all open requests of an endpoint that has ended.
+    /// Answers all open requests of an endpoint that has ended with `Over`.
     pub(super) fn steers_no_more(&mut self, me: EndpointId, out: &mut Vec<Action>) {
         let open: Vec<u64> =
             self.steered.range((me, 0)..=(me, u64::MAX)).map(|(&(_, change), _)| change).collect();

@@ -1,7 +1,7 @@
-//! Taps: clients view the values that a port sends. The agent makes the box of a tap and gives it to both
-//! sides; it does not see the values. A tap lasts as long as its client's connection, and no longer than the
-//! endpoint. If the instance is in another domain, the agent there views the port for the head
-//! (`driver/remote_taps.rs`).
+//! Taps: a client views the values that a port sends. The agent makes the box of a tap and gives it to the
+//! client and to the endpoint; the agent does not see the values. A tap ends when its client disconnects,
+//! or when the endpoint is done. If the instance is in another domain, the agent of that domain views the
+//! port for the head (`driver/remote_taps.rs`).
 
 use super::{answer, AgentCore};
 use crate::action::{Action, ConnectionId, InstancePhase, TapViewer};
@@ -13,11 +13,11 @@ use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limits on the number of taps: in all, and of one process.
+/// Maximum number of taps of this agent, and of one endpoint's process.
 const MAX_TAPS: usize = 64;
 const MAX_TAPS_PER_PROCESS: usize = 16;
 
-/// The port that a client asks to view, and how.
+/// A client's request to view a port.
 pub(super) struct TapRequest {
     pub instance: String,
     pub port: String,
@@ -37,9 +37,9 @@ struct TapTarget {
 #[derive(Default)]
 pub(super) struct TapRegistry {
     next: u32,
-    /// Taps by number: the viewer, and the endpoint of the port.
+    /// For each tap, by number: its viewer, and the endpoint of its port.
     all: BTreeMap<u32, (TapViewer, EndpointId)>,
-    /// Clients that view ports of other domains.
+    /// Connections of clients that view ports of other domains.
     elsewhere: BTreeSet<ConnectionId>,
 }
 
@@ -137,7 +137,7 @@ impl AgentCore {
         Ok(TapTarget { endpoint, to, tap })
     }
 
-    /// Checks that the port has this slot, as far as that is known. A tap of a missing slot would never show
+    /// Returns an error if the port is known to have no such slot. A tap of a missing slot would never show
     /// anything.
     fn has_slot(&self, rank: RankId, asked: &TapPort, slot: u32) -> Result<(), Fault> {
         let instance = &self.plan.instances[asked.instance.index()];
@@ -155,7 +155,7 @@ impl AgentCore {
         }
     }
 
-    /// Checks the limits on the number and size of taps.
+    /// Returns an error if one more tap would exceed the limits on the number or the size of taps.
     fn has_room(&self, viewer: TapViewer, port: &TapPort) -> Result<(), Fault> {
         let elsewhere = match viewer {
             TapViewer::Client(link) => self.taps.elsewhere.contains(&link),
@@ -212,7 +212,7 @@ impl AgentCore {
         out
     }
 
-    /// Ends the taps of an endpoint that is done, and tells their viewers.
+    /// Ends the taps of an endpoint that is done, and sends a notice to their viewers.
     pub(super) fn end_taps_of(&mut self, endpoint: EndpointId, out: &mut Vec<Action>) {
         let name = self.wiring.name(&self.plan, endpoint.leader());
         let why = said!(TAP_REFUSED, "\"{name}\" is over: it sends nothing any more");

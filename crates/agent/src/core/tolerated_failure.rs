@@ -1,19 +1,20 @@
-//! Failures that the model tolerates: the run goes on without an endpoint that may fail and has failed.
+//! Failures that the model tolerates: an endpoint that may fail has failed, and the run goes on without it.
 
 use super::{Action, AgentCore, AgentReport, InstancePhase, Notice, ProcessSignal, RunFailure, LEVEL_WARNING};
 use ligament_launch::terminal_text;
 use ligament_wire::EndpointId;
 
 impl AgentCore {
-    /// True if the run goes on if an endpoint ends before it is done.
+    /// Returns true if the run goes on when this endpoint ends before it is done.
     pub(super) fn may_fail(&self, me: EndpointId) -> bool {
         self.wiring.instance(&self.plan, me.leader()).may_fail
     }
 
-    /// Handles the failure of an endpoint that may fail: it has reported an error, or its process has ended.
-    /// Its receivers meet the end of its conduits after everything that it has sent. Messages to it are
-    /// dropped, but only once its process has ended: until then it may still read what it was sent, for example
-    /// for a file that it writes last, so its senders must not reuse that memory.
+    /// Handles the failure of an endpoint that may fail: the endpoint has reported an error, or its process
+    /// has ended. Its receivers first get everything that it has sent, and then the end of its conduits.
+    /// Messages to the endpoint are dropped, but only after its process has ended. Until then the process
+    /// may still read messages that it was sent, for example for a file that it writes last, so its senders
+    /// must not reuse that memory.
     pub(super) fn go_on_without(&mut self, me: EndpointId, failure: &RunFailure, out: &mut Vec<Action>) {
         let is_gone = self.endpoints[me.index()].is_gone();
         if !std::mem::replace(&mut self.endpoints[me.index()].is_loss_announced, true) {
@@ -38,8 +39,8 @@ impl AgentCore {
         }
     }
 
-    /// Reports that a failed endpoint has had its time to end. The agent kills the process, unless a person
-    /// started it; then its senders stop waiting for it.
+    /// Reports that the period in which a failed endpoint must end has passed. The agent kills the process,
+    /// or, if a person started the process, lets the endpoint's senders drop further messages to it.
     pub fn linger_time_is_over(&mut self, me: EndpointId) -> Vec<Action> {
         let own = &self.endpoints[me.index()];
         let mut out = Vec::new();
@@ -52,7 +53,7 @@ impl AgentCore {
         out
     }
 
-    /// Tells an endpoint's senders that messages to it are dropped from now on.
+    /// Sends the endpoint's senders a notice: they drop messages to this endpoint from now on.
     pub(super) fn tell_senders_of_end(&mut self, me: EndpointId, out: &mut Vec<Action>) {
         for sender in self.wiring.senders(me).to_vec() {
             self.tell(sender, Notice::PeerEnded { endpoint: me }, Vec::new(), out);

@@ -1,11 +1,11 @@
-//! Duties of an agent that is not the head's: it reports to the head, and carries out the head's orders.
-//! `remote_agent` has the logic of that. `plan_conversion` converts the plan to the types of the protocol, and
-//! back.
+//! The agent of any domain but the first. It reports to the head and carries out the head's orders.
+//! `remote_agent` has its logic. `plan_conversion` converts the plan of a run to the types of the protocol
+//! between domains, and back.
 
 mod plan_conversion;
 mod remote_agent;
 
-/// The manager waits for these domains to join, and needs nothing else of launchers.
+/// The manager waits for these domains to join. It needs nothing else from the launchers of agents.
 pub use ligament_launch::agents::ExpectedDomain;
 pub use plan_conversion::{
     nodes_from_wire, plan_from_wire, plan_to_wire, program_from_wire, resources_from_wire, Distribution,

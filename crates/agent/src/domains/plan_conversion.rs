@@ -17,18 +17,18 @@ fn operator_name(operator: Operator) -> &'static str {
     }
 }
 
-/// The places where the instances of a run are started.
+/// The domains, directories and nodes where the instances of a run are started.
 #[derive(Debug, Clone, Copy)]
 pub struct Distribution<'a> {
     /// The domain of each instance.
     pub placement: &'a [DomainId],
     /// The directory of each instance's process, below the run directory.
     pub homes: &'a [String],
-    /// The nodes of instances that are spread over several.
+    /// For each instance that is spread over several nodes: these nodes.
     pub nodes: &'a HashMap<InstanceId, Vec<NodeShare>>,
 }
 
-/// Converts a run's plan. `model` is the model that it was made of.
+/// Converts a run's plan to the types of the protocol. `model` is the model from which the plan was made.
 pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distribution<'_>) -> wire::RunPlan {
     let &Distribution { placement, homes, nodes } = distribution;
     let mut lists: HashMap<*const PlannedPort, u32> = HashMap::new();
@@ -69,7 +69,7 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
     }
 }
 
-/// The plan, after the protocol has checked it, and the domain of each instance.
+/// Converts a plan that the protocol has checked. Returns the plan and the domain of each instance.
 pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
     let lists: Vec<Arc<[PlannedPort]>> =
         told.ports.iter().map(|ports| ports.iter().map(port_from_wire).collect()).collect();
@@ -151,10 +151,10 @@ fn program_to_wire(program: &Program) -> wire::Program {
     }
 }
 
-/// The program of an instance.
+/// Converts the program of an instance.
 ///
 /// # Errors
-/// It has words that this version does not know.
+/// Returns an error if the program contains words that this version does not know.
 pub fn program_from_wire(told: &wire::Program) -> Result<Program, Fault> {
     let unknown = |what: &str, word: &str| {
         fault!(
@@ -187,7 +187,7 @@ fn node_to_wire(node: &NodeShare) -> (String, u32) {
     (node.name.clone(), node.processes)
 }
 
-/// The nodes over which an instance's MPI processes are spread.
+/// Returns the nodes over which an instance's MPI processes are spread.
 pub fn nodes_from_wire(told: &wire::Instance) -> Vec<NodeShare> {
     let node = |(name, processes): &(String, u32)| NodeShare { name: name.clone(), processes: *processes };
     told.nodes.iter().flatten().map(node).collect()
@@ -209,7 +209,7 @@ fn resources_to_wire(resources: Resources) -> wire::Resources {
     }
 }
 
-/// The cores that an instance needs.
+/// Converts the number of cores that an instance needs.
 pub fn resources_from_wire(told: wire::Resources) -> Resources {
     let number = |told: u64| usize::try_from(told).unwrap_or(usize::MAX);
     match told {

@@ -1,5 +1,5 @@
-//! The logic of an agent that is not the head's: events of its domain go in, messages for the head come out,
-//! and messages of the head become orders. No I/O and no clock.
+//! The logic of the agent of any domain but the first. It turns events of its domain into messages to the
+//! head, and messages from the head into orders. It has no I/O and no clock.
 
 use crate::action::AgentOrder;
 use crate::memory::MessageMemory;
@@ -15,23 +15,23 @@ use std::time::Duration;
 
 /// Interval between two snapshots of the instances for the head.
 const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(250);
-/// The same, while the head waits for the result of a round.
+/// Interval between two snapshots while the head waits for the result of a round.
 const URGENT_SNAPSHOT_INTERVAL: Duration = Duration::from_millis(20);
-/// Number of snapshots that are sent at the shorter interval after the head has asked for a round.
+/// Number of snapshots that are sent at the shorter interval after the head has begun a round.
 const URGENT_SNAPSHOT_COUNT: u32 = 10;
 
-/// A request of the head.
+/// A request from the head to the agent of another domain.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeadRequest {
     /// An order for the agent's logic.
     Order(AgentOrder),
     /// Number of bytes of files that the head has written so far.
     Wrote(u64),
-    /// A file of an instance could not be written at the head, and is to be kept here.
+    /// The head could not write this file of an instance, so the file is to be kept in this domain.
     NotWritten { instance: InstanceId, path: String },
-    /// A client asks for a file.
+    /// A client asks for part of a file.
     Look(wire::Look),
-    /// A client views a port.
+    /// A client wants to view a port, or stops viewing one.
     Tap(wire::TapOrder),
     /// The run is over.
     Bye,
@@ -39,12 +39,13 @@ pub enum HeadRequest {
     Refused(String),
 }
 
-/// An agent that is not the head's.
+/// The logic of the agent of any domain but the first.
 ///
-/// The driver passes on each report of the agent's logic with [`RemoteAgent::report`] and each message of the
-/// head with [`RemoteAgent::heard`], and carries out the requests that the latter returns. It sends the bytes
-/// of [`RemoteAgent::news`] at once, a [`RemoteAgent::snapshot`] after each [`RemoteAgent::next_snapshot`], and
-/// [`RemoteAgent::over`] when all processes here have ended, after the last snapshot and the last file.
+/// The driver passes on each report of the agent's logic with [`RemoteAgent::report`]. It passes on each
+/// message of the head with [`RemoteAgent::heard`], and carries out the requests which that call returns.
+/// It sends the bytes of [`RemoteAgent::news`] at once, and a [`RemoteAgent::snapshot`] each time that
+/// [`RemoteAgent::next_snapshot`] has passed. When all processes of the domain have ended, it sends the
+/// last snapshot, the last file, and then [`RemoteAgent::over`].
 #[derive(Debug)]
 pub struct RemoteAgent {
     /// Ranks of this domain.
@@ -54,9 +55,9 @@ pub struct RemoteAgent {
     /// The last reported state of each rank of this domain. A state is reported only when it has changed.
     reported: Vec<Option<RankRow>>,
     reports: Vec<AgentReport>,
-    /// News of timelines for the next snapshot.
+    /// Parts of timelines that the next snapshot will contain.
     lanes: Vec<Lane>,
-    /// The last round that was passed on.
+    /// Number of the last round that was passed to the agent's logic.
     round: u64,
     urgent_snapshots_left: u32,
     /// True if the head knows that the run ends: the head said so itself, or was told.
@@ -73,12 +74,13 @@ pub struct SnapshotSource<'a, I, E, C> {
     pub inspect: I,
     /// Visits the counts of channel ends (`Custody::see_ends`).
     pub ends: E,
-    /// Asks the carrier for its state. Called last.
+    /// Calls a function with the counts of each channel end (`Custody::see_ends`).
     pub carried: C,
 }
 
 impl RemoteAgent {
-    /// The agent of domain `me`. `placement` has the domain of each instance, and `ranks` their ranks.
+    /// Makes the logic of the agent of domain `me`. `placement` has the domain of each instance, and
+    /// `ranks` has the ranks of each instance.
     pub fn new(placement: &[DomainId], ranks: &Ranks, me: DomainId) -> RemoteAgent {
         let own: Vec<RankId> =
             ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == me).collect();
@@ -100,7 +102,7 @@ impl RemoteAgent {
         &self.own
     }
 
-    /// Takes a report of the agent's logic.
+    /// Adds a report of the agent's logic to the reports for the head.
     pub fn report(&mut self, report: &AgentReport) {
         // The end of the run is reported once, by the side that notices it first.
         if matches!(report, AgentReport::Ending(_)) && std::mem::replace(&mut self.ending, true) {
@@ -109,23 +111,24 @@ impl RemoteAgent {
         self.reports.push(report.clone().truncated());
     }
 
-    /// The reports since the previous call, to be sent at once; `None` if there are none.
+    /// Returns the message with all reports since the previous call. The driver sends it at once. Returns
+    /// `None` if there are no reports.
     pub fn news(&mut self) -> Option<Vec<u8>> {
         let reports = std::mem::take(&mut self.reports);
         (!reports.is_empty()).then(|| to_bytes(&FromAgent::Reports(reports)))
     }
 
-    /// Takes news of a rank's timeline, for the next snapshot. `over` says that it is the last.
+    /// Adds a part of a rank's timeline to the next snapshot. `over` is true for the last part.
     pub fn gained(&mut self, rank: RankId, gained: &TimelineDelta, over: bool) {
         if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
             self.lanes.push(Lane { rank, news: gained.clone(), over });
         }
     }
 
-    /// Takes a message of the head.
+    /// Handles a message of the head, and returns the requests in it.
     ///
     /// # Errors
-    /// The message makes no sense.
+    /// Returns an error if the message makes no sense.
     pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<HeadRequest>, Fault> {
         Ok(match wire::from_bytes::<FromHead>(bytes)? {
             FromHead::Orders(orders) => orders.into_iter().map(|order| self.take(order)).collect(),
@@ -162,7 +165,7 @@ impl RemoteAgent {
         }
     }
 
-    /// A snapshot of the instances at `now`, to be sent.
+    /// Returns the message with a snapshot of the instances at the time `now`.
     pub fn snapshot<I, E, C>(&mut self, source: SnapshotSource<'_, I, E, C>, now: u64) -> Vec<u8>
     where
         I: Fn(RankId) -> ProcessInspection,
@@ -174,7 +177,7 @@ impl RemoteAgent {
         let mut rows = Vec::new();
         for (&rank, told) in self.own.iter().zip(&mut self.reported) {
             let Some(view) = views.get(rank.index()) else { continue };
-            // Only this agent needs to know which process registered.
+            // The head does not need to know which process registered.
             let view = InstanceView { speaker: None, ..view.clone() };
             let row = RankRow { rank, view, inspection: inspect(rank) };
             if told.as_ref() != Some(&row) {
@@ -212,20 +215,21 @@ impl RemoteAgent {
         })))
     }
 
-    /// The last message of this agent, once all processes of the domain have ended: sent after the last
-    /// snapshot and the last file. Returned once.
+    /// Returns the last message of this agent, which says that all processes of the domain have ended. The
+    /// driver sends it after the last snapshot and the last file. Later calls return `None`.
     pub fn over(&mut self, ending: Option<&RunOutcome>) -> Option<Vec<u8>> {
         let said = std::mem::replace(&mut self.over, true);
         (!said).then(|| to_bytes(&FromAgent::Over(ending.cloned().map(RunOutcome::truncated))))
     }
 }
 
-/// The message with these orders for the agent of a domain.
+/// Returns the message that carries these orders to the agent of another domain.
 pub fn orders<'a>(orders: impl IntoIterator<Item = &'a AgentOrder>) -> Vec<u8> {
     to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_to_wire).collect()))
 }
 
-/// An order for the agent of another domain. `None` if the order concerns only the agent that it was given to.
+/// Converts an order for the agent of another domain. Returns `None` if the order concerns only the head's
+/// own agent.
 fn order_to_wire(order: &AgentOrder) -> Option<wire::AgentOrder> {
     Some(match order {
         AgentOrder::Budget { channel, bytes } => wire::AgentOrder::Budget { channel: *channel, bytes: *bytes },
