@@ -16,10 +16,10 @@ use crate::to_wire::PlannedValue;
 use ligament_catalogue::fault;
 use ligament_instance::{
     ArrayMut, ArrayOrder, Call, CallGuard, Error, Flags, Instance as Core, LogLevel, Message as Received,
-    MessageTimes, Operator, Origin, Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, Wait,
+    MessageTimes, Operator, Origin, Outgoing, Parallelism, Part, Ports, SettingType, Settings as Overlay, Wait,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -660,6 +660,37 @@ impl Instance {
     fn get_port_length(&self, py: Python<'_>, port: Text<'_>) -> PyResult<usize> {
         let port = &*port;
         self.core(py, &Call("get_port_length"))?.get_port_length(port).map_err(|error| self.error(py, error))
+    }
+
+    /// Says that this rank has a block of the port's array.
+    fn _map_block(&self, py: Python<'_>, port: Text<'_>, start: Vec<u64>, shape: Vec<u64>) -> PyResult<()> {
+        let port = &*port;
+        self.detached(py, &Call("map_block"), |core| {
+            core.map(port, Part::Block { start: &start, shape: &shape })
+        })
+    }
+
+    /// Says that this rank has consecutive elements of the port's array.
+    fn _map_range(&self, py: Python<'_>, port: Text<'_>, begin: u64, end: u64) -> PyResult<()> {
+        let port = &*port;
+        self.detached(py, &Call("map_range"), |core| core.map(port, Part::Range { begin, end }))
+    }
+
+    /// Says that this rank has the elements of the port's array with these numbers, an array of int64.
+    fn _map_list(&self, py: Python<'_>, port: Text<'_>, numbers: &Bound<'_, PyAny>) -> PyResult<()> {
+        let port = &*port;
+        let numbers = ArrayLayout::of(numbers).map_err(|_| usage(py, fault!(BAD_MAP, "no list of numbers")))?;
+        let number = |bytes: &[u8]| bytes.try_into().map(i64::from_ne_bytes).unwrap_or_default();
+        let numbers: Vec<i64> = numbers.data().chunks_exact(8).map(number).collect();
+        self.detached(py, &Call("map_list"), |core| core.map(port, Part::List(&numbers)))
+    }
+
+    /// The shape of the whole array of which this port carries a part; None if nothing is connected to the port.
+    fn array_shape(&self, py: Python<'_>, port: Text<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        let port = &*port;
+        let core = self.core(py, &Call("array_shape"))?;
+        let shape = core.array_shape(port).map_err(|error| self.error(py, error))?;
+        shape.map(|shape| PyTuple::new(py, shape).map(Bound::unbind)).transpose()
     }
 
     /// Writes a line to the run's log. False, and nothing written, while another call is being made.

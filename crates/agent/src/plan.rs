@@ -84,6 +84,8 @@ pub struct PlannedPort {
     pub resizable: bool,
     /// True if the code may omit the port although it is connected. (Settings arrive without help of the code.)
     pub implicit: bool,
+    /// Shape of the whole array, if the port takes part in an exchange of one.
+    pub array: Option<Arc<[u64]>>,
 }
 
 impl RunPlan {
@@ -101,6 +103,7 @@ impl RunPlan {
             connected: port.connected,
             resizable: resizable && port.name.as_str() != SETTINGS_PORT,
             implicit: port.name.as_str() == SETTINGS_PORT,
+            array: port.array.clone(),
         };
         // A port gets its shape from conduits for all instances of its component.
         let mut slotted = vec![Vec::new(); model.components.len()];
@@ -211,8 +214,10 @@ impl From<&PlannedPort> for PortInfo {
                 Operator::None => Operator::S.name().into(),
                 known => known.name().into(),
             },
-            vector: port.vector,
+            // The code of a port of an array sees no slots.
+            vector: port.vector && port.array.is_none(),
             length: port.length,
+            array: port.array.as_deref().map(<[u64]>::to_vec),
         }
     }
 }

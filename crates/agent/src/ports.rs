@@ -56,6 +56,7 @@ pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -
                 operator: port.operator.clone(),
                 vector: port.vector,
                 length: None,
+                array: None,
             }),
         }
     }
@@ -166,7 +167,8 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
             model.operator.name()
         ));
     }
-    if model.connected && model.vector != code.vector && !(code.vector && model.resizable) {
+    let vector = model.vector && model.array.is_none();
+    if model.connected && vector != code.vector && !(code.vector && model.resizable) {
         let advice = if code.vector {
             format!("declare it as \"{name}\", or give the component at its other end a multiplicity")
         } else {
@@ -176,7 +178,7 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
             PORTS_DO_NOT_FIT,
             "the code declares \"{name}\" as {}, but the conduits of the model make it {}; {advice}",
             shape(code.vector),
-            shape(model.vector)
+            shape(vector)
         ));
     }
     None
@@ -196,6 +198,7 @@ mod tests {
             length: vector.then_some(4),
             resizable: !vector,
             implicit: false,
+            array: None,
         };
         PlannedInstance {
             name: "micro".into(),

@@ -308,6 +308,7 @@ mod tests {
             connected: true,
             resizable: false,
             implicit: false,
+            array: None,
         };
         let ports = |sends| std::sync::Arc::from([port("a", sends), port("b", sends)]);
         let mut plan = RunPlan {

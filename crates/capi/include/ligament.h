@@ -191,6 +191,13 @@ typedef struct lig_path lig_path;
 // a value at once; while one changes, sends or frees what it has built, no other uses it.
 typedef struct lig_value lig_value;
 
+// An error, in words for people: what, where, and what to do. It belongs to the caller, and every function
+// that takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
+typedef struct {
+    // UTF-8, ended by a NUL; longer texts are cut.
+    char message[1024];
+} lig_error;
+
 // A port that a code has.
 typedef struct {
     // When it is used.
@@ -219,13 +226,6 @@ typedef struct {
     // The number of threads that each of its processes has; 0 if that is not said.
     uint32_t threads;
 } lig_instance_options;
-
-// An error, in words for people: what, where, and what to do. It belongs to the caller, and every function
-// that takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
-typedef struct {
-    // UTF-8, ended by a NUL; longer texts are cut.
-    char message[1024];
-} lig_error;
 
 // A row of a setting that is a list of lists of numbers.
 typedef struct {
@@ -473,6 +473,50 @@ const char *lig_dtype_name(lig_dtype dtype);
 
 // The bytes that one element of a type takes; 0 if there is no such type.
 size_t lig_dtype_size(lig_dtype dtype);
+
+// Says that this rank has a block of the array of a port: the block begins at the indices `start` and has the shape
+// `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of 0. The map holds
+// for all messages of the port until the next map.
+//
+// `LIG_ERR_USAGE` if the model gives the port no array, or if the block is not within the array.
+lig_status lig_map_block(lig_instance *instance,
+                         const char *port,
+                         size_t ndim,
+                         const uint64_t *start,
+                         const uint64_t *shape,
+                         lig_error *error);
+
+// Says that this rank has the elements with the numbers `begin` to `end` (not included) of the array of a port. The
+// elements are numbered from 0, so that the last index of the array runs fastest. Its messages have one dimension.
+//
+// `LIG_ERR_USAGE` if the model gives the port no array, or if the range is not within the array.
+lig_status lig_map_range(lig_instance *instance,
+                         const char *port,
+                         uint64_t begin,
+                         uint64_t end,
+                         lig_error *error);
+
+// Says that this rank has the elements of the array of a port with the given numbers, in this order. The elements
+// are numbered from 0, so that the last index of the array runs fastest. Its messages have one dimension.
+//
+// `LIG_ERR_USAGE` if the model gives the port no array, or if a number is not within the array or occurs twice.
+lig_status lig_map_list(lig_instance *instance,
+                        const char *port,
+                        const int64_t *list,
+                        size_t count,
+                        lig_error *error);
+
+// The shape of the whole array of which a port carries a part: `ndim` lengths. `ndim` is 0 if nothing is connected
+// to the port.
+//
+// `LIG_ERR_USAGE` if the model gives the port no array.
+//
+// `shape` has room for `LIG_MAX_DIMS` numbers. All pointers are valid; `error` may be NULL.
+lig_status lig_array_shape(lig_instance *instance,
+                           const char *port,
+                           uint64_t *shape,
+                           size_t *ndim,
+                           lig_error *error);
 
 // Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance
 // with `lig_instance_free`.

@@ -10,6 +10,7 @@ mod status;
 // The modules stand in the order of the header.
 mod about;
 
+mod exchange;
 mod instance;
 mod ports;
 mod settings;

@@ -25,6 +25,8 @@ pub enum Error {
     Agent(AgentError),
     /// A conduit's filter failed.
     Filter(FilterError),
+    /// A part of a distributed array cannot be sent or received.
+    Exchange(ExchangeError),
     /// The message does not fit into the iterations of this instance.
     Timeline(TimelineError),
     /// The mapper did not send all messages that it has to send.
@@ -229,6 +231,51 @@ errors! {
 }
 
 errors! {
+    /// The reason why a part of a distributed array cannot be sent or received.
+    pub enum ExchangeError {
+        /// A port without an array.
+        NoArray { port: String } => NO_ARRAY_PORT,
+            "port \"{port}\" has no distributed array; give its conduit \"{{array: [...]}}\" under \"exchange:\" in \
+             the model, or leave out the call";
+        /// A part that cannot be.
+        BadMap { port: String, error: String } => BAD_MAP, "the part of port \"{port}\": {error}";
+        /// A part before its map.
+        NoMap { port: String } => MAP_MISSING,
+            "port \"{port}\" carries parts of an array, and this rank has not said which part it has; call map \
+             first";
+        /// Another value than an array.
+        OnlyArrays { port: String } => UNFIT_ARRAY,
+            "port \"{port}\" carries parts of an array; send an array, also where this rank has no elements";
+        /// An array of another shape than the part.
+        PartShape { port: String, part: Vec<u64>, shape: Vec<u64> } => UNFIT_ARRAY,
+            "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to send has \
+             {shape:?}; send the part that was given to map, or call map again";
+        /// An array to receive into of another shape than the part.
+        IntoShape { port: String, part: Vec<u64>, shape: Vec<u64> } => UNFIT_ARRAY,
+            "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to receive into \
+             has {shape:?}; use an array of the part that was given to map, or call map again";
+        /// An element that nobody sends.
+        NoOwner { port: String, index: String, sender: String } => MAP_GAP,
+            "port \"{port}\" is to receive the element with index {index}, which no rank has that sends to it \
+             ({sender} and its other ranks); let one of them have it, or leave it out of this rank's part";
+        /// An element that two ranks send.
+        TwoOwners { port: String, index: String, owners: String } => MAP_OVERLAP,
+            "port \"{port}\" would receive the element with index {index} from {owners}; let only one rank of \
+             the sender have it";
+        /// Messages of different times.
+        Times { port: String, times: String } => PARTS_DIFFER,
+            "the parts that came on port \"{port}\" are of different times: {times}; let all ranks send at the same \
+             times";
+        /// Messages of different types or units.
+        Kinds { port: String, kinds: String } => PARTS_DIFFER,
+            "the parts that came on port \"{port}\" are of different kinds: {kinds}; let all ranks send the same";
+        /// A map or a part that the library of the sender would not send.
+        Malformed { port: String, peer: String } => MALFORMED_DATA,
+            "{peer} sent a part of an array on port \"{port}\" that does not fit its map";
+    }
+}
+
+errors! {
     /// Why messages cannot pass a conduit's filters.
     pub enum FilterError {
         /// A filter cannot take a message.
@@ -368,6 +415,14 @@ impl Error {
             Error::Timeline(_) => ErrorKind::Unexpected,
             Error::Agent(_) => ErrorKind::System,
             Error::Filter(_) => ErrorKind::Unexpected,
+            Error::Exchange(error) => match error {
+                ExchangeError::NoOwner { .. }
+                | ExchangeError::TwoOwners { .. }
+                | ExchangeError::Times { .. }
+                | ExchangeError::Kinds { .. } => ErrorKind::Unexpected,
+                ExchangeError::Malformed { .. } => ErrorKind::System,
+                _ => ErrorKind::Usage,
+            },
             Error::Transport { error, .. } => match error {
                 ShmError::OutOfMemory { .. } => ErrorKind::OutOfMemory,
                 ShmError::TooLarge { .. } | ShmError::NotHere => ErrorKind::Usage,
@@ -396,6 +451,7 @@ impl Coded for Error {
             Error::Mapper(error) => error.code(),
             Error::Agent(error) => error.code(),
             Error::Filter(error) => error.code(),
+            Error::Exchange(error) => error.code(),
             Error::InUse(overlap) => overlap.code(),
             Error::Transport { error, .. } => error.code(),
             Error::Interrupted => ShmError::Interrupted.code(),
@@ -422,6 +478,7 @@ impl fmt::Display for Error {
             Error::Mapper(error) => error.to_string(),
             Error::Agent(error) => error.to_string(),
             Error::Filter(error) => error.to_string(),
+            Error::Exchange(error) => error.to_string(),
             Error::Transport { during, error } => format!("{during}: {error}"),
             Error::Other { fault, .. } => fault.to_string(),
         };
@@ -448,6 +505,7 @@ from!(
     Setting(SettingError),
     Agent(AgentError),
     Filter(FilterError),
+    Exchange(ExchangeError),
     Timeline(TimelineError),
     Mapper(MapperError),
 );

@@ -730,7 +730,10 @@ impl Instance {
             let shared = ports.filter_map(|port| port.resizable.as_ref());
             // Channels on which iterations matter also carry milestones, so their counts are left out too.
             let stepped = self.timing.iter().flat_map(move |timing| timing.channels(sends));
-            shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped)
+            // Channels of distributed arrays also carry maps.
+            let parts = self.table.ports.iter().filter(move |port| port.operator.sends() == sends);
+            let parts = parts.filter(|port| port.distributed.is_some()).flat_map(|port| port.channels());
+            shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped).chain(parts)
         };
         for (sends, counts) in [(true, &mut sent), (false, &mut received)] {
             let marked: BTreeSet<usize> = marked(sends).collect();

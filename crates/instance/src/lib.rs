@@ -18,6 +18,7 @@ mod transport;
 
 mod chains;
 mod error;
+mod exchange;
 mod expected;
 mod identity;
 mod instance;
@@ -45,10 +46,12 @@ mod timing;
 mod turn;
 
 pub use error::{
-    AgentError, Error, ErrorKind, FilterError, IdentityError, MapperError, PortError, ReceiveError, SendError,
+    AgentError, Error, ErrorKind, ExchangeError, FilterError, IdentityError, MapperError, PortError,
+    ReceiveError, SendError,
 };
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
+pub use ligament_exchange::Part;
 pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Value, ValueRef};
 pub use light::{run_light, run_light_with};

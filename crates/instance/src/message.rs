@@ -194,7 +194,7 @@ impl ArrayMut<'_> {
     }
 
     /// Copies element by element, for arrays whose layouts differ.
-    fn scatter(&mut self, array: &Array) {
+    pub(crate) fn scatter(&mut self, array: &Array) {
         let size = self.dtype.size();
         let from = array.strides();
         let source: &[u8] = array.data();

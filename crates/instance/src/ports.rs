@@ -2,6 +2,7 @@
 
 use crate::chains::Chains;
 use crate::error::{AgentError, Error, PortError};
+use crate::exchange::DistributedPort;
 use crate::preamble::Preamble;
 use crate::resizable::Resizable;
 use crate::send_filters::FilteredPort;
@@ -189,6 +190,8 @@ pub(crate) struct PortState {
     pub filtered: Option<Box<FilteredPort>>,
     /// The filters that the model lists under `ligament: filters:`, if a conduit has some at this end.
     pub chains: Option<Box<Chains>>,
+    /// For a port of a distributed array.
+    pub distributed: Option<Box<DistributedPort>>,
 }
 
 impl PortState {
@@ -310,7 +313,9 @@ impl PortTable {
             }
             let operator = Operator::from_name(&info.operator);
             let operator = operator.ok_or_else(|| AgentError::Operator { operator: info.operator.clone() })?;
-            let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
+            // The ranks of the sender of a distributed array are slots that the code does not see.
+            let slotted = info.vector || (info.array.is_some() && operator.receives());
+            let count = if slotted { info.length.unwrap_or(0) as usize } else { 1 };
             // The model gives a length to every vector port, except to those that are connected to vector
             // ports, or not connected.
             let resizable = (info.vector && info.length.is_none()).then(Box::default);
@@ -329,6 +334,7 @@ impl PortTable {
                 resizable,
                 filtered: None,
                 chains: None,
+                distributed: info.array.clone().map(|array| Box::new(DistributedPort::new(array, count))),
             });
         }
         for JoinedChannel { port, slot, index, peer } in sends.into_iter().chain(receives) {
@@ -349,7 +355,7 @@ impl PortTable {
             }
             here.peers.extend(peer);
         }
-        for port in ports.iter_mut().filter(|port| !port.vector) {
+        for port in ports.iter_mut().filter(|port| !port.vector && port.distributed.is_none()) {
             if let [channels] = &port.slots[..] {
                 port.only = <[usize; 1]>::try_from(&channels[..]).ok().map(|[only]| only);
             }

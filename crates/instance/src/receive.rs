@@ -28,7 +28,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    fn deadline(self) -> Option<u64> {
+    pub(crate) fn deadline(self) -> Option<u64> {
         match self {
             Wait::Forever => None,
             Wait::AtMost(time) => {
@@ -163,7 +163,11 @@ impl Instance {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
         let mut message = Message::default();
-        let came = if self.is_initial(port) {
+        let came = if self.table.ports[port].distributed.is_some() {
+            let (part, overlay) = self.receive_part(port, wait)?;
+            message = part;
+            overlay
+        } else if self.is_initial(port) {
             let (initial, came) = self.initial_message(port, slot)?;
             message = initial;
             came
@@ -184,6 +188,15 @@ impl Instance {
     ) -> Result<(), Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
+        if self.table.ports[port].distributed.is_some() {
+            let (part, overlay) = self.receive_part(port, wait)?;
+            *message = part;
+            if self.flags.dont_apply_overlay {
+                message.settings = Some(settings_of(overlay));
+                return Ok(());
+            }
+            return self.check_overlay(port, slot, overlay.as_ref());
+        }
         if self.is_initial(port) {
             *message = self.initial_message(port, slot)?.0;
             return Ok(());
@@ -202,7 +215,7 @@ impl Instance {
     }
 
     /// Returns true if `reuse_instance` has already received the messages of this port.
-    fn is_initial(&self, port: usize) -> bool {
+    pub(crate) fn is_initial(&self, port: usize) -> bool {
         self.looping && self.table.ports[port].operator == Operator::FInit
     }
 
@@ -253,6 +266,12 @@ impl Instance {
         wait: Wait,
         into: &mut ArrayMut<'_>,
     ) -> Result<MessageTimes, Error> {
+        if let Ok((index, _)) = self.receiving(port, slot) {
+            if self.table.ports[index].distributed.is_some() {
+                self.alive()?;
+                return self.receive_part_into(index, wait, into);
+            }
+        }
         let there = match (slot, wait) {
             (None, Wait::Forever) => self.follow_into(port, into)?,
             _ => 0,
@@ -295,6 +314,9 @@ impl Instance {
         let (port, slot) = self.receiving(port, slot)?;
         if self.initial.contains_key(&(port, slot)) || self.repeats_at(port, slot).is_some() {
             return Ok(true);
+        }
+        if self.gathers(port) {
+            return Ok(self.missing_part(port)?.is_none());
         }
         match self.table.ports[port].chains {
             None => self.is_ready(port, slot),
@@ -352,7 +374,16 @@ impl Instance {
                 if self.initial.contains_key(&(port, slot)) || self.repeats_at(port, slot).is_some() {
                     return Ok(index);
                 }
-                if self.table.ports[port].chains.is_some() {
+                if self.gathers(port) {
+                    match self.missing_part(port)? {
+                        None if self.table.ports[port].ended.contains(&true) => {}
+                        None => return Ok(index),
+                        Some(missing) => {
+                            channels.push(self.table.ports[port].channel_at(missing));
+                            which.push((index, port, missing));
+                        }
+                    }
+                } else if self.table.ports[port].chains.is_some() {
                     match self.come_through(port, slot)? {
                         Availability::Something => return Ok(index),
                         Availability::End => {}
@@ -398,7 +429,7 @@ impl Instance {
             let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
             let (index, port, at_slot) = which[at];
             let here = &self.table.ports[port];
-            if here.resizable.is_none() && here.chains.is_none() {
+            if here.resizable.is_none() && here.chains.is_none() && !self.gathers(port) {
                 let end = self.endpoint.next_is_end(channel);
                 if end.map_err(|error| self.while_receiving(error, port, at_slot))? != Some(true) {
                     return Ok(index);
@@ -427,8 +458,14 @@ impl Instance {
         }
     }
 
+    /// Returns true if a message of this port is put together from those of all ranks of the sender, and
+    /// `reuse_instance` does not receive them.
+    fn gathers(&self, port: usize) -> bool {
+        self.table.ports[port].distributed.is_some() && !self.is_initial(port)
+    }
+
     /// Takes a message that `reuse_instance` has received, and its overlay.
-    fn initial_message(&mut self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
+    pub(crate) fn initial_message(&mut self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
         self.note_use(port)?;
         self.initial.remove(&(port, slot)).ok_or_else(|| {
             let here = &self.table.ports[port];
@@ -441,14 +478,14 @@ impl Instance {
     }
 
     /// Returns the port at the other end of a slot.
-    fn peer_of(&self, port: usize, slot: usize) -> String {
+    pub(crate) fn peer_of(&self, port: usize, slot: usize) -> String {
         let here = &self.table.ports[port];
         let own = || self.endpoint.sender_of(*here.slots.get(slot)?.first()?);
         here.peers.get(slot).or(here.peers.first()).cloned().or_else(own).unwrap_or_default()
     }
 
     #[cold]
-    fn closed(&self, port: usize, slot: usize) -> Error {
+    pub(crate) fn closed(&self, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         let peer = self.peer_of(port, slot);
         let port = here.describe(slot);
@@ -516,8 +553,14 @@ impl Instance {
         }
         let channel = self.table.ports[port].slots[slot][0];
         let mut header = HeaderWords::default();
-        if let Err(error) = self.endpoint.receive_to(channel, deadline, &mut header, &mut message.data) {
-            return Err(self.while_receiving(error, port, slot));
+        loop {
+            if let Err(error) = self.endpoint.receive_to(channel, deadline, &mut header, &mut message.data) {
+                return Err(self.while_receiving(error, port, slot));
+            }
+            if !header.is_route() {
+                break;
+            }
+            self.note_map(port, slot, &message.data)?;
         }
         message.timestamp = header.timestamp();
         message.next_timestamp = header.next_timestamp();

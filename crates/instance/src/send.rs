@@ -14,7 +14,7 @@ use ligament_model::{Operator, Settings};
 use ligament_shm::endpoint::{Contiguous, EmptySource, Source};
 use ligament_shm::ShmError;
 use ligament_wire::times::ShownTime;
-use ligament_wire::{ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Encoder, HeaderWords, ValueRef};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Encoder, HeaderWords, Value, ValueRef};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -61,6 +61,7 @@ impl Instance {
         }
         let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
+        self.check_part(port, shape_of(&message.data))?;
         if self.table.ports[port].chains.is_some() {
             self.send_through_filters(port, slot, header, &message.data)?;
             return self.note_sending(Ok(()), port, slot);
@@ -110,6 +111,7 @@ impl Instance {
         }
         let Some(ready) = self.prepare(port, slot, times, None)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
+        self.check_part(port, Some(array.shape))?;
         if self.table.ports[port].chains.is_some() {
             self.send_through_filters(port, slot, header, &ValueRef::Array(array))?;
             return self.note_sending(Ok(()), port, slot);
@@ -249,6 +251,10 @@ impl Instance {
                 return nowhere_or_error.map(|_| ());
             }
         };
+        if let Err(error) = self.check_part(port, Some(loan.shape())) {
+            self.return_loan(loan);
+            return Err(error);
+        }
         if self.table.ports[port].chains.is_some() {
             let sent = self.send_through_filters(port, slot, header, &ValueRef::Array(loan.array()));
             self.return_loan(loan);
@@ -469,5 +475,14 @@ fn pass_on(
     match &mut port.filtered {
         None => endpoint.send(&port.slots[slot], header, source),
         Some(filtered) => filtered.send(endpoint, slot, header, source),
+    }
+}
+
+/// Returns the shape of a value that is an array.
+fn shape_of<'a>(value: &'a ValueRef<'_>) -> Option<&'a [u64]> {
+    match value {
+        ValueRef::Array(array) => Some(array.shape),
+        ValueRef::Owned(Value::Array(array)) => Some(array.shape()),
+        _ => None,
     }
 }

@@ -501,6 +501,10 @@ pub struct PortInfo {
     /// Number of slots of a vector port whose length is known.
     #[n(3)]
     pub length: Option<u64>,
+    /// Shape of the whole array, if the port takes part in an exchange of one. A receiving port then has a slot for
+    /// each rank of the sender, which the code does not see.
+    #[n(4)]
+    pub array: Option<Vec<u64>>,
 }
 
 /// One end of a channel. A channel joins one slot of a sending port to one slot of a receiving port.

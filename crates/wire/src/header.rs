@@ -341,6 +341,12 @@ impl HeaderWords {
         self.kind_code() == MessageKind::Slot.code()
     }
 
+    /// Returns true if this is the header of a map: the part of a distributed array that the sender has.
+    #[inline]
+    pub fn is_route(&self) -> bool {
+        self.kind_code() == MessageKind::Route.code()
+    }
+
     /// Returns true if this is the header of a milestone: the end of an iteration.
     #[inline]
     pub fn is_milestone(&self) -> bool {

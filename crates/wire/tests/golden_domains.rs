@@ -44,6 +44,7 @@ fn plan() -> RunPlan {
         connected: true,
         resizable: true,
         implicit: false,
+        array: None,
     };
     let instance = Instance {
         name: "flow".into(),

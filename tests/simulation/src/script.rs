@@ -398,6 +398,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
                 length: None,
                 connected: true,
                 implicit: false,
+                array: None,
                 resizable: false,
             });
             PlannedEnd { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }

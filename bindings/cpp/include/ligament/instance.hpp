@@ -236,6 +236,32 @@ public:
     // message that was received last.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
+    // Says that this rank has a block of the port's array: it begins at the indices `start`, which count from 0, and has
+    // the shape `shape`. The map holds until the next one. Throws UsageError if the model gives the port no array, or
+    // if the block is not within the array.
+    void map_block(Name port, const std::vector<std::uint64_t> &start, const std::vector<std::uint64_t> &shape) {
+        if (start.size() != shape.size()) {
+            throw UsageError("the start of a block and its shape have as many numbers as the array has dimensions");
+        }
+        detail::call(lig_map_block, handle_.get(), port.text, start.size(), start.data(), shape.data());
+    }
+    // The same for the elements with the numbers `begin` to `end` (not included). Elements are numbered from 0, so that
+    // the last index of the array runs fastest. Messages have one dimension.
+    void map_range(Name port, std::uint64_t begin, std::uint64_t end) {
+        detail::call(lig_map_range, handle_.get(), port.text, begin, end);
+    }
+    // The same for the elements with these numbers, in this order. No number may occur twice.
+    void map_list(Name port, const std::vector<std::int64_t> &numbers) {
+        detail::call(lig_map_list, handle_.get(), port.text, numbers.data(), numbers.size());
+    }
+    // The shape of the whole array of which a port carries a part; empty if nothing is connected to the port.
+    std::vector<std::uint64_t> array_shape(Name port) const {
+        std::uint64_t shape[LIG_MAX_DIMS];
+        std::size_t ndim;
+        detail::call(lig_array_shape, handle_.get(), port.text, shape, &ndim);
+        return std::vector<std::uint64_t>(shape, shape + ndim);
+    }
+
     // A setting as T: bool, an integer (which must fit), double or float, std::string,
     // std::vector<std::int64_t>, std::vector<double>, or std::vector<std::vector<double>>. Throws
     // SettingUnsetError, SettingTypeError.

@@ -510,6 +510,41 @@ module ligament_calls
          integer(c_int64_t), intent(inout) :: answer
       end function
 
+      integer(c_int32_t) function lf_map_block(instance, port, length, start, start_count, shape, shape_count) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         integer(c_int64_t), intent(in) :: start(*), shape(*)
+         integer(c_int64_t), value :: start_count, shape_count
+      end function
+
+      integer(c_int32_t) function lf_map_range(instance, port, length, first, last) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         integer(c_int64_t), value :: first, last
+      end function
+
+      integer(c_int32_t) function lf_map_list(instance, port, length, numbers, count) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         integer(c_int64_t), intent(in) :: numbers(*)
+         integer(c_int64_t), value :: count
+      end function
+
+      integer(c_int32_t) function lf_array_shape(instance, port, length, lengths, count) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         integer(c_int64_t), intent(out) :: lengths(*)
+         integer(c_int64_t), intent(out) :: count
+      end function
+
       integer(c_int32_t) function lf_set_port_length(instance, port, length, slots) bind(c)
          import
          integer(c_int64_t), value :: instance

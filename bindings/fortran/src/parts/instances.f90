@@ -70,6 +70,10 @@ module ligament_instances
       procedure :: is_resizable
       procedure :: get_port_length
       procedure :: set_port_length
+      procedure :: map_block
+      procedure :: map_range
+      procedure :: map_list
+      procedure :: array_shape
       procedure :: list_settings
       procedure :: get_setting_type
       procedure :: get_setting_as_value

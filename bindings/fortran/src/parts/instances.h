@@ -177,6 +177,53 @@ lig_status lf_set_port_length(int64_t key, const char *port, size_t port_length,
     return lig_set_port_length(instance, name, (size_t)length, &fault);
 }
 
+// Whether all numbers are at least 0, as indices and lengths are.
+static bool are_counts(const int64_t *numbers, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+        if (numbers[i] < 0) return false;
+    return true;
+}
+
+lig_status lf_map_block(int64_t key, const char *port, size_t port_length, const int64_t *start,
+                        int64_t start_count, const int64_t *shape, int64_t shape_count) {
+    INSTANCE(key);
+    NAME(name, port, port_length);
+    if (start_count != shape_count)
+        return fail(LIG_ERR_USAGE, "port \"%s\": a block has as many first indices as lengths, not %" PRId64
+                                   " and %" PRId64, name, start_count, shape_count);
+    if (!are_counts(start, start_count) || !are_counts(shape, shape_count))
+        return fail(LIG_ERR_USAGE, "port \"%s\": a block has no negative first index or length", name);
+    return lig_map_block(instance, name, (size_t)start_count, (const uint64_t *)start, (const uint64_t *)shape,
+                         &fault);
+}
+
+lig_status lf_map_range(int64_t key, const char *port, size_t port_length, int64_t first, int64_t last) {
+    INSTANCE(key);
+    NAME(name, port, port_length);
+    if (first < 0 || last < 0)
+        return fail(LIG_ERR_USAGE, "port \"%s\": a range has no negative ends", name);
+    return lig_map_range(instance, name, (uint64_t)first, (uint64_t)last, &fault);
+}
+
+lig_status lf_map_list(int64_t key, const char *port, size_t port_length, const int64_t *numbers, int64_t count) {
+    INSTANCE(key);
+    NAME(name, port, port_length);
+    return lig_map_list(instance, name, numbers, (size_t)count, &fault);
+}
+
+lig_status lf_array_shape(int64_t key, const char *port, size_t port_length, int64_t *lengths, int64_t *count) {
+    INSTANCE(key);
+    *count = 0;
+    NAME(name, port, port_length);
+    uint64_t shape[LIG_MAX_DIMS];
+    size_t ndim = 0;
+    const lig_status status = lig_array_shape(instance, name, shape, &ndim, &fault);
+    if (status != LIG_OK) return status;
+    for (size_t i = 0; i < ndim; ++i) lengths[i] = (int64_t)shape[i];
+    *count = (int64_t)ndim;
+    return status;
+}
+
 // ---- settings
 
 lig_status lf_setting_type(int64_t key, const char *setting, size_t length, int32_t *type) {

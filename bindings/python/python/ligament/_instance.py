@@ -1,10 +1,13 @@
 """The instance: what a simulation code takes part in a run with."""
 
 import logging
+import operator
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
+
+import numpy
 
 from . import _logging
 from ._enums import InstanceFlags, LogLevel, Operator, operator_name
@@ -80,6 +83,48 @@ class Instance(_Instance):
         """The names of the ports by operator."""
         return {Operator(operator): names for operator, names in self._ports()}
 
+    def map_block(self, port: str, start: Sequence[int], shape: Sequence[int]) -> None:
+        """Says that this rank has a block of the port's array, until the next map of the port.
+
+        Args:
+            port: A port that has `array:` under `exchange:` in the model.
+            start: The index of the block's first element in each dimension of the array, from 0 on.
+            shape: The block's length in each dimension. Messages of the port have this shape.
+
+        Raises:
+            UsageError: The port has no array, or the block is not within the array.
+        """
+        self._map_block(port, _counts("start", start), _counts("shape", shape))
+
+    def map_range(self, port: str, begin: int, end: int) -> None:
+        """Says that this rank has the elements `begin` to `end` (not included) of the port's array.
+
+        The elements are numbered from 0, so that the last index of the array runs fastest. Messages of the
+        port have the shape (end - begin,).
+
+        Raises:
+            UsageError: The port has no array, or the range is not within the array.
+        """
+        begin, end = _counts("begin, end", (begin, end))
+        self._map_range(port, begin, end)
+
+    def map_list(self, port: str, numbers: Any) -> None:
+        """Says that this rank has the elements of the port's array with these numbers, in this order.
+
+        Args:
+            port: A port that has `array:` under `exchange:` in the model.
+            numbers: n integers, such as a NumPy array of shape (n,). The elements are numbered from 0, so that the
+                last index of the array runs fastest. Messages of the port have the shape (n,).
+
+        Raises:
+            UsageError: The port has no array, or a number is not within the array or occurs twice.
+        """
+        numbers = numpy.asarray(numbers)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            what = f"an array of {numbers.dtype} with the shape {numbers.shape}"
+            raise UsageError(_fault("bad-map", f"the numbers of a map are a list of integers, not {what}"))
+        self._map_list(port, numpy.ascontiguousarray(numbers, dtype=numpy.int64))
+
     def log(self, level: LogLevel, text: str) -> None:
         """Writes a line to the run's log, where the model lets lines of this level through."""
         if not self._try_log(level, text):
@@ -108,3 +153,14 @@ class Instance(_Instance):
 
     def __repr__(self) -> str:
         return f"<Instance {self.name}>"
+
+
+def _counts(what: str, numbers: Iterable[int]) -> list[int]:
+    """The numbers, which are indices or lengths."""
+    try:
+        counts = [operator.index(number) for number in numbers]
+    except TypeError:
+        counts = None
+    if counts is None or any(not 0 <= count < 1 << 63 for count in counts):
+        raise UsageError(_fault("bad-map", f"{what} of a map must be whole numbers of at least 0, not {numbers}"))
+    return counts

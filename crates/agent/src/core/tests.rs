@@ -30,6 +30,7 @@ pub(super) fn plan() -> RunPlan {
         connected: true,
         resizable: true,
         implicit: false,
+        array: None,
     };
     let instance = |name: &str, ports: Vec<PlannedPort>| PlannedInstance {
         name: name.into(),

@@ -115,6 +115,7 @@ fn port_to_wire(port: &PlannedPort) -> wire::Port {
         connected: port.connected,
         resizable: port.resizable,
         implicit: port.implicit,
+        array: port.array.as_deref().map(<[u64]>::to_vec),
     }
 }
 
@@ -128,6 +129,7 @@ fn port_from_wire(port: &wire::Port) -> PlannedPort {
         connected: port.connected,
         resizable: port.resizable,
         implicit: port.implicit,
+        array: port.array.as_deref().map(Arc::from),
     }
 }
 

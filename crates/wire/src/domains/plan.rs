@@ -117,6 +117,9 @@ pub struct Port {
     pub resizable: bool,
     #[n(7)]
     pub implicit: bool,
+    /// Shape of the whole array, if the port takes part in an exchange of one.
+    #[n(8)]
+    pub array: Option<Vec<u64>>,
 }
 
 /// A channel; its number is its place.

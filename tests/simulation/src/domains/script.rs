@@ -197,6 +197,7 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> RunPlan {
                 length: None,
                 connected: true,
                 implicit: false,
+                array: None,
                 resizable: false,
             });
             PlannedEnd {

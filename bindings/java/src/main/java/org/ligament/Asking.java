@@ -1,6 +1,9 @@
 package org.ligament;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -116,6 +119,96 @@ abstract class Asking extends Calling {
         } finally {
             leave(first);
         }
+    }
+
+    /**
+     * Says that this rank has a block of the port's array, until the next map. The block begins at the indices
+     * {@code start}, which count from 0, and has the shape {@code shape}.
+     */
+    public void mapBlock(String port, long[] start, long[] shape) {
+        if (start.length != shape.length) {
+            throw new LigamentException.Usage("a block has as many first indices as lengths, not " + start.length
+                    + " and " + shape.length);
+        }
+        counts(start);
+        counts(shape);
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try (Arena arena = Arena.ofConfined()) {
+            check(scratch, (int) Native.MAP_BLOCK.invokeExact(handle, name(port), (long) start.length,
+                    numbers(arena, start), numbers(arena, shape), scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * Says that this rank has the elements {@code begin} to {@code end} (not included) of the port's array, until the
+     * next map. The elements are numbered from 0, so that the last index of the array runs fastest.
+     */
+    public void mapRange(String port, long begin, long end) {
+        counts(begin, end);
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.MAP_RANGE.invokeExact(handle, name(port), begin, end, scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * Says that this rank has the elements of the port's array with these numbers, in this order, until the next
+     * map. No number may occur twice.
+     */
+    public void mapList(String port, long[] numbers) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try (Arena arena = Arena.ofConfined()) {
+            check(scratch, (int) Native.MAP_LIST.invokeExact(handle, name(port), numbers(arena, numbers),
+                    (long) numbers.length, scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** The shape of the whole array of which a port carries a part; empty if nothing is connected to the port. */
+    public long[] arrayShape(String port) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment shape = arena.allocate(8L * Native.MAX_DIMS, 8);
+            check(scratch, (int) Native.ARRAY_SHAPE.invokeExact(handle, name(port), shape.address(), scratch.out,
+                    scratch.error));
+            int ndim = (int) Native.getLong(scratch.out);
+            return shape.asSlice(0, 8L * ndim).toArray(JAVA_LONG);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /** Indices and lengths are not negative. */
+    private static void counts(long... numbers) {
+        for (long number : numbers) {
+            if (number < 0) {
+                throw new LigamentException.Usage("indices and lengths of a map are not negative, as " + number + " is");
+            }
+        }
+    }
+
+    /** The address of a copy of the numbers; one that is valid if there are none, too. */
+    private static long numbers(Arena arena, long[] numbers) {
+        MemorySegment copy = arena.allocate(8L * numbers.length + 8, 8);
+        MemorySegment.copy(numbers, 0, copy, JAVA_LONG, 0, numbers.length);
+        return copy.address();
     }
 
     // Settings.

@@ -200,6 +200,10 @@ final class Native {
     static final MethodHandle IS_VECTOR_PORT = call("lig_is_vector_port", "pppp");
     static final MethodHandle IS_RESIZABLE = call("lig_is_resizable", "pppp");
     static final MethodHandle SET_PORT_LENGTH = call("lig_set_port_length", "pppp");
+    static final MethodHandle MAP_BLOCK = call("lig_map_block", "pppppp");
+    static final MethodHandle MAP_RANGE = call("lig_map_range", "ppppp");
+    static final MethodHandle MAP_LIST = call("lig_map_list", "ppppp");
+    static final MethodHandle ARRAY_SHAPE = call("lig_array_shape", "ppppp");
     static final MethodHandle GET_PORT_LENGTH = call("lig_get_port_length", "pppp");
     static final MethodHandle LIST_SETTINGS = call("lig_list_settings", "ppp");
     static final MethodHandle GET_SETTING_TYPE = call("lig_get_setting_type", "pppp");
