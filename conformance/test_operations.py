@@ -186,6 +186,47 @@ def test_every_operation_does_in_every_language_what_it_does_in_the_others(langu
     assert "said by the giver" in (tmp_path / "run/manager.log").read_text()
 
 
+PARTS = """ymmsl_version: v0.1
+model:
+  name: parts
+  components:
+    rows: {{implementation: rows, ports: {{o_i: rows}}}}
+    part: {{implementation: part, ports: {{s: part}}}}
+  conduits: {{rows.rows: part.part}}
+implementations:
+{implementations}ligament:
+  ranks: {{rows: 2, part: 3}}
+  exchange: {{rows.rows -> part.part: {{array: [4, 6]}}}}
+"""
+
+
+def weighed(step):
+    """What the ranks of the receiver print of a message: the sum of their elements, each times its place."""
+    whole = [10 * row + column + 100 * step for row in range(4) for column in range(6)]
+    parts = (whole[3:9], [whole[23], whole[0], whole[7]],
+             [whole[6 * row + column] for row in range(1, 4) for column in range(2, 6)])
+    return [sum(place * element for place, element in enumerate(part, 1)) for part in parts]
+
+
+@pytest.mark.parametrize("language", operations.LANGUAGES)
+def test_a_part_of_an_array_goes_from_every_language_to_the_next(language, tmp_path):
+    names = list(operations.LANGUAGES)
+    after = names[(names.index(language) + 1) % len(names)]
+    lines = []
+    for role, of in (("rows", language), ("part", after)):
+        command = programs.LANGUAGES[of]("operations", tmp_path)
+        arguments = json.dumps([*command[1:], role])
+        lines.append(f"  {role}: {{executable: {json.dumps(command[0])}, args: {arguments}}}\n")
+    (tmp_path / "model.ymmsl").write_text(PARTS.format(implementations="".join(lines)))
+    run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet",
+                          "--overcommit"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, timeout=300)
+    assert run.returncode == 0, run.stdout
+    printed = [(tmp_path / f"run/instances/part/output.{rank}.log").read_text() for rank in range(3)]
+    expected = zip(*(weighed(step) for step in range(3)))
+    assert printed == ["array 4 6\n" + "".join(f"part {sum}\n" for sum in sums) for sums in expected]
+
+
 MAPPED = """ymmsl_version: v0.1
 model:
   name: mapped

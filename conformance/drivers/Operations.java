@@ -139,9 +139,56 @@ public final class Operations {
         }
     }
 
+    /** Sends this rank's two rows of the array. */
+    static void rows() {
+        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("rows")))) {
+            instance.reuseInstance();
+            int first = 2 * instance.rank();
+            instance.mapBlock("rows", new long[] {first, 0}, new long[] {2, 6});
+            for (int step = 0; step < 3; step++) {
+                double[] part = new double[12];
+                for (int i = 0; i < 12; i++) {
+                    part[i] = 10 * (first + i / 6) + i % 6 + 100 * step;
+                }
+                instance.send("rows", (double) step, org.ligament.Array.of(part, 2, 6));
+            }
+            instance.finish();
+        }
+    }
+
+    /** Receives the part of this rank, of each rank another one. */
+    static void part() {
+        try (Instance instance = new Instance(Map.of(Operator.S, List.of("part")))) {
+            instance.reuseInstance();
+            long[] whole = instance.arrayShape("part");
+            System.out.println("array " + whole[0] + " " + whole[1]);
+            switch (instance.rank()) {
+                case 0 -> instance.mapRange("part", 3, 9);
+                case 1 -> instance.mapList("part", new long[] {23, 0, 7});
+                default -> instance.mapBlock("part", new long[] {1, 2}, new long[] {3, 4});
+            }
+            for (int step = 0; step < 3; step++) {
+                double[] values = new double[instance.rank() == 0 ? 6 : instance.rank() == 1 ? 3 : 12];
+                if (instance.rank() == 2) {
+                    instance.receiveInto("part", org.ligament.Array.of(values, 3, 4));
+                } else {
+                    instance.receiveInto("part", values);
+                }
+                double sum = 0;
+                for (int i = 0; i < values.length; i++) {
+                    sum += (i + 1) * values[i];
+                }
+                System.out.println("part " + (int) sum);
+            }
+            instance.finish();
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "giver" -> giver();
+            case "rows" -> rows();
+            case "part" -> part();
             case "taker" -> {
                 try (Instance instance = new Instance(Map.of(Operator.S, List.of("deal[]"),
                         Operator.O_I, List.of("back[]")))) {

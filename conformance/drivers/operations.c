@@ -172,10 +172,63 @@ static lig_status solve(lig_instance *instance, void *user, lig_error *why) {
     return LIG_OK;
 }
 
+// Sends this rank's two rows of the array.
+static void rows(void) {
+    const lig_port declared[] = {{LIG_O_I, "rows"}};
+    const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};
+    lig_instance *instance;
+    bool again;
+    double part[2][6];
+    fine(lig_instance_create(&options, &instance, &error));
+    fine(lig_reuse_instance(instance, &again, &error));
+    const uint64_t start[] = {2 * lig_instance_rank(instance), 0}, shape[] = {2, 6};
+    fine(lig_map_block(instance, "rows", 2, start, shape, &error));
+    for (int step = 0; step < 3; ++step) {
+        for (int i = 0; i < 2; ++i)
+            for (int j = 0; j < 6; ++j) part[i][j] = 10 * ((int)start[0] + i) + j + 100 * step;
+        const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {2, 6}, .data = part};
+        const lig_send_options options = {.size = sizeof options, .timestamp = step};
+        fine(lig_send_array(instance, "rows", &options, &array, &error));
+    }
+    lig_instance_free(instance);
+}
+
+// Receives the part of this rank, of each rank another one.
+static void part(void) {
+    const lig_port declared[] = {{LIG_S, "part"}};
+    const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};
+    const uint64_t start[] = {1, 2}, shape[] = {3, 4};
+    const int64_t list[] = {23, 0, 7};
+    lig_instance *instance;
+    bool again;
+    double data[12];
+    uint64_t whole[LIG_MAX_DIMS];
+    size_t ndim, count = 12;
+    fine(lig_instance_create(&options, &instance, &error));
+    fine(lig_reuse_instance(instance, &again, &error));
+    fine(lig_array_shape(instance, "part", whole, &ndim, &error));
+    printf("array %d %d\n", (int)whole[0], (int)whole[ndim - 1]);
+    const uint32_t rank = lig_instance_rank(instance);
+    if (rank == 0) fine(lig_map_range(instance, "part", 3, 3 + (count = 6), &error));
+    if (rank == 1) fine(lig_map_list(instance, "part", list, count = 3, &error));
+    if (rank == 2) fine(lig_map_block(instance, "part", 2, start, shape, &error));
+    for (int step = 0; step < 3; ++step) {
+        lig_array into = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {count}, .data = data};
+        if (rank == 2) into = (lig_array){.dtype = LIG_FLOAT64, .ndim = 2, .shape = {3, 4}, .data = data};
+        fine(lig_receive_into(instance, "part", NULL, &into, NULL, &error));
+        double sum = 0;
+        for (size_t i = 0; i < count; ++i) sum += (double)(i + 1) * data[i];
+        printf("part %d\n", (int)sum);
+    }
+    lig_instance_free(instance);
+}
+
 int main(int argc, char **argv) {
     const lig_submodel submodel = {sizeof submodel, nothing, done, nothing, solve, nothing, NULL};
     const char *role = argc > 1 ? argv[1] : "";
     if (strcmp(role, "giver") == 0) giver();
+    if (strcmp(role, "rows") == 0) rows();
+    if (strcmp(role, "part") == 0) part();
     if (strcmp(role, "taker") == 0) {
         const lig_port declared[] = {{LIG_S, "deal[]"}, {LIG_O_I, "back[]"}};
         const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 2};

@@ -93,6 +93,39 @@ struct Scale : ligament::Mapper {
     }
 };
 
+// Sends this rank's two rows of the array.
+static void rows() {
+    Instance instance({{Operator::O_I, {"rows"}}});
+    if (!instance.reuse_instance()) return;
+    const std::uint64_t first = 2 * instance.rank();
+    instance.map_block("rows", {first, 0}, {2, 6});
+    for (int step = 0; step < 3; ++step) {
+        std::vector<double> part;
+        for (int i = 0; i < 2; ++i)
+            for (int j = 0; j < 6; ++j) part.push_back(10.0 * static_cast<double>(first + i) + j + 100 * step);
+        instance.send("rows", step, ligament::ArrayRef<const double>(part.data(), {2, 6}));
+    }
+}
+
+// Receives the part of this rank, of each rank another one.
+static void part() {
+    Instance instance({{Operator::S, {"part"}}});
+    if (!instance.reuse_instance()) return;
+    const auto whole = instance.array_shape("part");
+    std::cout << "array " << whole.front() << ' ' << whole.back() << '\n';
+    const auto rank = instance.rank();
+    if (rank == 0) instance.map_range("part", 3, 9);
+    if (rank == 1) instance.map_list("part", {23, 0, 7});
+    if (rank == 2) instance.map_block("part", {1, 2}, {3, 4});
+    for (int step = 0; step < 3; ++step) {
+        const Message message = instance.receive("part");
+        const auto view = message.array<double>();
+        double sum = 0;
+        for (std::size_t i = 0; i < view.size(); ++i) sum += static_cast<double>(i + 1) * view.data()[i];
+        std::cout << "part " << static_cast<int>(sum) << '\n';
+    }
+}
+
 int main(int argc, char **argv) {
     const std::string role = argc > 1 ? argv[1] : "";
     if (role == "mapper") {
@@ -100,6 +133,8 @@ int main(int argc, char **argv) {
         ligament::run_mapper(scale);
     }
     if (role == "giver") giver();
+    if (role == "rows") rows();
+    if (role == "part") part();
     if (role == "taker") {
         Instance instance({{Operator::S, {"deal[]"}}, {Operator::O_I, {"back[]"}}});
         Taker taker;

@@ -62,6 +62,10 @@ program operations
    select case (role)
    case ('giver')
       call giver()
+   case ('rows')
+      call rows()
+   case ('part')
+      call part()
    case ('taker')
       instance = ligament_instance([ligament_port(LIGAMENT_S, 'deal[]'), ligament_port(LIGAMENT_O_I, 'back[]')])
       call ligament_run_submodel(instance, submodel)
@@ -72,6 +76,57 @@ program operations
    end select
 
 contains
+
+   ! Sends this rank's two rows of the array.
+   subroutine rows()
+      real(real64) :: mine(2, 6)
+      integer :: first, step, i, j
+      instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'rows')])
+      if (.not. instance%reuse_instance()) return
+      first = 2 * instance%rank()
+      call instance%map_block('rows', [int(first, int64), 0_int64], [2_int64, 6_int64])
+      do step = 0, 2
+         do j = 1, 6
+            do i = 1, 2
+               mine(i, j) = 10 * (first + i - 1) + j - 1 + 100 * step
+            end do
+         end do
+         call instance%send('rows', real(step, real64), mine)
+      end do
+      call instance%free()
+   end subroutine
+
+   ! Receives the part of this rank, of each rank another one.
+   subroutine part()
+      real(real64) :: line(6), block(3, 4)
+      integer(int64), allocatable :: whole(:)
+      integer :: step, i, count
+      instance = ligament_instance([ligament_port(LIGAMENT_S, 'part')])
+      if (.not. instance%reuse_instance()) return
+      call instance%array_shape('part', whole)
+      print '(2(a, i0))', 'array ', whole(1), ' ', whole(2)
+      count = 6
+      select case (instance%rank())
+      case (0)
+         call instance%map_range('part', 3_int64, 9_int64)
+      case (1)
+         count = 3
+         call instance%map_list('part', [23_int64, 0_int64, 7_int64])
+      case default
+         call instance%map_block('part', [1_int64, 2_int64], [3_int64, 4_int64])
+      end select
+      do step = 0, 2
+         if (instance%rank() == 2) then
+            call instance%receive_into('part', block)
+            ! With the weights of the other languages, whose last index runs fastest.
+            print '(a, i0)', 'part ', int(sum(reshape(transpose(block), [12]) * [(i, i = 1, 12)]))
+         else
+            call instance%receive_into('part', line(:count))
+            print '(a, i0)', 'part ', int(sum(line(:count) * [(i, i = 1, count)]))
+         end if
+      end do
+      call instance%free()
+   end subroutine
 
    function never(user) bind(c)
       type(c_ptr), value :: user

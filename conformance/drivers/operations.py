@@ -99,6 +99,37 @@ class Scale(Mapper):
         return {"sum": factor * (a + sum(b)), "each": [np.array([a * one, one]) for one in b], "spare": 0.0}
 
 
+def rows():
+    """Sends this rank's two rows of the array."""
+    instance = Instance({Operator.O_I: ["rows"]})
+    instance.reuse_instance()
+    first = 2 * instance.rank
+    instance.map_block("rows", [first, 0], [2, 6])
+    for step in range(3):
+        part = 10.0 * (first + np.arange(2)[:, None]) + np.arange(6) + 100 * step
+        instance.send("rows", Message(step, data=part))
+
+
+def part():
+    """Receives the part of this rank, of each rank another one."""
+    instance = Instance({Operator.S: ["part"]})
+    instance.reuse_instance()
+    print("array", *instance.array_shape("part"))
+    if instance.rank == 0:
+        instance.map_range("part", 3, 9)
+    elif instance.rank == 1:
+        instance.map_list("part", [23, 0, 7])
+    else:
+        instance.map_block("part", (1, 2), (3, 4))
+    for _ in range(3):
+        values = instance.receive("part").data.ravel()
+        print("part", int((values * np.arange(1, values.size + 1)).sum()))
+
+
+if sys.argv[1] == "rows":
+    rows()
+if sys.argv[1] == "part":
+    part()
 if sys.argv[1] == "mapper":
     run_mapper(Scale())
 if sys.argv[1] == "giver":

@@ -3,7 +3,7 @@
 
 use ligament_instance::{
     run_light, run_mapper, run_submodel, ArrayMut, ArrayOrder, ArrayRef, DType, Error, Expected, Instance,
-    LogLevel, Mapper, MapperInputs, MessageTimes, Operator, Outgoing, Outputs, Ports, Reference,
+    LogLevel, Mapper, MapperInputs, MessageTimes, Operator, Outgoing, Outputs, Part, Ports, Reference,
     SettingDeclaration, SettingType, SettingValue, Settings, Submodel, Value, Wait,
 };
 
@@ -146,9 +146,46 @@ impl Mapper for Scale {
     }
 }
 
+/// Sends this rank's two rows of the array.
+fn rows() -> Result<(), Error> {
+    let mut instance = Instance::new(Some(&Ports::new().with(Operator::OI, "rows")))?;
+    instance.reuse_instance()?;
+    let first = 2 * u64::from(instance.rank());
+    instance.map("rows", Part::Block { start: &[first, 0], shape: &[2, 6] })?;
+    for step in 0..3u8 {
+        let element = |i: u64| (10 * (first + i / 6) + i % 6) as f64 + 100.0 * f64::from(step);
+        let part: Vec<f64> = (0..12).map(element).collect();
+        let times = MessageTimes { timestamp: f64::from(step), next_timestamp: None };
+        instance.send_array("rows", times, ArrayRef::from_slice(&part, &[2, 6], ArrayOrder::RowMajor), None)?;
+    }
+    instance.finish()
+}
+
+/// Receives the part of this rank, of each rank another one.
+fn part() -> Result<(), Error> {
+    let mut instance = Instance::new(Some(&Ports::new().with(Operator::S, "part")))?;
+    instance.reuse_instance()?;
+    let whole = instance.array_shape("part")?.unwrap_or_default();
+    println!("array {} {}", whole[0], whole[1]);
+    match instance.rank() {
+        0 => instance.map("part", Part::Range { begin: 3, end: 9 })?,
+        1 => instance.map("part", Part::List(&[23, 0, 7]))?,
+        _ => instance.map("part", Part::Block { start: &[1, 2], shape: &[3, 4] })?,
+    }
+    for _ in 0..3 {
+        let message = instance.receive("part", None)?;
+        let values = message.array()?.as_slice::<f64>().expect("doubles");
+        let sum: f64 = values.iter().zip(1u8..).map(|(value, weight)| value * f64::from(weight)).sum();
+        println!("part {}", sum as i32);
+    }
+    instance.finish()
+}
+
 fn main() -> Result<(), Error> {
     match std::env::args().nth(1).as_deref() {
         Some("giver") => giver(),
+        Some("rows") => rows(),
+        Some("part") => part(),
         Some("mapper") => run_mapper(Scale),
         Some("taker") => {
             let ports = Ports::new().with(Operator::S, "deal[]").with(Operator::OI, "back[]");

@@ -20,6 +20,7 @@ GOOD = sorted(path for folder in ("good", "notyet") for path in (HERE / folder).
 BROKEN_FORM = [
     "bad-names",
     "budgets",
+    "exchange-form",
     "filters",
     "empty",
     "imports",
@@ -36,6 +37,8 @@ BROKEN_FORM = [
 # The form of these is right; what is wrong is what they say.
 BROKEN_MEANING = [
     "time-unit",
+    "exchange",
+    "exchange-filters",
     "missing-executable",
     "missing-implementation",
     "multiplicity",

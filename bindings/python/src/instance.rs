@@ -685,7 +685,8 @@ impl Instance {
         self.detached(py, &Call("map_list"), |core| core.map(port, Part::List(&numbers)))
     }
 
-    /// The shape of the whole array of which this port carries a part; None if nothing is connected to the port.
+    /// The shape of the whole array of which this port carries a part; None if nothing is connected to the
+    /// port.
     fn array_shape(&self, py: Python<'_>, port: Text<'_>) -> PyResult<Option<Py<PyTuple>>> {
         let port = &*port;
         let core = self.core(py, &Call("array_shape"))?;

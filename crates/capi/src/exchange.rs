@@ -20,9 +20,9 @@ unsafe fn numbers<'a, T>(numbers: *const T, count: usize, what: &'static str) ->
     }
 }
 
-/// Says that this rank has a block of the array of a port: the block begins at the indices `start` and has the shape
-/// `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of 0. The map holds
-/// for all messages of the port until the next map.
+/// Says that this rank has a block of the array of a port: the block begins at the indices `start` and has
+/// the shape `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of
+/// 0. The map holds for all messages of the port until the next map.
 ///
 /// `LIG_ERR_USAGE` if the model gives the port no array, or if the block is not within the array.
 ///
@@ -45,8 +45,9 @@ pub unsafe extern "C" fn lig_map_block(
     })
 }
 
-/// Says that this rank has the elements with the numbers `begin` to `end` (not included) of the array of a port. The
-/// elements are numbered from 0, so that the last index of the array runs fastest. Its messages have one dimension.
+/// Says that this rank has the elements with the numbers `begin` to `end` (not included) of the array of a
+/// port. The elements are numbered from 0, so that the last index of the array runs fastest. Its messages
+/// have one dimension.
 ///
 /// `LIG_ERR_USAGE` if the model gives the port no array, or if the range is not within the array.
 ///
@@ -66,10 +67,12 @@ pub unsafe extern "C" fn lig_map_range(
     })
 }
 
-/// Says that this rank has the elements of the array of a port with the given numbers, in this order. The elements
-/// are numbered from 0, so that the last index of the array runs fastest. Its messages have one dimension.
+/// Says that this rank has the elements of the array of a port with the given numbers, in this order. The
+/// elements are numbered from 0, so that the last index of the array runs fastest. Its messages have one
+/// dimension.
 ///
-/// `LIG_ERR_USAGE` if the model gives the port no array, or if a number is not within the array or occurs twice.
+/// `LIG_ERR_USAGE` if the model gives the port no array, or if a number is not within the array or occurs
+/// twice.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -88,8 +91,8 @@ pub unsafe extern "C" fn lig_map_list(
     })
 }
 
-/// The shape of the whole array of which a port carries a part: `ndim` lengths. `ndim` is 0 if nothing is connected
-/// to the port.
+/// The shape of the whole array of which a port carries a part: `ndim` lengths. `ndim` is 0 if nothing is
+/// connected to the port.
 ///
 /// `LIG_ERR_USAGE` if the model gives the port no array.
 ///

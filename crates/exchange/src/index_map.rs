@@ -12,8 +12,8 @@ errors! {
             "the block has {given} dimensions, and the array of the model has {array}";
         /// A block that is not within the array.
         Block { axis: usize, start: u64, end: u64, length: u64 } => BAD_MAP,
-            "the block has the indices {start} to {end} (not included) of dimension {axis}, and the array of the \
-             model has the indices 0 to {length} (not included) there";
+            "the block has the indices {start} to {end} (not included) of dimension {axis}, and the array \
+             of the model has the indices 0 to {length} (not included) there";
         /// A range that is not within the array.
         Range { begin: u64, end: u64, length: u64 } => BAD_MAP,
             "the range is from {begin} to {end} (not included), and the elements of the array of the model are \
@@ -30,11 +30,11 @@ errors! {
 /// A part of a distributed array, as a code describes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// The block that begins at the indices `start` and has the shape `shape`. A part without elements has a length
-    /// of 0.
+    /// The block that begins at the indices `start` and has the shape `shape`. A part without elements has a
+    /// length of 0.
     Block { start: &'a [u64], shape: &'a [u64] },
-    /// The elements with the numbers `begin` to `end` (not included). Elements are numbered so that the last index of
-    /// the array runs fastest.
+    /// The elements with the numbers `begin` to `end` (not included). Elements are numbered so that the last
+    /// index of the array runs fastest.
     Range { begin: u64, end: u64 },
     /// The elements with these numbers, in this order.
     List(&'a [i64]),
@@ -56,8 +56,8 @@ pub(crate) enum Indices {
     Sequences(Box<Sequences>),
 }
 
-/// Sequences of consecutive indices that are stored one after the other in the part. The three lists are as long as
-/// each other. A part whose indices are all apart has 16 bytes for each index.
+/// Sequences of consecutive indices that are stored one after the other in the part. The three lists are as
+/// long as each other. A part whose indices are all apart has 16 bytes for each index.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sequences {
     /// First index of each sequence.
@@ -68,8 +68,8 @@ pub(crate) struct Sequences {
     pub length: Option<Numbers>,
 }
 
-/// A list of numbers. The lists of another rank's map are read where that rank has put them, so that no rank has a
-/// copy of the whole map.
+/// A list of numbers. The lists of another rank's map are read where that rank has put them, so that no rank
+/// has a copy of the whole map.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Numbers(Array);
 
@@ -242,8 +242,8 @@ impl IndexMap {
         Value::Map(entries.into_iter().map(|(key, numbers)| (key.into(), Value::Array(numbers.0))).collect())
     }
 
-    /// Reads the map of another rank, which may be wrong, from the body of a message. Returns `None` if it is no map
-    /// of an array of shape `array`.
+    /// Reads the map of another rank, which may be wrong, from the body of a message. Returns `None` if it is
+    /// no map of an array of shape `array`.
     pub fn from_value(array: &[u64], value: &Value) -> Option<IndexMap> {
         let Value::Map(entries) = value else { return None };
         let numbers = |wanted: &str| -> Option<Numbers> {
@@ -279,8 +279,8 @@ impl IndexMap {
     }
 }
 
-/// The index of an element in words: its number in an array of one dimension, else one index for each dimension, such
-/// as `(3, 0, 7)`.
+/// The index of an element in words: its number in an array of one dimension, else one index for each
+/// dimension, such as `(3, 0, 7)`.
 pub fn index_text(array: &[u64], number: u64) -> String {
     if array.len() == 1 {
         return number.to_string();

@@ -1,6 +1,7 @@
-//! Exchanges of distributed arrays. An array is distributed if each rank of a component has a part of it. The ranks
-//! of the sender and of the receiver may divide the array differently. An [`IndexMap`] says which part a rank has,
-//! and a [`Route`] says which elements of a sender's part go to which places of a receiver's part. No I/O.
+//! Exchanges of distributed arrays. An array is distributed if each rank of a component has a part of it. The
+//! ranks of the sender and of the receiver may divide the array differently. An [`IndexMap`] says which part
+//! a rank has, and a [`Route`] says which elements of a sender's part go to which places of a receiver's
+//! part. No I/O.
 
 mod coverage;
 mod index_map;
@@ -8,4 +9,4 @@ mod route;
 
 pub use coverage::Coverage;
 pub use index_map::{index_text, IndexMap, MapError, Part};
-pub use route::{Layout, Route};
+pub use route::{PartLayout, Route};

@@ -5,7 +5,7 @@ use ligament_wire::ArrayOrder;
 
 /// A part and the order in which its elements are stored. The order matters to blocks only.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout<'a> {
+pub struct PartLayout<'a> {
     pub map: &'a IndexMap,
     pub order: ArrayOrder,
 }
@@ -16,11 +16,11 @@ pub struct Route(Shape);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
-    /// The common block of two blocks: its first element's places, and its dimensions, of which the last one runs
-    /// fastest in the receiver's part.
+    /// The common block of two blocks: its first element's places, and its dimensions, of which the last one
+    /// runs fastest in the receiver's part.
     Block { from: u64, to: u64, axes: Vec<Axis> },
     /// Elements that are stored one after the other in both parts.
-    Runs(Vec<Run>),
+    Runs(Vec<PartRun>),
 }
 
 /// A dimension of the common block of two blocks.
@@ -35,7 +35,7 @@ struct Axis {
 
 /// A number of elements that are stored one after the other in both parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct PartRun {
     from: u64,
     to: u64,
     length: u64,
@@ -43,7 +43,7 @@ struct Run {
 
 impl Route {
     /// The route between two parts of an array of shape `array`.
-    pub fn new(array: &[u64], sender: Layout<'_>, receiver: Layout<'_>) -> Route {
+    pub fn new(array: &[u64], sender: PartLayout<'_>, receiver: PartLayout<'_>) -> Route {
         if sender.map.is_empty() || receiver.map.is_empty() {
             return Route(Shape::Runs(Vec::new()));
         }
@@ -109,8 +109,9 @@ impl Route {
         }
     }
 
-    /// Calls `run` for each sequence of elements with the place of its first element in the sender's part, that in
-    /// the receiver's part, its length, and the distance between two neighbours in the receiver's part.
+    /// Calls `run` for each sequence of elements with the place of its first element in the sender's part,
+    /// that in the receiver's part, its length, and the distance between two neighbours in the receiver's
+    /// part.
     pub(crate) fn for_each_run(&self, mut run: impl FnMut(u64, u64, u64, u64)) {
         match &self.0 {
             Shape::Runs(runs) => runs.iter().for_each(|one| run(one.from, one.to, one.length, 1)),
@@ -158,7 +159,7 @@ fn strides(shape: &[u64], order: ArrayOrder) -> Vec<u64> {
     strides
 }
 
-fn between_blocks(from: &[u64], to: &[u64], sender: Layout<'_>, receiver: Layout<'_>) -> Route {
+fn between_blocks(from: &[u64], to: &[u64], sender: PartLayout<'_>, receiver: PartLayout<'_>) -> Route {
     let from_strides = strides(sender.map.shape(), sender.order);
     let to_strides = strides(receiver.map.shape(), receiver.order);
     let (mut from_place, mut to_place) = (0, 0);
@@ -179,8 +180,8 @@ fn between_blocks(from: &[u64], to: &[u64], sender: Layout<'_>, receiver: Layout
             });
         }
     }
-    // The receiver's part is written in order of its addresses, and dimensions that are stored without gaps in both
-    // parts are copied as one.
+    // The receiver's part is written in order of its addresses, and dimensions that are stored without gaps
+    // in both parts are copied as one.
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.to_stride));
     let mut merged: Vec<Axis> = Vec::with_capacity(axes.len());
     for axis in axes {
@@ -197,8 +198,8 @@ fn between_blocks(from: &[u64], to: &[u64], sender: Layout<'_>, receiver: Layout
     Route(Shape::Block { from: from_place, to: to_place, axes: merged })
 }
 
-/// Consecutive indices that a part has: the first index, the place of its element, the number of indices, and the
-/// distance between the places of two neighbours.
+/// Consecutive indices that a part has: the first index, the place of its element, the number of indices, and
+/// the distance between the places of two neighbours.
 #[derive(Clone, Copy)]
 struct Sequence {
     begin: u64,
@@ -208,15 +209,15 @@ struct Sequence {
 }
 
 /// Joins the sorted indices of both parts.
-fn between_sequences(array: &[u64], sender: Layout<'_>, receiver: Layout<'_>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn between_sequences(array: &[u64], sender: PartLayout<'_>, receiver: PartLayout<'_>) -> Vec<PartRun> {
+    let mut runs: Vec<PartRun> = Vec::new();
     let (mut theirs, mut ours) = (sequences(array, sender), sequences(array, receiver));
     let (mut here, mut there) = (ours.next(), theirs.next());
     while let (Some(to), Some(from)) = (here, there) {
         let begin = to.begin.max(from.begin);
         let end = (to.begin + to.length).min(from.begin + from.length);
         if begin < end {
-            let first = Run {
+            let first = PartRun {
                 from: from.place + (begin - from.begin) * from.stride,
                 to: to.place + (begin - to.begin) * to.stride,
                 length: end - begin,
@@ -226,7 +227,7 @@ fn between_sequences(array: &[u64], sender: Layout<'_>, receiver: Layout<'_>) ->
             } else {
                 for i in 0..first.length {
                     let (from, to) = (first.from + i * from.stride, first.to + i * to.stride);
-                    push(&mut runs, Run { from, to, length: 1 });
+                    push(&mut runs, PartRun { from, to, length: 1 });
                 }
             }
         }
@@ -241,7 +242,7 @@ fn between_sequences(array: &[u64], sender: Layout<'_>, receiver: Layout<'_>) ->
 }
 
 /// Appends a run, or lengthens the last one by it.
-fn push(runs: &mut Vec<Run>, run: Run) {
+fn push(runs: &mut Vec<PartRun>, run: PartRun) {
     match runs.last_mut() {
         Some(last) if last.from + last.length == run.from && last.to + last.length == run.to => {
             last.length += run.length;
@@ -251,7 +252,7 @@ fn push(runs: &mut Vec<Run>, run: Run) {
 }
 
 /// The indices of a part in increasing order.
-fn sequences<'a>(array: &'a [u64], part: Layout<'a>) -> Box<dyn Iterator<Item = Sequence> + 'a> {
+fn sequences<'a>(array: &'a [u64], part: PartLayout<'a>) -> Box<dyn Iterator<Item = Sequence> + 'a> {
     match &part.map.indices {
         Indices::Sequences(all) => Box::new(of_sequences(all)),
         Indices::Block { start } => Box::new(of_block(array, start, part.map.shape(), part.order)),

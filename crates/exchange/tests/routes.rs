@@ -1,7 +1,7 @@
 //! Routes against the definition: every wanted element comes from the rank that has it, to its place, once.
 
-use ligament_exchange::{index_text, Coverage, IndexMap, Layout, MapError, Part, Route};
-use ligament_wire::{ArrayOrder, Value};
+use ligament_exchange::{index_text, Coverage, IndexMap, MapError, Part, PartLayout, Route};
+use ligament_wire::{Array, ArrayOrder, Value};
 use proptest::prelude::*;
 
 /// A description of a part that can be drawn.
@@ -50,6 +50,10 @@ fn arrays() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(1u64..6, 1..4)
 }
 
+fn arrays_and_two_parts() -> impl Strategy<Value = (Vec<u64>, DrawnPart, DrawnPart)> {
+    arrays().prop_flat_map(|array| (Just(array.clone()), parts(array.clone()), parts(array)))
+}
+
 /// The numbers of all elements of a part, in the order of their places, by the definition.
 fn numbers(array: &[u64], part: &DrawnPart, order: ArrayOrder) -> Vec<u64> {
     match part {
@@ -79,13 +83,13 @@ fn numbers(array: &[u64], part: &DrawnPart, order: ArrayOrder) -> Vec<u64> {
 proptest! {
     #[test]
     fn a_route_copies_the_elements_that_both_parts_have(
-        (array, from, to) in arrays().prop_flat_map(|array| (Just(array.clone()), parts(array.clone()), parts(array))),
+        (array, from, to) in arrays_and_two_parts(),
         from_order in orders(),
         to_order in orders(),
     ) {
         let maps = [&from, &to].map(|part| IndexMap::new(&array, part.part()).unwrap());
-        let sender = Layout { map: &maps[0], order: from_order };
-        let receiver = Layout { map: &maps[1], order: to_order };
+        let sender = PartLayout { map: &maps[0], order: from_order };
+        let receiver = PartLayout { map: &maps[1], order: to_order };
         let route = Route::new(&array, sender, receiver);
         let (sent, wanted) = (numbers(&array, &from, from_order), numbers(&array, &to, to_order));
         let expected: Vec<u32> =
@@ -128,7 +132,7 @@ proptest! {
         length in prop::option::of(prop::collection::vec(prop_oneof![0u64..9, Just(u64::MAX)], 0..6)),
     ) {
         let list = |numbers: &Vec<u64>| {
-            Value::Array(ligament_wire::Array::from_slice(numbers, &[numbers.len()], ArrayOrder::RowMajor).unwrap())
+            Value::Array(Array::from_slice(numbers, &[numbers.len()], ArrayOrder::RowMajor).unwrap())
         };
         let mut entries = vec![("begin".to_owned(), list(&begin)), ("place".to_owned(), list(&place))];
         entries.extend(length.as_ref().map(|length| ("length".to_owned(), list(length))));
@@ -136,7 +140,7 @@ proptest! {
         let total: u64 = array.iter().product();
         let all = IndexMap::new(&array, Part::Range { begin: 0, end: total }).unwrap();
         let order = ArrayOrder::RowMajor;
-        let route = Route::new(&array, Layout { map: &map, order }, Layout { map: &all, order });
+        let route = Route::new(&array, PartLayout { map: &map, order }, PartLayout { map: &all, order });
         route.copy(1, &vec![7; map.len() as usize], &mut vec![0; total as usize]);
     }
 }

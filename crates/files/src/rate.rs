@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Amount of data that may be sent at once after a pause, in seconds of the rate.
-const BURST: f64 = 0.1;
+const BURST_S: f64 = 0.1;
 
 pub(crate) struct Limit {
     /// Bytes per second.
@@ -19,7 +19,7 @@ impl Limit {
 
     /// Records that `bytes` were sent, and returns the time to wait before the next bytes.
     pub fn pause_after(&mut self, bytes: usize, now: Instant) -> Duration {
-        let oldest = now.checked_sub(Duration::from_secs_f64(BURST)).unwrap_or(now);
+        let oldest = now.checked_sub(Duration::from_secs_f64(BURST_S)).unwrap_or(now);
         self.through = self.through.max(oldest) + Duration::from_secs_f64(bytes as f64 / self.rate);
         self.through.saturating_duration_since(now)
     }

@@ -235,8 +235,8 @@ errors! {
     pub enum ExchangeError {
         /// A port without an array.
         NoArray { port: String } => NO_ARRAY_PORT,
-            "port \"{port}\" has no distributed array; give its conduit \"{{array: [...]}}\" under \"exchange:\" in \
-             the model, or leave out the call";
+            "port \"{port}\" has no distributed array; give its conduit \"{{array: [...]}}\" under \
+             \"exchange:\" in the model, or leave out the call";
         /// A part that cannot be.
         BadMap { port: String, error: String } => BAD_MAP, "the part of port \"{port}\": {error}";
         /// A part before its map.
@@ -248,12 +248,13 @@ errors! {
             "port \"{port}\" carries parts of an array; send an array, also where this rank has no elements";
         /// An array of another shape than the part.
         PartShape { port: String, part: Vec<u64>, shape: Vec<u64> } => UNFIT_ARRAY,
-            "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to send has \
-             {shape:?}; send the part that was given to map, or call map again";
+            "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to \
+             send has {shape:?}; send the part that was given to map, or call map again";
         /// An array to receive into of another shape than the part.
         IntoShape { port: String, part: Vec<u64>, shape: Vec<u64> } => UNFIT_ARRAY,
-            "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to receive into \
-             has {shape:?}; use an array of the part that was given to map, or call map again";
+            "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to \
+             receive into has {shape:?}; use an array of the part that was given to map, or call map \
+             again";
         /// An element that nobody sends.
         NoOwner { port: String, index: String, sender: String } => MAP_GAP,
             "port \"{port}\" is to receive the element with index {index}, which no rank has that sends to it \
@@ -264,11 +265,12 @@ errors! {
              the sender have it";
         /// Messages of different times.
         Times { port: String, times: String } => PARTS_DIFFER,
-            "the parts that came on port \"{port}\" are of different times: {times}; let all ranks send at the same \
-             times";
+            "the parts that came on port \"{port}\" are of different times: {times}; let all ranks send at \
+             the same times";
         /// Messages of different types or units.
         Kinds { port: String, kinds: String } => PARTS_DIFFER,
-            "the parts that came on port \"{port}\" are of different kinds: {kinds}; let all ranks send the same";
+            "the parts that came on port \"{port}\" are of different kinds: {kinds}; let all ranks send the \
+             same";
         /// A map or a part that the library of the sender would not send.
         Malformed { port: String, peer: String } => MALFORMED_DATA,
             "{peer} sent a part of an array on port \"{port}\" that does not fit its map";

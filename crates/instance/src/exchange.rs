@@ -1,14 +1,14 @@
-//! Exchanges of distributed arrays: each rank sends its own part, and receives its own part. The sender sends the
-//! same message to all ranks of the receiver, and its map before the first message and after each change. Each
-//! receiver copies the elements that it wants out of the messages of all ranks of the sender. So nobody needs to
-//! know who wants what, and each element is copied once.
+//! Exchanges of distributed arrays: each rank sends its own part, and receives its own part. The sender sends
+//! the same message to all ranks of the receiver, and its map before the first message and after each change.
+//! Each receiver copies the elements that it wants out of the messages of all ranks of the sender. So nobody
+//! needs to know who wants what, and each element is copied once.
 
 use crate::error::{Error, ErrorKind, ExchangeError, ReceiveError};
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, MessageTimes};
 use crate::ports::PortName;
 use crate::receive::{Overlay, Wait};
-use ligament_exchange::{index_text, Coverage, IndexMap, Layout, Part, Route};
+use ligament_exchange::{index_text, Coverage, IndexMap, Part, PartLayout, Route};
 use ligament_shm::status::now;
 use ligament_wire::times::{is_before, ShownTime};
 use ligament_wire::{
@@ -82,13 +82,13 @@ impl AsRef<[u8]> for Elements {
 }
 
 impl Instance {
-    /// Says which part of a distributed array this rank sends or receives on a port, until the next call. The ranks
-    /// of one side may call it whenever they like between two messages. All ranks of the sender must have called it
-    /// before a receiver gets its part.
+    /// Says which part of a distributed array this rank sends or receives on a port, until the next call. The
+    /// ranks of one side may call it whenever they like between two messages. All ranks of the sender must
+    /// have called it before a receiver gets its part.
     ///
     /// # Errors
-    /// `Usage` if there is no such port, if the model gives it no array, or if the part is not within the array or
-    /// has an element twice. As `send` on a port that sends.
+    /// `Usage` if there is no such port, if the model gives it no array, or if the part is not within the
+    /// array or has an element twice. As `send` on a port that sends.
     pub fn map(&mut self, port: impl PortName, part: Part<'_>) -> Result<(), Error> {
         self.alive()?;
         let index = self.table.find(port)?;
@@ -111,8 +111,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Returns the shape of the whole array of which this rank sends or receives a part on a port. `None` if nothing
-    /// is connected to the port.
+    /// Returns the shape of the whole array of which this rank sends or receives a part on a port. `None` if
+    /// nothing is connected to the port.
     ///
     /// # Errors
     /// `Usage` if there is no such port, or if the model gives it no array.
@@ -216,8 +216,8 @@ impl Instance {
         map.ok_or_else(|| ExchangeError::NoMap { port: here.name.to_string() }.into())
     }
 
-    /// Waits for the messages of all ranks of the sender. A message that has arrived is kept if the wait for another
-    /// one fails.
+    /// Waits for the messages of all ranks of the sender. A message that has arrived is kept if the wait for
+    /// another one fails.
     fn receive_parts(&mut self, port: usize, wait: Wait) -> Result<(Vec<Message>, Overlay), Error> {
         self.own_part(port)?;
         let deadline = wait.deadline();
@@ -254,8 +254,8 @@ impl Instance {
         &mut distributed.senders[slot].arrived
     }
 
-    /// Takes the messages that are there without waiting. Returns the slot of a message that has not arrived. `None`
-    /// if all have arrived, or if a conduit has ended so that no more will come.
+    /// Takes the messages that are there without waiting. Returns the slot of a message that has not arrived.
+    /// `None` if all have arrived, or if a conduit has ended so that no more will come.
     pub(crate) fn missing_part(&mut self, port: usize) -> Result<Option<usize>, Error> {
         for slot in 0..self.table.ports[port].slots.len() {
             if self.arrived(port, slot).is_some() {
@@ -336,16 +336,16 @@ impl Instance {
         for slot in 0..senders.len() {
             let sender = &mut senders[slot];
             let Some(theirs) = &sender.map else { continue };
-            let from = Layout { map: theirs, order: arrays[slot].order() };
-            let route = Route::new(array, from, Layout { map, order });
+            let from = PartLayout { map: theirs, order: arrays[slot].order() };
+            let route = Route::new(array, from, PartLayout { map, order });
             if let Err(place) = coverage.add(&route) {
                 let number = map.number_at(array, order, place).unwrap_or_default();
                 let index = index_text(array, number);
                 let has = |sender: &SenderPart| {
                     let one = IndexMap::new(array, Part::List(&[number as i64]));
                     let (Some(map), Ok(one)) = (&sender.map, one) else { return false };
-                    let from = Layout { map, order: ArrayOrder::RowMajor };
-                    let to = Layout { map: &one, order: ArrayOrder::RowMajor };
+                    let from = PartLayout { map, order: ArrayOrder::RowMajor };
+                    let to = PartLayout { map: &one, order: ArrayOrder::RowMajor };
                     !Route::new(array, from, to).is_empty()
                 };
                 let first = senders[..slot].iter().position(has).unwrap_or_default();
@@ -366,12 +366,16 @@ impl Instance {
         Ok(())
     }
 
-    fn copy_parts(&self, port: usize, arrays: &[Array], to: &mut [u8]) {
+    fn copy_parts(&mut self, port: usize, arrays: &[Array], to: &mut [u8]) {
+        let began = self.endpoint.copy_begins(to.len() as u64);
         let Some(distributed) = &self.table.ports[port].distributed else { return };
         for (sender, array) in distributed.senders.iter().zip(arrays) {
             if let Some((route, _)) = &sender.route {
                 route.copy(array.dtype().size(), array.data(), to);
             }
+        }
+        if began != 0 {
+            self.endpoint.copy_ends(self.table.ports[port].channel_at(0), began);
         }
     }
 }

@@ -26,7 +26,7 @@ const QUEUE: usize = 64;
 
 /// Kind of a frame that begins a connection.
 const OPEN: u8 = 0;
-/// Kind of a frame with bytes of a connection.
+/// Kind of a frame with data of a connection.
 const DATA: u8 = 1;
 /// Kind of a frame that returns credit: the number of bytes that were taken, in 4 bytes.
 const TAG_CREDIT: u8 = 2;

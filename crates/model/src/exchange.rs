@@ -1,5 +1,5 @@
-//! Exchanges: conduits that lead from all ranks of one component to all ranks of another. The section `exchange`
-//! under `ligament:` names them.
+//! Exchanges: conduits that lead from all ranks of one component to all ranks of another. The section
+//! `exchange` under `ligament:` names them.
 
 use std::fmt::{self, Display};
 

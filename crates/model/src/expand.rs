@@ -258,8 +258,8 @@ enum Shape {
 /// The known properties of a port while conduits are processed.
 struct PortPlan<'a> {
     port: ResolvedPort,
-    /// The array of the first conduit that leads to the port, with the conduit's place in the file. `None` in its
-    /// stead: that conduit carries messages.
+    /// The array of the first conduit that leads to the port, with the conduit's place in the file. `None` in
+    /// its stead: that conduit carries messages.
     array: Option<(Option<Arc<[u64]>>, &'a At)>,
     /// True if conduits name slots of this port. The port's length is then one more than the highest slot.
     explicit: bool,
@@ -460,6 +460,12 @@ impl<'a> Expander<'a> {
                 format!("\"{}\" is to get the messages of an exchange, and has no ranks", receiver.name),
                 "remove the entry under \"exchange:\": then the port has a slot for each rank of the sender",
             ))
+        } else if let (Exchange::Array(_), Some(name)) = (exchange, self.without_parts([sender, receiver])) {
+            Some((
+                Code::BAD_EXCHANGE,
+                format!("\"{name}\" is to have a part of an array, and shares its process with others"),
+                "use a program that is not light and does not come with Ligament; it calls map on each rank",
+            ))
         } else if matches!(exchange, Exchange::Array(_)) && !conduit.filters.is_empty() {
             self.problems.push(filters_on_array(&conduit.at, &names[0], &names[1]));
             return None;
@@ -483,7 +489,20 @@ impl<'a> Expander<'a> {
         Some((from, to, Shape::AllToAll))
     }
 
-    /// Gives the ports of exchanges of arrays the shapes of their arrays. All conduits of such a port must agree.
+    /// Returns the first component that cannot have a part of an array: its program is light, or comes with
+    /// Ligament.
+    fn without_parts(&self, components: [&'a FlatComponent; 2]) -> Option<&'a Reference> {
+        let shares = |component: &&FlatComponent| {
+            let names = component.implementation.iter().chain([&component.name]);
+            let shipped =
+                component.implementation.as_ref().and_then(|name| self.config.programs.get(name)?.shipped());
+            shipped.is_some() || names.into_iter().any(|name| self.config.ligament.light.contains_key(name))
+        };
+        components.into_iter().find(shares).map(|component| &component.name)
+    }
+
+    /// Gives the ports of exchanges of arrays the shapes of their arrays. All conduits of such a port must
+    /// agree.
     fn give_arrays(&mut self) {
         for (conduit, exchange) in self.flat.conduits.iter().zip(&self.exchanges) {
             let array = match exchange {

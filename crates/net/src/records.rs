@@ -15,7 +15,7 @@ use rustls::{ConnectionTrafficSecrets, Error, ExtractedSecrets};
 use std::io::IoSlice;
 
 /// Number of bytes before a record's content.
-pub(crate) const HEADER: usize = 5;
+pub(crate) const HEADER_BYTES: usize = 5;
 /// Maximum number of plain bytes of a record.
 const MAX_PLAIN_BYTES: usize = 1 << 14;
 /// Maximum number of bytes that may follow a record's header.
@@ -150,9 +150,9 @@ impl Records {
         into.extend_from_slice(&[DATA, 3, 3, 0, 0]);
         fill(into);
         into.push(kind);
-        let len = (into.len() - begin - HEADER + TAG) as u16;
-        into[begin + 3..begin + HEADER].copy_from_slice(&len.to_be_bytes());
-        let (header, content) = into[begin..].split_at_mut(HEADER);
+        let len = (into.len() - begin - HEADER_BYTES + TAG) as u16;
+        into[begin + 3..begin + HEADER_BYTES].copy_from_slice(&len.to_be_bytes());
+        let (header, content) = into[begin..].split_at_mut(HEADER_BYTES);
         let nonce = self.seals.nonce();
         let tag = self.seals.key.seal_in_place_separate_tag(nonce, Aad::from(&*header), content);
         let tag = tag.map_err(|_| Error::EncryptError)?;
@@ -162,7 +162,7 @@ impl Records {
 
     /// Opens a whole record in place.
     pub fn open(&mut self, record: &mut [u8]) -> Result<RecordContent, Error> {
-        let (header, content) = record.split_at_mut(HEADER);
+        let (header, content) = record.split_at_mut(HEADER_BYTES);
         if header[0] != DATA {
             return Err(Error::General(said!(
                 ENCRYPTION_FAILED,
@@ -181,7 +181,7 @@ impl Records {
             return Err(Error::PeerSentOversizedRecord);
         }
         match (plain[end], &plain[..end]) {
-            (DATA, _) => Ok(RecordContent::Data(HEADER, HEADER + end)),
+            (DATA, _) => Ok(RecordContent::Data(HEADER_BYTES, HEADER_BYTES + end)),
             // RFC 8446, section 4.6.3: any other value closes the stream.
             (HANDSHAKE, [24, 0, 0, 1, asks @ (0 | 1)]) => {
                 // The request is answered before the next record is sealed.

@@ -6,16 +6,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Number of bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. A field that a kernel
 /// does not fill is 0.
-const INFO: usize = 232;
+const INFO_BYTES: usize = 232;
 
 /// The kernel's data about a connection (`TCP_INFO`).
-pub(crate) struct TcpInfo([u8; INFO]);
+pub(crate) struct TcpInfo([u8; INFO_BYTES]);
 
 impl TcpInfo {
     /// Returns the data, or `None` if the socket is not a TCP connection.
     pub fn of(socket: &OwnedFd) -> Option<TcpInfo> {
-        let mut bytes = [0; INFO];
-        let mut length = INFO as libc::socklen_t;
+        let mut bytes = [0; INFO_BYTES];
+        let mut length = INFO_BYTES as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes there.
         let status = unsafe {
             let place = bytes.as_mut_ptr().cast();

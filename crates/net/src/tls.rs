@@ -1,6 +1,6 @@
 //! TLS 1.3 around a socket: `rustls` does the handshake, `records` carries everything afterwards.
 
-use crate::records::{RecordContent, Records, Renewal, HEADER, KINDS, MAX_RECORD_BYTES};
+use crate::records::{RecordContent, Records, Renewal, HEADER_BYTES, KINDS, MAX_RECORD_BYTES};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
@@ -255,7 +255,7 @@ impl Tls {
 
 /// Returns the length of the first record, if the record has arrived whole.
 fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
-    let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
+    let Some(header) = bytes.get(..HEADER_BYTES) else { return Ok(None) };
     if !KINDS.contains(&header[0]) || header[1] != 3 {
         return Err(Error::General("what was said is not of TLS".into()));
     }
@@ -263,7 +263,7 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
     if len > MAX_RECORD_BYTES {
         return Err(Error::PeerSentOversizedRecord);
     }
-    Ok((bytes.len() >= HEADER + len).then_some(HEADER + len))
+    Ok((bytes.len() >= HEADER_BYTES + len).then_some(HEADER_BYTES + len))
 }
 
 /// Does the work that `rustls` has requested.

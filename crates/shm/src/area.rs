@@ -6,7 +6,7 @@
 //! instance follows, with a status page of its own. Last, for the agent only, come the counts of the
 //! outgoing channels.
 
-use crate::memory::{Mapping, ShmError, PAGE};
+use crate::memory::{Mapping, ShmError, PAGE_BYTES};
 use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
 use crate::timeline::{self, CauseTotal, Record};
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Maximum number of blocks of one sender. The table of releases is sparse, so only its used pages cost
 /// memory.
 pub const MAX_BLOCKS: usize = 1 << 18;
-const STATUS_AT: usize = PAGE;
-const TIMELINE_AT: usize = 2 * PAGE;
-const CREDITS_AT: usize = TIMELINE_AT + timeline::TIMELINE_BYTES.next_multiple_of(PAGE);
-const RELEASES_AT: usize = PAGE;
+const STATUS_AT: usize = PAGE_BYTES;
+const TIMELINE_AT: usize = 2 * PAGE_BYTES;
+const CREDITS_AT: usize = TIMELINE_AT + timeline::TIMELINE_BYTES.next_multiple_of(PAGE_BYTES);
+const RELEASES_AT: usize = PAGE_BYTES;
 /// Size of a channel end: half a cache line. All ends in an area have one writer, so two ends may share a
 /// line.
 const END_BYTES: usize = size_of::<ChannelEnd>();
@@ -99,7 +99,7 @@ impl Layout {
     }
 
     fn inboxes_at(self) -> usize {
-        (self.waits_at() + self.channels as usize * 4).next_multiple_of(PAGE)
+        (self.waits_at() + self.channels as usize * 4).next_multiple_of(PAGE_BYTES)
     }
 
     /// Returns the number of bytes of address space that the area takes.
@@ -111,13 +111,13 @@ impl Layout {
     /// Returns the offset of the rows and their total length.
     pub fn rows(self) -> (u64, usize) {
         let at = self.inboxes_at() + self.inboxes as usize * INBOX_BYTES;
-        (at as u64, (self.rows as usize * ROW_BYTES).next_multiple_of(PAGE))
+        (at as u64, (self.rows as usize * ROW_BYTES).next_multiple_of(PAGE_BYTES))
     }
 
     /// Returns the offset of the channel ends that are not incoming, and their total length.
     pub fn ends(self) -> (u64, usize) {
         let (at, len) = self.rows();
-        (at + len as u64, (self.ends as usize * END_BYTES).next_multiple_of(PAGE))
+        (at + len as u64, (self.ends as usize * END_BYTES).next_multiple_of(PAGE_BYTES))
     }
 
     /// Returns the offset and the length of inbox `index`.

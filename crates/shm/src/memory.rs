@@ -13,7 +13,7 @@ use std::ptr::{null_mut, NonNull};
 /// pages.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Size of a page, bytes.
-pub const PAGE: usize = 4096;
+pub const PAGE_BYTES: usize = 4096;
 
 /// Errors of shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +174,7 @@ impl Mapping {
                     if aligned > reserved {
                         let _ = munmap(reserved as *mut _, aligned - reserved);
                     }
-                    let end = (aligned + len).next_multiple_of(PAGE);
+                    let end = (aligned + len).next_multiple_of(PAGE_BYTES);
                     if reserved + room > end {
                         let _ = munmap(end as *mut _, reserved + room - end);
                     }
@@ -251,8 +251,8 @@ impl Mapping {
     /// `OutOfMemory` when the system has no memory. On kernels before 5.14 the call does nothing, and each
     /// page is allocated at its first use.
     pub fn populate_write(&self, offset: usize, len: usize) -> Result<(), ShmError> {
-        let from = offset / PAGE * PAGE;
-        let to = (offset + len).next_multiple_of(PAGE).min(self.len.next_multiple_of(PAGE));
+        let from = offset / PAGE_BYTES * PAGE_BYTES;
+        let to = (offset + len).next_multiple_of(PAGE_BYTES).min(self.len.next_multiple_of(PAGE_BYTES));
         const MADV_POPULATE_WRITE: libc::c_int = 23;
         loop {
             // SAFETY: populates pages of our own mapping; contents do not change.
@@ -282,7 +282,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the range is ours alone; references into it cannot outlive `self`.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len.next_multiple_of(PAGE)) };
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len.next_multiple_of(PAGE_BYTES)) };
     }
 }
 

@@ -7,7 +7,7 @@ use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::ptr::NonNull;
 
 /// Alignment of the parts of a message, bytes.
-const LINE: usize = 64;
+const LINE_BYTES: usize = 64;
 
 /// Private memory that begins at a multiple of 64.
 pub struct OwnMemory {
@@ -32,7 +32,7 @@ impl OwnMemory {
             reason: fault!(MEMORY_OF_MACHINE, "the process has no more"),
         };
         let size = usize::try_from(len.max(1)).map_err(|_| no_memory())?;
-        let layout = Layout::from_size_align(size, LINE).map_err(|_| no_memory())?;
+        let layout = Layout::from_size_align(size, LINE_BYTES).map_err(|_| no_memory())?;
         // SAFETY: the size is not 0.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
         Ok(OwnMemory { start, layout })

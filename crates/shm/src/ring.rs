@@ -23,7 +23,7 @@ const STAMP_SHIFT: u32 = 56;
 /// Index of the first word of an announcement. While the writer still copies a message to its block, it
 /// announces the message in the last line of the next entry: first the number of bytes copied, then the
 /// words of `Announcement`. The entry of an announced message has no body.
-const ANNOUNCED: usize = ENTRY_WORDS - 8;
+const ANNOUNCEMENT_AT: usize = ENTRY_WORDS - 8;
 /// Mask of the bits of word 7 that belong to the header.
 pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
 
@@ -177,7 +177,7 @@ impl RingWriter {
     /// sure that `room` is not 0.
     pub fn announce(&self, what: Announcement) {
         // SAFETY: as in `publish`.
-        let words = unsafe { &self.entries.add(self.next.index).as_ref().words[ANNOUNCED..] };
+        let words = unsafe { &self.entries.add(self.next.index).as_ref().words[ANNOUNCEMENT_AT..] };
         words[1].store(what.channel, Ordering::Relaxed);
         words[2].store(what.sequence, Ordering::Relaxed);
         words[3].store(what.place, Ordering::Relaxed);
@@ -190,7 +190,7 @@ impl RingWriter {
     pub fn progress(&self, bytes: u64) {
         // SAFETY: as in `publish`.
         let words = unsafe { &self.entries.add(self.next.index).as_ref().words };
-        words[ANNOUNCED].store(bytes, Ordering::Release);
+        words[ANNOUNCEMENT_AT].store(bytes, Ordering::Release);
     }
 
     /// Publishes `header` and `body` in the entry reserved for a jump, and continues in another, zeroed
@@ -260,7 +260,7 @@ impl RingReader {
     /// any.
     #[inline]
     pub fn announced(&self) -> Option<(Announcement, u64)> {
-        let words = &self.entry().words[ANNOUNCED..];
+        let words = &self.entry().words[ANNOUNCEMENT_AT..];
         let bytes = words[0].load(Ordering::Acquire);
         if bytes == 0 {
             return None;

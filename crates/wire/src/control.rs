@@ -501,8 +501,8 @@ pub struct PortInfo {
     /// Number of slots of a vector port whose length is known.
     #[n(3)]
     pub length: Option<u64>,
-    /// Shape of the whole array, if the port takes part in an exchange of one. A receiving port then has a slot for
-    /// each rank of the sender, which the code does not see.
+    /// Shape of the whole array, if the port takes part in an exchange of one. A receiving port then has a
+    /// slot for each rank of the sender, which the code does not see.
     #[n(4)]
     pub array: Option<Vec<u64>>,
 }

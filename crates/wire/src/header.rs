@@ -77,7 +77,7 @@ pub enum MessageKind {
     Events,
     /// A checkpoint mark.
     Checkpoint,
-    /// A change of routing.
+    /// The part of an array that the sender has.
     Route,
     /// The slot of the messages that follow, on a conduit that joins resizable ports. The body is a list of
     /// two integers: the slot, and the number of slots.

@@ -236,17 +236,18 @@ public:
     // message that was received last.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
-    // Says that this rank has a block of the port's array: it begins at the indices `start`, which count from 0, and has
-    // the shape `shape`. The map holds until the next one. Throws UsageError if the model gives the port no array, or
-    // if the block is not within the array.
-    void map_block(Name port, const std::vector<std::uint64_t> &start, const std::vector<std::uint64_t> &shape) {
+    // Says that this rank has a block of the port's array: it begins at the indices `start`, which count from
+    // 0, and has the shape `shape`. The map holds until the next one. Throws UsageError if the model gives
+    // the port no array, or if the block is not within the array.
+    void map_block(Name port, const std::vector<std::uint64_t> &start,
+                   const std::vector<std::uint64_t> &shape) {
         if (start.size() != shape.size()) {
-            throw UsageError("the start of a block and its shape have as many numbers as the array has dimensions");
+            throw UsageError("a block has as many first indices as lengths, one for each dimension");
         }
         detail::call(lig_map_block, handle_.get(), port.text, start.size(), start.data(), shape.data());
     }
-    // The same for the elements with the numbers `begin` to `end` (not included). Elements are numbered from 0, so that
-    // the last index of the array runs fastest. Messages have one dimension.
+    // The same for the elements with the numbers `begin` to `end` (not included). Elements are numbered from
+    // 0, so that the last index of the array runs fastest. Messages have one dimension.
     void map_range(Name port, std::uint64_t begin, std::uint64_t end) {
         detail::call(lig_map_range, handle_.get(), port.text, begin, end);
     }

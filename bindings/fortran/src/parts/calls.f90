@@ -510,7 +510,8 @@ module ligament_calls
          integer(c_int64_t), intent(inout) :: answer
       end function
 
-      integer(c_int32_t) function lf_map_block(instance, port, length, start, start_count, shape, shape_count) bind(c)
+      integer(c_int32_t) function lf_map_block(instance, port, length, start, start_count, shape, &
+                                               shape_count) bind(c)
          import
          integer(c_int64_t), value :: instance
          character(kind=c_char), intent(in) :: port(*)

@@ -205,13 +205,15 @@ lig_status lf_map_range(int64_t key, const char *port, size_t port_length, int64
     return lig_map_range(instance, name, (uint64_t)first, (uint64_t)last, &fault);
 }
 
-lig_status lf_map_list(int64_t key, const char *port, size_t port_length, const int64_t *numbers, int64_t count) {
+lig_status lf_map_list(int64_t key, const char *port, size_t port_length, const int64_t *numbers,
+                       int64_t count) {
     INSTANCE(key);
     NAME(name, port, port_length);
     return lig_map_list(instance, name, numbers, (size_t)count, &fault);
 }
 
-lig_status lf_array_shape(int64_t key, const char *port, size_t port_length, int64_t *lengths, int64_t *count) {
+lig_status lf_array_shape(int64_t key, const char *port, size_t port_length, int64_t *lengths,
+                          int64_t *count) {
     INSTANCE(key);
     *count = 0;
     NAME(name, port, port_length);

@@ -113,8 +113,8 @@ class Instance(_Instance):
 
         Args:
             port: A port that has `array:` under `exchange:` in the model.
-            numbers: n integers, such as a NumPy array of shape (n,). The elements are numbered from 0, so that the
-                last index of the array runs fastest. Messages of the port have the shape (n,).
+            numbers: n integers, such as a NumPy array of shape (n,). The elements are numbered from 0, so that
+                the last index of the array runs fastest. Messages of the port have the shape (n,).
 
         Raises:
             UsageError: The port has no array, or a number is not within the array or occurs twice.
@@ -162,5 +162,6 @@ def _counts(what: str, numbers: Iterable[int]) -> list[int]:
     except TypeError:
         counts = None
     if counts is None or any(not 0 <= count < 1 << 63 for count in counts):
-        raise UsageError(_fault("bad-map", f"{what} of a map must be whole numbers of at least 0, not {numbers}"))
+        text = f"{what} of a map must be whole numbers of at least 0, not {numbers}"
+        raise UsageError(_fault("bad-map", text))
     return counts

@@ -474,9 +474,9 @@ const char *lig_dtype_name(lig_dtype dtype);
 // The bytes that one element of a type takes; 0 if there is no such type.
 size_t lig_dtype_size(lig_dtype dtype);
 
-// Says that this rank has a block of the array of a port: the block begins at the indices `start` and has the shape
-// `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of 0. The map holds
-// for all messages of the port until the next map.
+// Says that this rank has a block of the array of a port: the block begins at the indices `start` and has
+// the shape `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of
+// 0. The map holds for all messages of the port until the next map.
 //
 // `LIG_ERR_USAGE` if the model gives the port no array, or if the block is not within the array.
 lig_status lig_map_block(lig_instance *instance,
@@ -486,8 +486,9 @@ lig_status lig_map_block(lig_instance *instance,
                          const uint64_t *shape,
                          lig_error *error);
 
-// Says that this rank has the elements with the numbers `begin` to `end` (not included) of the array of a port. The
-// elements are numbered from 0, so that the last index of the array runs fastest. Its messages have one dimension.
+// Says that this rank has the elements with the numbers `begin` to `end` (not included) of the array of a
+// port. The elements are numbered from 0, so that the last index of the array runs fastest. Its messages
+// have one dimension.
 //
 // `LIG_ERR_USAGE` if the model gives the port no array, or if the range is not within the array.
 lig_status lig_map_range(lig_instance *instance,
@@ -496,18 +497,20 @@ lig_status lig_map_range(lig_instance *instance,
                          uint64_t end,
                          lig_error *error);
 
-// Says that this rank has the elements of the array of a port with the given numbers, in this order. The elements
-// are numbered from 0, so that the last index of the array runs fastest. Its messages have one dimension.
+// Says that this rank has the elements of the array of a port with the given numbers, in this order. The
+// elements are numbered from 0, so that the last index of the array runs fastest. Its messages have one
+// dimension.
 //
-// `LIG_ERR_USAGE` if the model gives the port no array, or if a number is not within the array or occurs twice.
+// `LIG_ERR_USAGE` if the model gives the port no array, or if a number is not within the array or occurs
+// twice.
 lig_status lig_map_list(lig_instance *instance,
                         const char *port,
                         const int64_t *list,
                         size_t count,
                         lig_error *error);
 
-// The shape of the whole array of which a port carries a part: `ndim` lengths. `ndim` is 0 if nothing is connected
-// to the port.
+// The shape of the whole array of which a port carries a part: `ndim` lengths. `ndim` is 0 if nothing is
+// connected to the port.
 //
 // `LIG_ERR_USAGE` if the model gives the port no array.
 //

@@ -15,7 +15,7 @@ use ligament_wire::{flags, DomainId, Encoder, HeaderWords, MessageKind, ValueRef
 use std::collections::VecDeque;
 
 /// Maximum size of a message that fits into a ring's entry: header and body, bytes.
-const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
+const MAX_SMALL_BYTES: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
 /// Number of bytes of a block whose pages are allocated at once. All other work of the carrier waits
 /// meanwhile, for about a millisecond. Pages that the kernel has just cleared are still in a cache when the
 /// socket is read into them.
@@ -168,7 +168,8 @@ impl<C: Custodian> Logic<C> {
         if side.endpoint.has_ended(channel) {
             return Ok(AssemblyMemory::Nowhere);
         }
-        let block = if total > SMALL { side.endpoint.claim_block(total, PREFAULTED_BYTES) } else { Ok(None) };
+        let block =
+            if total > MAX_SMALL_BYTES { side.endpoint.claim_block(total, PREFAULTED_BYTES) } else { Ok(None) };
         let reason = match block {
             Ok(Some(loan)) => return Ok(AssemblyMemory::Block(loan)),
             Ok(None) => {
@@ -371,7 +372,7 @@ impl<C: Custodian> EndpointSide<C> {
             AssemblyMemory::Block(loan) => {
                 self.endpoint.publish(channel, header, RemoteBody::Placed(loan, HEADER_BYTES as u64))?;
             }
-            AssemblyMemory::Own(bytes) if !in_slab && bytes.len() as u64 <= SMALL => {
+            AssemblyMemory::Own(bytes) if !in_slab && bytes.len() as u64 <= MAX_SMALL_BYTES => {
                 self.endpoint.publish(channel, header, RemoteBody::Small(&bytes[HEADER_BYTES..]))?;
             }
             AssemblyMemory::Own(bytes) => {

@@ -224,27 +224,27 @@ codes! {
     EXCHANGES, "When ranks exchange parts of an array":
 
     BAD_MAP "bad-map":
-        "The part that `map` describes is not within the array that the model gives the port, or has an element \
-         twice ([Exchanges](../guides/ranks.md#arrays))";
+        "The part that `map` describes is not within the array that the model gives the port, or has an \
+         element twice ([Exchanges](../guides/ranks.md#arrays))";
 
     MAP_GAP "map-gap":
-        "A rank wants an element that no rank of the sender has. Let one of them name it in `map`, or do not ask \
-         for it";
+        "A rank wants an element that no rank of the sender has. Let one of them name it in `map`, or do \
+         not ask for it";
 
     MAP_MISSING "map-missing":
-        "A rank sends or receives its part of an array before it has said which part that is. Call `map` first, or \
-         take the port out of `exchange:` if the code does not divide an array";
+        "A rank sends or receives its part of an array before it has said which part that is. Call `map` \
+         first, or take the port out of `exchange:` if the code does not divide an array";
 
     MAP_OVERLAP "map-overlap":
-        "Two ranks of the sender have the same element, so it is not clear which value counts. Each element has one \
-         owner; receivers may have elements in common";
+        "Two ranks of the sender have the same element, so it is not clear which value counts. Each \
+         element has one owner; receivers may have elements in common";
 
     NO_ARRAY_PORT "no-array-port":
         "Only ports that have `array:` under `exchange:` in the model have parts of an array";
 
     PARTS_DIFFER "parts-differ":
-        "The ranks of the sender sent parts that do not belong together: of different times, types or units. Let \
-         all ranks send the same kind of array at the same time";
+        "The ranks of the sender sent parts that do not belong together: of different times, types or \
+         units. Let all ranks send the same kind of array at the same time";
 }
 
 codes! {

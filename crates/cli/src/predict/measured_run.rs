@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 const ALIKE: f64 = 0.1;
 /// Number of rounds in which the sizes of messages are fitted to the bytes that components sent and
 /// received.
-const ROUNDS: usize = 50;
+const ROUND_COUNT: usize = 50;
 
 /// A run that is over, with the model that it ran.
 pub(super) struct MeasuredRun {
@@ -178,7 +178,7 @@ impl MeasuredRun {
             *total = (total.0 + record.sent_bytes as f64, total.1 + record.received_bytes as f64);
         }
         let mut sizes = vec![1.0; conduits.len()];
-        for _ in 0..ROUNDS {
+        for _ in 0..ROUND_COUNT {
             for sends in [false, true] {
                 let mut found: HashMap<&str, f64> = HashMap::new();
                 let end = |one: &'_ ConduitRecord| {

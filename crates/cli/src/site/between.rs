@@ -25,7 +25,7 @@ const DIAL_TIMEOUT_S: f64 = 5.0;
 /// Number of round trips that are measured.
 const PING_COUNT: u32 = 20;
 /// Maximum time for all round trips together, in seconds.
-const PINGS_WITHIN: f64 = 5.0;
+const MAX_PINGS_S: f64 = 5.0;
 /// Maximum time that an end may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of answers that wait to be taken. Each order has one answer. The output of an end that
@@ -345,8 +345,8 @@ fn measure(ends: &mut [LinkEnd; 2], bounds: Bounds) -> Result<LinkFindings, Faul
             return Err(fault!(LINK_NOT_MEASURED, "{a} has reached {b} once, and does not any more"));
         }
         if streams == 1 {
-            let ping = EndOrder::Ping { count: PING_COUNT, within: PINGS_WITHIN };
-            match link.ends[from].ask(&ping, PINGS_WITHIN)? {
+            let ping = EndOrder::Ping { count: PING_COUNT, within: MAX_PINGS_S };
+            match link.ends[from].ask(&ping, MAX_PINGS_S)? {
                 EndReply::Pinged { round_trips } => found.round_trips = round_trips,
                 _ => return Err(link.ends[from].nonsense()),
             }

@@ -10,7 +10,7 @@ use ligament_wire::{align_part, decode_array_to, head_len, ArrayKind, HeaderWord
 /// the head.
 pub(crate) const PLACE_WORDS: usize = 3;
 /// Maximum length of a head that lies in the entry, beside the place of the parts, bytes.
-pub(crate) const INLINE_HEAD: usize = (BODY_WORDS - PLACE_WORDS) * 8;
+pub(crate) const INLINE_HEAD_BYTES: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
 /// The place of the body of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::views::{BlockReturn, Lent};
 use crate::area::{Front, Inbox};
 use crate::board::Board;
-use crate::memory::{Mapping, ShmError, PAGE};
+use crate::memory::{Mapping, ShmError, PAGE_BYTES};
 use crate::ring::{RingEntry, RingReader, RingWriter, ENTRY_BYTES};
 use ligament_wire::{EndpointId, Value};
 use rustix::fd::OwnedFd;
@@ -37,7 +37,7 @@ impl Outbox {
             words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
             return Some(offset);
         }
-        let len = (entries as usize * ENTRY_BYTES).next_multiple_of(PAGE);
+        let len = (entries as usize * ENTRY_BYTES).next_multiple_of(PAGE_BYTES);
         if self.used + len > self.map.len() {
             return None;
         }
@@ -112,7 +112,7 @@ pub(crate) struct InRing {
 fn map_segment(outbox: &OwnedFd, offset: u64, entries: u32) -> Result<(Mapping, NonNull<RingEntry>), ShmError> {
     let len = entries as usize * ENTRY_BYTES;
     let within = offset.checked_add(len as u64).is_some_and(|end| end <= super::OUTBOX_BYTES as u64);
-    if entries < 2 || offset % PAGE as u64 != 0 || !within {
+    if entries < 2 || offset % PAGE_BYTES as u64 != 0 || !within {
         return Err(ShmError::Malformed(format!("a ring of {entries} entries at {offset}")));
     }
     let map = Mapping::readable(outbox, offset, len)?;

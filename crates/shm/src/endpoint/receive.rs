@@ -1,7 +1,7 @@
 //! Receiving: messages go from the rings to the queues of their channels, and from a queue, or straight from
 //! the ring, to the code.
 
-use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD_BYTES, PLACE_WORDS};
 use super::peers::InPeer;
 use super::stream::GIVEN_UP;
 use super::wait::{Deadline, WaitTarget};
@@ -478,7 +478,7 @@ fn take_body(
         if head_len > body_len {
             return Err(ShmError::Malformed(format!("a head of {head_len} in a body of {body_len} bytes")));
         }
-        if head_len <= INLINE_HEAD as u64 {
+        if head_len <= INLINE_HEAD_BYTES as u64 {
             let used = PLACE_WORDS + (head_len as usize).div_ceil(8);
             if used > 8 {
                 reader.body(&mut message.words[..used]);

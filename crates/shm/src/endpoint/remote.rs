@@ -3,7 +3,7 @@
 //! them. It also publishes messages from other domains; their senders have claimed the credit there. Nothing
 //! here waits, except for answers of the agent.
 
-use super::arrived::{ArrivedMessage, INLINE_HEAD};
+use super::arrived::{ArrivedMessage, INLINE_HEAD_BYTES};
 use super::receive::cost;
 use super::send::{foreign_loan, Loan};
 use super::stream::CHUNK_BYTES;
@@ -183,7 +183,7 @@ impl<C: Custodian> Endpoint<C> {
                 let body = &loan.bytes_mut()[at as usize..][..body_len as usize];
                 let head_len = head_len(parts, body).map_err(super::receive::malformed)?;
                 let head = usize::try_from(head_len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
-                if head.len() <= INLINE_HEAD {
+                if head.len() <= INLINE_HEAD_BYTES {
                     // The entry has the same form as those of senders in this domain: the head stands beside
                     // the place of the parts.
                     place.offset += align_part(head_len);
@@ -333,4 +333,4 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-const _: () = assert!(INLINE_HEAD < BODY_BYTES);
+const _: () = assert!(INLINE_HEAD_BYTES < BODY_BYTES);

@@ -2,7 +2,7 @@
 //! larger body is copied once into a block of a slab; a loan is in its block already, so nothing is copied.
 //! If memory is short, the message goes in chunks through a window.
 
-use super::arrived::{INLINE_HEAD, KNOWN_PREAMBLE_BYTES};
+use super::arrived::{INLINE_HEAD_BYTES, KNOWN_PREAMBLE_BYTES};
 use super::peers::OutPeer;
 use super::receive::{cost, in_slab};
 use super::source::Source;
@@ -102,7 +102,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.claim(to, cost(body_len))?;
         let head = source.head();
-        let beside = head.len() <= INLINE_HEAD;
+        let beside = head.len() <= INLINE_HEAD_BYTES;
         let in_slab = if beside { source.parts_len() } else { body_len };
         let block = match self.block(in_slab) {
             Ok(Some(block)) => block,
@@ -198,7 +198,7 @@ impl<C: Custodian> Endpoint<C> {
         if !self.pool.has(loan.block, loan.start()) {
             return Err(foreign_loan());
         }
-        if head.len() > INLINE_HEAD {
+        if head.len() > INLINE_HEAD_BYTES {
             return Err(self.too_long_a_head(loan, head.len()));
         }
         if to.is_empty() {
@@ -273,7 +273,7 @@ impl<C: Custodian> Endpoint<C> {
                 header.carrier_flags |= flags::PLACED;
                 // The whole body lies in the slab. A head length above the maximum tells the receiver this.
                 self.body.placed(&place, block, &[]);
-                self.body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
+                self.body.words[2] = header.body_len.max(INLINE_HEAD_BYTES as u64 + 1);
                 if let Err(error) = self.write_entry(peer, &header.encode(), self.body.used, Some(block)) {
                     self.pool.give_back(block);
                     return Err(error);

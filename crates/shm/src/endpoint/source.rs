@@ -1,6 +1,6 @@
 //! The bodies of messages to be sent: the kinds of bodies, and the body of an entry.
 
-use super::arrived::{INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{INLINE_HEAD_BYTES, PLACE_WORDS};
 use crate::ring::BODY_WORDS;
 use crate::slab::{BlockId, BlockPlace};
 use ligament_wire::{align_part, EncodingPlan};
@@ -207,7 +207,7 @@ impl SlotBody {
         self.words[1] = place.offset;
         self.words[2] = head.len() as u64;
         self.used = PLACE_WORDS;
-        if head.len() <= INLINE_HEAD {
+        if head.len() <= INLINE_HEAD_BYTES {
             let inline: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words[PLACE_WORDS..]);
             inline[..head.len()].copy_from_slice(head);
             self.used += head.len().div_ceil(8);

@@ -20,7 +20,7 @@ const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
 /// Maximum that a circuit may have under way at first (bytes).
 const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
-/// Factor by which that maximum grows with the bytes that were passed on, while half of it is under way.
+/// Growth of that maximum for all data that was passed on while half of it was under way, as a factor.
 const GROWTH: u64 = 3;
 /// Cost of a message beside its bytes, so that empty messages are not free (bytes).
 const MESSAGE_OVERHEAD_BYTES: u64 = 256;

@@ -127,8 +127,8 @@ abstract class Asking extends Calling {
      */
     public void mapBlock(String port, long[] start, long[] shape) {
         if (start.length != shape.length) {
-            throw new LigamentException.Usage("a block has as many first indices as lengths, not " + start.length
-                    + " and " + shape.length);
+            throw new LigamentException.Usage("a block has as many first indices as lengths, not "
+                    + start.length + " and " + shape.length);
         }
         counts(start);
         counts(shape);
@@ -145,8 +145,8 @@ abstract class Asking extends Calling {
     }
 
     /**
-     * Says that this rank has the elements {@code begin} to {@code end} (not included) of the port's array, until the
-     * next map. The elements are numbered from 0, so that the last index of the array runs fastest.
+     * Says that this rank has the elements {@code begin} to {@code end} (not included) of the port's array,
+     * until the next map. The elements are numbered from 0, so that the last index of the array runs fastest.
      */
     public void mapRange(String port, long begin, long end) {
         counts(begin, end);
@@ -162,8 +162,8 @@ abstract class Asking extends Calling {
     }
 
     /**
-     * Says that this rank has the elements of the port's array with these numbers, in this order, until the next
-     * map. No number may occur twice.
+     * Says that this rank has the elements of the port's array with these numbers, in this order, until the
+     * next map. No number may occur twice.
      */
     public void mapList(String port, long[] numbers) {
         boolean first = enter();
@@ -178,14 +178,14 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** The shape of the whole array of which a port carries a part; empty if nothing is connected to the port. */
+    /** The shape of the whole array of which a port carries a part; empty if nothing is connected. */
     public long[] arrayShape(String port) {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment shape = arena.allocate(8L * Native.MAX_DIMS, 8);
-            check(scratch, (int) Native.ARRAY_SHAPE.invokeExact(handle, name(port), shape.address(), scratch.out,
-                    scratch.error));
+            check(scratch, (int) Native.ARRAY_SHAPE.invokeExact(handle, name(port), shape.address(),
+                    scratch.out, scratch.error));
             int ndim = (int) Native.getLong(scratch.out);
             return shape.asSlice(0, 8L * ndim).toArray(JAVA_LONG);
         } catch (Throwable thrown) {
@@ -199,7 +199,8 @@ abstract class Asking extends Calling {
     private static void counts(long... numbers) {
         for (long number : numbers) {
             if (number < 0) {
-                throw new LigamentException.Usage("indices and lengths of a map are not negative, as " + number + " is");
+                throw new LigamentException.Usage("indices and lengths of a map are not negative, as "
+                        + number + " is");
             }
         }
     }
