@@ -1,5 +1,5 @@
-// Sends or receives parts of an array of 40 elements: each rank of the sender has consecutive ones, and rank r of the
-// receiver wants those whose number is r modulo its number of ranks. Built with an MPI or without.
+// Sends or receives parts of an array of 40 elements: each rank of the sender has consecutive ones, and rank
+// r of the receiver wants those whose number is r modulo its number of ranks. Built with an MPI or without.
 #ifdef WITH_MPI
 #include <mpi.h>
 #endif

@@ -1,4 +1,5 @@
-"""Draws how two components divide an array among their ranks. Both draw the same, so each knows what it must receive.
+"""Draws how two components divide an array among their ranks. Both draw the same, so each knows what it must
+receive.
 
 A part is ("block", start, shape), ("range", begin, end) or ("list", numbers)."""
 
@@ -63,8 +64,8 @@ def elements(whole, part):
 
 
 def rounds(seed, senders, receivers, count=12):
-    """For each round: the shape's array with other values, of another type now and then, and new parts of either side, or
-    None if a side keeps its parts."""
+    """For each round: the array with other values, of another type now and then, and new parts of either
+    side, or None if a side keeps its parts."""
     draw = np.random.default_rng(seed)
     shape = [int(length) for length in draw.integers(1, 7, draw.integers(1, 4))]
     yield shape

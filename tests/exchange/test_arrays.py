@@ -1,5 +1,5 @@
-"""Parts of an array, from all ranks of one component to all ranks of another: every element that is wanted arrives once, at
-its place, however the two divide the array."""
+"""Parts of an array, from all ranks of one component to all ranks of another: every element that is wanted
+arrives once, at its place, however the two divide the array."""
 
 import os
 import subprocess
@@ -87,7 +87,8 @@ def outputs(directory, instance, ranks):
 @pytest.mark.parametrize("senders, receivers", [(1, 1), (1, 3), (2, 3), (4, 2), (3, 1), (8, 5)])
 @pytest.mark.parametrize("seed", range(int(os.environ.get("LIGAMENT_SERIES", "3"))))
 def test_every_element_that_is_wanted_arrives_at_its_place(run, python_program, seed, senders, receivers):
-    done = run(drawn_model(python_program, 1000 * senders + 10 * receivers + seed, senders, receivers), "--overcommit")
+    model = drawn_model(python_program, 1000 * senders + 10 * receivers + seed, senders, receivers)
+    done = run(model, "--overcommit")
     assert done.status == 0, done.text
     for text in outputs(done.directory, "ice", receivers):
         assert text.startswith("received "), text
@@ -96,8 +97,8 @@ def test_every_element_that_is_wanted_arrives_at_its_place(run, python_program, 
 def test_parts_of_an_array_in_another_domain(ligament, python_program, tmp_path):
     (tmp_path / "m.ymmsl").write_text(drawn_model(python_program, 7, 2, 3, "  place: {0: ocean, 1: ice}\n"))
     directory = tmp_path / "run"
-    with subprocess.Popen([ligament, "run", "m.ymmsl", "--domains", "1", "--listen", "127.0.0.1", "--overcommit",
-                           "--run-dir", directory], cwd=tmp_path) as head:
+    command = [ligament, "run", "m.ymmsl", "--domains", "1", "--listen", "127.0.0.1", "--overcommit"]
+    with subprocess.Popen([*command, "--run-dir", directory], cwd=tmp_path) as head:
         deadline = time.monotonic() + 60
         while not (directory / "invitation").exists():
             assert head.poll() is None and time.monotonic() < deadline
@@ -175,35 +176,52 @@ while instance.reuse_instance():
 FINE = 'instance.map_range("flux", 10 * rank, 10 * rank + 10)'
 FINE_SEND = FINE + '; instance.send("flux", Message(1.0, data=np.arange(10.0)))'
 FINE_RECEIVE = FINE + '; instance.receive("flux")'
+
+
+def part(numbers, time="1.0"):
+    """Sends the numbers from 0 on."""
+    return f'instance.send("flux", Message({time}, data=np.arange({numbers})))'
+
+
 WRONG = {
-    "an index beyond": ('instance.map_list("flux", [3, 20])', FINE_RECEIVE, "ocean:0", "index 20 (entry 1 of the list)"),
+    "an index beyond": ('instance.map_list("flux", [3, 20])', FINE_RECEIVE, "ocean:0",
+                        "index 20 (entry 1 of the list)"),
     "a negative index": ('instance.map_list("flux", [-1])', FINE_RECEIVE, "ocean:0", "index -1"),
-    "an index twice": ('instance.map_list("flux", [3, 4, 3])', FINE_RECEIVE, "ocean:0", "index 3 is in the list twice"),
+    "an index twice": ('instance.map_list("flux", [3, 4, 3])', FINE_RECEIVE, "ocean:0",
+                       "index 3 is in the list twice"),
     "a block beyond": ('instance.map_block("flux", [15], [6])', FINE_RECEIVE, "ocean:0", "15 to 21"),
     "numbers that are none": ('instance.map_list("flux", [0.5])', FINE_RECEIVE, "ocean:0", "float64"),
-    "a negative start": ('instance.map_block("flux", [-1], [6])', FINE_RECEIVE, "ocean:0", "at least 0, not [-1]"),
-    "no map of a sender": ('instance.send("flux", Message(0.0, data=np.arange(10.0)))', FINE_RECEIVE, "ocean:0",
-                           "call map first"),
+    "a negative start": ('instance.map_block("flux", [-1], [6])', FINE_RECEIVE, "ocean:0",
+                         "at least 0, not [-1]"),
+    "no map of a sender": (part(10.0), FINE_RECEIVE, "ocean:0", "call map first"),
     "no map of a receiver": (FINE_SEND, 'instance.receive("flux")', "ice:0", "call map first"),
-    "another shape": (FINE + '; instance.send("flux", Message(0.0, data=np.arange(9.0)))', FINE_RECEIVE, "ocean:0",
+    "another shape": (f"{FINE}; {part(9.0)}", FINE_RECEIVE, "ocean:0",
                       "has the shape [10], and the array to send has [9]"),
-    "no array": (FINE + '; instance.send("flux", Message(0.0, data=3.5))', FINE_RECEIVE, "ocean:0", "send an array"),
+    "no array": (FINE + '; instance.send("flux", Message(0.0, data=3.5))', FINE_RECEIVE, "ocean:0",
+                 "send an array"),
     "another shape to receive into": (FINE_SEND, FINE + '; instance.receive_into("flux", np.zeros(4))', "ice:0",
                                       "has the shape [10], and the array to receive into has [4]"),
-    "another type to receive into": (FINE_SEND, FINE + '; instance.receive_into("flux", np.zeros(10, dtype="int32"))',
+    "another type to receive into": (FINE_SEND, FINE + '; instance.receive_into("flux", np.zeros(10, "int32"))',
                                      "ice:0", "an array of float64 came on port"),
-    "two owners": ('instance.map_range("flux", 0, 12); instance.send("flux", Message(1.0, data=np.arange(12.0)))',
-                   FINE_RECEIVE, "ice:", "from ocean:0.flux and from ocean:1.flux"),
-    "no owner": ('instance.map_range("flux", 9 * rank, 9 * rank + 9); '
-                 'instance.send("flux", Message(1.0, data=np.arange(9.0)))', FINE_RECEIVE, "ice:1", "index 18, which no rank"),
-    "another type of one rank": (FINE + '; instance.send("flux", Message(1.0, data=np.arange(10 + 0 * rank, '
-                                 'dtype=("float64", "int32")[rank])))', FINE_RECEIVE, "ice:",
+    "two owners": (f'instance.map_range("flux", 0, 12); {part(12.0)}', FINE_RECEIVE, "ice:",
+                   "from ocean:0.flux and from ocean:1.flux"),
+    "no owner": (f'instance.map_range("flux", 9 * rank, 9 * rank + 9); {part(9.0)}', FINE_RECEIVE, "ice:1",
+                 "index 18, which no rank"),
+    "another type of one rank": (f'{FINE}; {part("10, dtype=(float, np.int32)[rank]")}', FINE_RECEIVE, "ice:",
                                  "ocean:0.flux sends float64, and ocean:1.flux sends int32"),
-    "another time of one rank": (FINE + '; instance.send("flux", Message(1.0 + rank, data=np.arange(10.0)))', FINE_RECEIVE,
-                                 "ice:", "that of ocean:0.flux is of 1, and that of ocean:1.flux of 2"),
-    "a rank that never maps": ('if rank: break\n    ' + FINE_SEND, FINE_RECEIVE, "ice:", "closed by its sender"),
-    "a rank that ends early": (FINE_SEND, FINE_RECEIVE + '; instance.receive("flux")', "ice:", "closed by its sender"),
+    "another time of one rank": (f'{FINE}; {part(10.0, "1.0 + rank")}', FINE_RECEIVE, "ice:",
+                                 "that of ocean:0.flux is of 1, and that of ocean:1.flux of 2"),
+    "a rank that never maps": ("if rank: break\n    " + FINE_SEND, FINE_RECEIVE, "ice:",
+                               "closed by its sender"),
+    "a rank that ends early": (FINE_SEND, FINE_RECEIVE + '; instance.receive("flux")', "ice:",
+                               "closed by its sender"),
 }
+
+
+def pair(python_program, ocean, ice):
+    """A model in which two ranks of each side have an array of 20 elements."""
+    return MODEL.format(sends="o_i", receives="s", ocean=python_program("ocean", ocean),
+                        ice=python_program("ice", ice), seed=0, senders=2, receivers=2, shape=[20], more="")
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -211,9 +229,7 @@ def test_what_is_wrong_names_rank_port_and_value(run, python_program, wrong):
     send, receive, rank, text = WRONG[wrong]
     head = "import numpy as np\n"
     ocean, ice = head + SEND.replace("WHAT", send), head + RECEIVE.replace("WHAT", receive)
-    done = run(MODEL.format(sends="o_i", receives="s", ocean=python_program("ocean", ocean),
-                            ice=python_program("ice", ice), seed=0, senders=2, receivers=2, shape=[20], more=""),
-               "--overcommit")
+    done = run(pair(python_program, ocean, ice), "--overcommit")
     assert done.status == 1, done.text
     assert text in done.text and rank in done.text, done.text
     assert "panicked" not in done.text, done.text
@@ -233,10 +249,9 @@ while instance.reuse_instance():
 
 def test_a_port_without_an_array_has_no_map(run, python_program):
     receives = RECEIVE.replace("WHAT", 'assert instance.receive("flux").data is None')
-    model = MODEL.format(sends="o_i", receives="s", ocean=python_program("ocean", NO_ARRAY),
-                         ice=python_program("ice", receives), seed=0, senders=1, receivers=1, shape=[3], more="")
-    done = run(model.replace("  exchange: {ocean.flux -> ice.flux: {array: [3]}}\n", ""))
-    assert done.status == 0 and outputs(done.directory, "ocean", 1) == ["True True\n" * 2], done.text
+    model = pair(python_program, NO_ARRAY, receives)
+    done = run(model.replace("  exchange: {ocean.flux -> ice.flux: {array: [20]}}\n", ""), "--overcommit")
+    assert done.status == 0 and outputs(done.directory, "ocean", 2) == ["True True\n" * 2] * 2, done.text
 
 
 ALONE = """
@@ -291,20 +306,18 @@ while True:
 """
 
 
-def killed_model(python_program, ocean, ice):
-    return MODEL.format(sends="o_i", receives="s", ocean=python_program("ocean", ocean.replace("FINE_SEND", FINE_SEND)),
-                        ice=python_program("ice", ice.replace("FINE", FINE)), seed=0, senders=2, receivers=2,
-                        shape=[20], more="")
+def killed(python_program, ocean, ice):
+    return pair(python_program, ocean.replace("FINE_SEND", FINE_SEND), ice.replace("FINE", FINE))
 
 
 @pytest.mark.parametrize("phase", KILLED)
 def test_a_sending_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, phase):
     receiver = KILLED_RECEIVER.replace("rank == 1", "False")
-    done = run(killed_model(python_program, KILLED_SENDER.replace("WHAT", KILLED[phase]), receiver), "--overcommit")
+    done = run(killed(python_program, KILLED_SENDER.replace("WHAT", KILLED[phase]), receiver), "--overcommit")
     assert done.status == 1 and "ocean:1" in done.text and "SIGKILL" in done.text, done.text
 
 
 def test_a_receiving_rank_that_is_killed_ends_the_run_and_is_named(run, python_program):
-    done = run(killed_model(python_program, KILLED_SENDER.replace("rank == 1", "False").replace("WHAT", "pass"),
-                            KILLED_RECEIVER), "--overcommit")
+    sender = KILLED_SENDER.replace("rank == 1", "False").replace("WHAT", "pass")
+    done = run(killed(python_program, sender, KILLED_RECEIVER), "--overcommit")
     assert done.status == 1 and "ice:1" in done.text and "SIGKILL" in done.text, done.text

@@ -58,14 +58,16 @@ def test_one_source_exchanges_parts_with_either_mpi_and_without(run, program, mo
     monkeypatch.setenv("OMPI_MCA_rmaps_base_oversubscribe", "1")
     ranks = {"left": 4, "right": 2}
     sides = {"left": left, "right": right}
-    resources = [f"m.{side}: {{mpi_processes: {ranks[side]}}}" for side, family in sides.items() if FAMILIES[family][2]]
-    mpirun = [f"{side}: {FAMILIES[family][2]}" for side, family in sides.items() if FAMILIES[family][2]]
+    with_mpi = {side: FAMILIES[family][2] for side, family in sides.items() if FAMILIES[family][2]}
+    resources = [f"m.{side}: {{mpi_processes: {ranks[side]}}}" for side in with_mpi]
+    mpirun = [f"{side}: {launcher}" for side, launcher in with_mpi.items()]
     mpich = [side for side, family in sides.items() if family == "MPICH"]
     more = f"  mpirun: {{{', '.join(mpirun)}}}\n" + (f"  mpich: {mpich[0]}\n" if mpich else "")
     done = run(MODEL.format(left=program(left), right=program(right), left_model=FAMILIES[left][1],
                             right_model=FAMILIES[right][1], resources=", ".join(resources),
                             more=more if mpirun else ""), "--overcommit")
     assert done.status == 0, done.text
-    printed = "".join(path.read_text() for path in sorted((done.directory / "instances/right").glob("output*.log")))
+    outputs = (done.directory / "instances/right").glob("output*.log")
+    printed = "".join(path.read_text() for path in outputs)
     assert len(re.findall(r"rank \d of 2 had 20 elements", printed)) == 2, printed
     assert os.path.exists(done.directory / "run.json")

@@ -177,7 +177,7 @@ lig_status lf_set_port_length(int64_t key, const char *port, size_t port_length,
     return lig_set_port_length(instance, name, (size_t)length, &fault);
 }
 
-// Whether all numbers are at least 0, as indices and lengths are.
+// Returns true if all numbers are at least 0, as indices and lengths are.
 static bool are_counts(const int64_t *numbers, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
         if (numbers[i] < 0) return false;

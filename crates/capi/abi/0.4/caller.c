@@ -361,6 +361,13 @@ int main(int argc, char **argv) {
     ENDS(lig_set_port_length(instance, "out", 2, &error), LIG_ERR_USAGE);
     size_t length;
     ENDS(lig_get_port_length(instance, "out", &length, &error), LIG_ERR_USAGE);
+    const uint64_t begin[] = {0}, lengths[] = {2};
+    const int64_t numbers[] = {1, 0};
+    uint64_t whole[LIG_MAX_DIMS];
+    ENDS(lig_array_shape(instance, "out", whole, &length, &error), LIG_ERR_USAGE);
+    ENDS(lig_map_block(instance, "out", 1, begin, lengths, &error), LIG_ERR_USAGE);
+    ENDS(lig_map_range(instance, "out", 0, 2, &error), LIG_ERR_USAGE);
+    ENDS(lig_map_list(instance, "out", numbers, 2, &error), LIG_ERR_USAGE);
     settings(instance);
     if (first) paths();
     FINE(lig_declare_steerable(instance, "count", 0, INFINITY, NULL, false, &error));
