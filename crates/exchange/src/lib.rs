@@ -3,9 +3,13 @@
 //! a rank has, and a [`Route`] says which elements of a sender's part go to which places of a receiver's
 //! part. No I/O.
 
+#![deny(unsafe_code)]
+
 mod coverage;
 mod index_map;
 mod route;
+#[allow(unsafe_code)]
+mod sys;
 
 pub use coverage::Coverage;
 pub use index_map::{index_text, IndexMap, MapError, Part};

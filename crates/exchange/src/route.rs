@@ -1,7 +1,14 @@
 //! Routes: which elements of a sender's part go to which places of a receiver's part.
 
 use crate::index_map::{IndexMap, Indices, Sequences};
+use crate::sys::{copy_past_caches, finish};
 use ligament_wire::ArrayOrder;
+
+/// Size of a receiver's part from which it is written past the caches, bytes: it would not stay there.
+const UNCACHED_BYTES: usize = 8 << 20;
+/// Length from which a run is written past the caches, bytes. Shorter runs, between which the sender's part
+/// has gaps, took up to three times as long that way (benchmarks/run mxn).
+const MIN_UNCACHED_RUN_BYTES: usize = 4 << 10;
 
 /// A part and the order in which its elements are stored. The order matters to blocks only.
 #[derive(Clone, Copy, Debug)]
@@ -85,12 +92,18 @@ impl Route {
 
     fn copy_sized<const SIZE: usize>(&self, from: &[u8], to: &mut [u8]) {
         let from_stride = self.inner_from_stride() as usize * SIZE;
+        let uncached = to.len() >= UNCACHED_BYTES;
         self.for_each_run(|from_place, to_place, length, to_stride| {
             let (mut source, mut target) = (from_place as usize * SIZE, to_place as usize * SIZE);
             let to_stride = to_stride as usize * SIZE;
             if from_stride == SIZE && to_stride == SIZE && length > 1 {
                 let bytes = length as usize * SIZE;
-                to[target..target + bytes].copy_from_slice(&from[source..source + bytes]);
+                let (from, to) = (&from[source..source + bytes], &mut to[target..target + bytes]);
+                if uncached && bytes >= MIN_UNCACHED_RUN_BYTES {
+                    copy_past_caches(from, to);
+                } else {
+                    to.copy_from_slice(from);
+                }
                 return;
             }
             for _ in 0..length {
@@ -99,6 +112,9 @@ impl Route {
                 (source, target) = (source + from_stride, target + to_stride);
             }
         });
+        if uncached {
+            finish();
+        }
     }
 
     /// Distance in the sender's part between two neighbours of a run that `for_each_run` gives.

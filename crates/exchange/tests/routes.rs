@@ -164,3 +164,24 @@ fn parts_beyond_the_array_are_refused_with_the_place() {
     assert_eq!(index_text(&array, 13), "(2, 3)");
     assert_eq!(index_text(&[20], 13), "13");
 }
+
+#[test]
+fn a_part_that_is_larger_than_the_caches_is_copied_too() {
+    let array = [3, 1500, 1001];
+    let order = ArrayOrder::RowMajor;
+    let map = |start: &[u64], shape: &[u64]| IndexMap::new(&array, Part::Block { start, shape }).unwrap();
+    let whole = map(&[0, 0, 0], &array);
+    let source: Vec<u8> = (0..3 * 1500 * 1001u32).flat_map(u32::to_ne_bytes).collect();
+    for (start, shape) in
+        [([1, 3, 0], [2, 1400, 1001]), ([0, 0, 0], [3, 1500, 1001]), ([0, 0, 7], [3, 1500, 30])]
+    {
+        let part = map(&start, &shape);
+        let mut target = vec![0xff; part.len() as usize * 4];
+        let sender = PartLayout { map: &whole, order };
+        Route::new(&array, sender, PartLayout { map: &part, order }).copy(4, &source, &mut target);
+        for (place, bytes) in (0..).zip(target.chunks_exact(4)) {
+            let number = u64::from(u32::from_ne_bytes(bytes.try_into().unwrap()));
+            assert_eq!(part.number_at(&array, order, place), Some(number));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+"""What is promised about the exchange of arrays, computed from the measurements; nothing is run here."""
+
+import statistics
+
+from lib.report import Bar
+
+# Times as fast as the best of MPI: with private arrays, and where the sender's array is a loan.
+PRIVATE, LOAN = 1.1, 1.5
+# Of the speed of the same copies by hand.
+BARE = 0.75
+
+
+class Measurements:
+    """Times of an exchange, ns: a value for each repetition, by layout and by what was measured."""
+
+    def __init__(self):
+        self.times = {}
+
+    def add(self, layout, what, value):
+        self.times.setdefault((layout, what), []).append(value)
+
+    def layouts(self):
+        return list(dict.fromkeys(layout for layout, _ in self.times))
+
+    def best_peer(self, layout):
+        """The MPI whose median is least, and its times."""
+        peers = {what: times for (of, what), times in self.times.items() if of == layout and what.startswith("MPI")}
+        return min(peers.items(), key=lambda pair: statistics.median(pair[1]), default=(None, None))
+
+
+def _bar(name, theirs, ours, limit, unit):
+    """How many times as fast as theirs."""
+    ratios = [other / one for one, other in zip(ours, theirs)]
+    return Bar(name, statistics.median(theirs) / statistics.median(ours), ratios, ">=", limit, unit)
+
+
+def bars(m):
+    """The bars of what was measured, as `README.md` beside this file has them."""
+    found = []
+    for layout in m.layouts():
+        _, peer = m.best_peer(layout)
+        for what, bare, limit in (("private arrays", "bare copies", PRIVATE), ("a loan", "bare shared", LOAN)):
+            ours = m.times[layout, what]
+            if peer:
+                found.append(_bar(f"{layout}, {what}", peer, ours, limit, "times the best MPI"))
+            found.append(_bar(f"{layout}, {what}", m.times[layout, bare], ours, BARE, "of the bare loop"))
+    return found
