@@ -321,3 +321,14 @@ def test_a_receiving_rank_that_is_killed_ends_the_run_and_is_named(run, python_p
     sender = KILLED_SENDER.replace("rank == 1", "False").replace("WHAT", "pass")
     done = run(killed(python_program, sender, KILLED_RECEIVER), "--overcommit")
     assert done.status == 1 and "ice:1" in done.text and "SIGKILL" in done.text, done.text
+
+
+def test_pictures_and_predictions_know_no_slots_of_an_array(ligament, run, python_program):
+    done = run(drawn_model(python_program, 3, 2, 3), "--overcommit")
+    assert done.status == 0, done.text
+    model = str(done.directory.with_name("model1.ymmsl"))
+    graph = subprocess.run([ligament, "graph", model], capture_output=True, text=True, check=True).stdout
+    assert "flux → ice.flux (S)" in graph, graph
+    predicted = subprocess.run([ligament, "predict", model, "--from", done.directory], capture_output=True, text=True,
+                               check=False)
+    assert predicted.returncode == 0 and "ocean.flux → ice.flux" in predicted.stdout, predicted.stderr
