@@ -79,7 +79,7 @@ install -m 644 "$root"/bindings/fortran/src/*.f90 "$root"/bindings/fortran/src/*
 install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 # Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
 rust=$prefix/share/ligament/rust
-for name in catalogue wire model filters shm instance; do
+for name in catalogue wire model exchange filters shm instance; do
     (cd "$root/crates/$name" && find src -type f \( -name '*.rs' -o -name '*.txt' \) -print) |
     while read -r file; do
         mkdir -p "$rust/crates/$name/$(dirname "$file")"

@@ -1,6 +1,6 @@
-// The same exchange by hand over shared memory: bare (copies|shared) FROM SENDERS TO RECEIVERS EDGE STEPS. With
-// "copies", each sender copies its own array into shared memory, and receivers copy out of it what they want. With
-// "shared", the sender's array is shared memory. Prints the time of an exchange (ns).
+// The same exchange by hand over shared memory: bare (copies|shared) FROM SENDERS TO RECEIVERS EDGE STEPS.
+// With "copies", each sender copies its own array into shared memory, and receivers copy out of it what
+// they want. With "shared", the sender's array is shared memory. Prints the time of an exchange (ns).
 #define _GNU_SOURCE
 #include "layout.h"
 #include <pthread.h>
@@ -25,11 +25,10 @@ static void copy(double *to, const struct part *own, const double *from, const s
     for (uint64_t i = 0; i < both.shape[0]; ++i)
         for (uint64_t j = 0; j < both.shape[1]; ++j) {
             const uint64_t a = both.start[0] + i, b = both.start[1] + j, c = both.start[2];
-            const uint64_t target = ((a - own->start[0]) * own->shape[1] + b - own->start[1]) * own->shape[2] + c -
-                                    own->start[2];
-            const uint64_t source =
-                ((a - theirs->start[0]) * theirs->shape[1] + b - theirs->start[1]) * theirs->shape[2] + c -
-                theirs->start[2];
+            const uint64_t row = (a - own->start[0]) * own->shape[1] + b - own->start[1];
+            const uint64_t their_row = (a - theirs->start[0]) * theirs->shape[1] + b - theirs->start[1];
+            const uint64_t target = row * own->shape[2] + c - own->start[2];
+            const uint64_t source = their_row * theirs->shape[2] + c - theirs->start[2];
             memcpy(to + target, from + source, both.shape[2] * sizeof *to);
         }
 }

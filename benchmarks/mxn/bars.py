@@ -24,7 +24,8 @@ class Measurements:
 
     def best_peer(self, layout):
         """The MPI whose median is least, and its times."""
-        peers = {what: times for (of, what), times in self.times.items() if of == layout and what.startswith("MPI")}
+        peers = {what: times for (of, what), times in self.times.items()
+                 if of == layout and what.startswith("MPI")}
         return min(peers.items(), key=lambda pair: statistics.median(pair[1]), default=(None, None))
 
 

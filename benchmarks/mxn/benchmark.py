@@ -14,8 +14,8 @@ HERE = Path(__file__).resolve().parent
 OUT = BUILD / "mxn"
 FLAGS = ["-O2", "-march=native", "-Wall", "-Wno-stringop-overflow"]
 # How the senders have the cube and how many they are, and the receivers.
-LAYOUTS = {"2 to 2": ("first", 2, "last", 2), "4 to 4": ("first", 4, "last", 4), "8 to 8": ("first", 8, "last", 8),
-           "blocks 8 to 2": ("blocks", 8, "last", 2)}
+LAYOUTS = {"2 to 2": ("first", 2, "last", 2), "4 to 4": ("first", 4, "last", 4),
+           "8 to 8": ("first", 8, "last", 8), "blocks 8 to 2": ("blocks", 8, "last", 2)}
 EDGE, QUICK_EDGE = 512, 256
 STEPS = 10
 WAYS = ("alltoallw", "isend")
@@ -57,21 +57,26 @@ def build(families):
     """Compiles the programs into build/benchmarks/mxn."""
     OUT.mkdir(parents=True, exist_ok=True)
     run(["gcc", "-std=gnu11", *FLAGS, "-pthread", HERE / "bare.c", "-o", OUT / "bare"], seconds=120)
-    run(["gcc", "-std=gnu11", *FLAGS, HERE / "ranks.c", "-o", OUT / "ranks", *Ligament().flags()], seconds=120)
+    compiled = [*FLAGS, HERE / "ranks.c", "-o", OUT / "ranks", *Ligament().flags()]
+    run(["gcc", "-std=gnu11", *compiled], seconds=120)
     for family in families:
-        run([f"mpicc.{family}", "-std=gnu11", *FLAGS, HERE / "peer.c", "-o", OUT / f"peer-{family}"], seconds=120)
+        compiled = [*FLAGS, HERE / "peer.c", "-o", OUT / f"peer-{family}"]
+        run([f"mpicc.{family}", "-std=gnu11", *compiled], seconds=120)
 
 
 def ours(way, layout, edge):
-    """The time of an exchange by Ligament, ns: from the end of the warm-up to the end of the last, over all receivers."""
+    """The time of an exchange by Ligament, ns: from the end of the warm-up to the end of the last exchange."""
     source, senders, target, receivers = LAYOUTS[layout]
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=OUT))
     try:
         (folder / "model.ymmsl").write_text(MODEL.format(
             program=OUT / "ranks", way=way, source=source, target=target, edge=edge, steps=STEPS,
-            file=folder / "times", senders=senders, receivers=receivers, memory=max(2, 4 * edge**3 * 8 >> 30)))
-        run([Ligament().command, "run", "model.ymmsl", "--overcommit", "--quiet"], seconds=LIMIT_S, folder=folder)
-        times = [list(map(int, (folder / f"times.{rank}").read_text().split())) for rank in range(receivers)]
+            file=folder / "times", senders=senders, receivers=receivers,
+            memory=max(2, 4 * edge**3 * 8 >> 30)))
+        command = [Ligament().command, "run", "model.ymmsl", "--overcommit", "--quiet"]
+        run(command, seconds=LIMIT_S, folder=folder)
+        texts = [(folder / f"times.{rank}").read_text() for rank in range(receivers)]
+        times = [list(map(int, text.split())) for text in texts]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return (max(last for _, last in times) - min(first for first, _ in times)) / STEPS
@@ -85,7 +90,8 @@ def peers(options, layout):
     yield "bare shared", [OUT / "bare", "shared", *arguments]
     for family in options.families:
         for way in WAYS:
-            yield f"MPI: {mpi.TITLES[family]}, {way}", [*mpi.launcher(family, ranks), OUT / f"peer-{family}", way, *arguments]
+            command = [*mpi.launcher(family, ranks), OUT / f"peer-{family}", way, *arguments]
+            yield f"MPI: {mpi.TITLES[family]}, {way}", command
 
 
 def one_pass(options, measured):
@@ -102,7 +108,8 @@ def main(words):
     if absent := [*Ligament().missing(), *mpi.missing(options.families)]:
         raise CannotMeasure("cannot measure:\n  " + "\n  ".join(absent) + "\n(--only leaves MPIs out)")
     build(options.families)
-    facts, versions = machine.facts([0, 1]), {"ligament": Ligament().version(), **mpi.versions(options.families)}
+    facts = machine.facts([0, 1])
+    versions = {"ligament": Ligament().version(), **mpi.versions(options.families)}
     print("mxn: parts of an array between ranks\n")
     for name, value in {**facts, **versions, "repetitions": options.repetitions}.items():
         print(f"  {name.replace('_', ' '):<20} {value}")

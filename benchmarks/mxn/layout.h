@@ -37,19 +37,24 @@ static struct part part_of(const char *how, uint64_t edge, uint64_t rank, uint64
 
 static uint64_t count_of(const struct part *part) { return part->shape[0] * part->shape[1] * part->shape[2]; }
 
+// The number in the cube of an element of a part.
+static uint64_t number_of(const struct part *part, uint64_t i, uint64_t j, uint64_t k, uint64_t edge) {
+    return ((part->start[0] + i) * edge + part->start[1] + j) * edge + part->start[2] + k;
+}
+
 // Each element is its number in the cube.
 static void fill(double *data, const struct part *part, uint64_t edge) {
     for (uint64_t i = 0; i < part->shape[0]; ++i)
         for (uint64_t j = 0; j < part->shape[1]; ++j)
             for (uint64_t k = 0; k < part->shape[2]; ++k)
-                *data++ = (double)(((part->start[0] + i) * edge + part->start[1] + j) * edge + part->start[2] + k);
+                *data++ = (double)number_of(part, i, j, k, edge);
 }
 
 static void check(const double *data, const struct part *part, uint64_t edge) {
     for (uint64_t i = 0; i < part->shape[0]; ++i)
         for (uint64_t j = 0; j < part->shape[1]; ++j)
             for (uint64_t k = 0; k < part->shape[2]; ++k, ++data) {
-                const uint64_t number = ((part->start[0] + i) * edge + part->start[1] + j) * edge + part->start[2] + k;
+                const uint64_t number = number_of(part, i, j, k, edge);
                 if (*data == (double)number) continue;
                 fprintf(stderr, "element %llu came as %g\n", (unsigned long long)number, *data);
                 exit(1);

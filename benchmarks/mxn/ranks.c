@@ -1,5 +1,5 @@
-// A rank of either side: ranks (send|loan|receive) HOW EDGE STEPS FILE. A receiver writes when the exchanges that warm up
-// and when all were over (ns).
+// A rank of either side: ranks (send|loan|receive) HOW EDGE STEPS FILE. A receiver writes when the
+// exchanges that warm up and when all were over (ns).
 #include "layout.h"
 #include <ligament.h>
 #include <stdbool.h>

@@ -329,6 +329,6 @@ def test_pictures_and_predictions_know_no_slots_of_an_array(ligament, run, pytho
     model = str(done.directory.with_name("model1.ymmsl"))
     graph = subprocess.run([ligament, "graph", model], capture_output=True, text=True, check=True).stdout
     assert "flux → ice.flux (S)" in graph, graph
-    predicted = subprocess.run([ligament, "predict", model, "--from", done.directory], capture_output=True, text=True,
-                               check=False)
+    command = [ligament, "predict", model, "--from", done.directory]
+    predicted = subprocess.run(command, capture_output=True, text=True, check=False)
     assert predicted.returncode == 0 and "ocean.flux → ice.flux" in predicted.stdout, predicted.stderr
