@@ -1,12 +1,13 @@
-//! Values as a sender lends them for the length of one call: nothing is copied until the body is written.
+//! Values over the sender's own memory, which the sender lends for one call. Their bytes are copied when the
+//! body of the message is written, and not before.
 
 use crate::error::WireError;
 use crate::gather::check_names;
 use crate::parts::array_source;
 use crate::value::{Array, ArrayOrder, DType, Element, SettingValue, Value};
 
-/// A value to be sent. Lists and maps come in two forms: over borrowed slices, and over vectors for trees that
-/// are built on the way.
+/// A value to be sent. Lists and maps have two forms: over borrowed slices, and over vectors that the caller
+/// has built for this message.
 #[derive(Clone, Debug)]
 pub enum ValueRef<'a> {
     /// Nothing.
@@ -15,7 +16,7 @@ pub enum ValueRef<'a> {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer that need not fit `i64`.
+    /// An integer that may be larger than the largest `i64`.
     UInt(u64),
     /// A double.
     Float(f64),
@@ -27,17 +28,17 @@ pub enum ValueRef<'a> {
     Bytes(&'a [u8]),
     /// A list.
     List(&'a [ValueRef<'a>]),
-    /// A list.
+    /// A list in a vector.
     Items(Vec<ValueRef<'a>>),
     /// A map with text keys.
     Map(&'a [(&'a str, ValueRef<'a>)]),
-    /// A map with text keys.
+    /// A map with text keys in a vector.
     Entries(Vec<(&'a str, ValueRef<'a>)>),
     /// An array.
     Array(ArrayRef<'a>),
     /// Settings.
     Settings(&'a [(String, SettingValue)]),
-    /// A value that is held elsewhere, such as one that was received.
+    /// A value that another object owns, such as a received message.
     Owned(&'a Value),
 }
 
@@ -48,13 +49,13 @@ pub struct ArrayRef<'a> {
     pub dtype: DType,
     /// The extent of each dimension, at most eight; empty for a scalar array.
     pub shape: &'a [u64],
-    /// Byte strides, one for each dimension; none if the elements are contiguous in `order`.
+    /// Byte strides, one for each dimension. `None` if the elements are contiguous in `order`.
     pub strides: Option<&'a [i64]>,
-    /// In which order the elements stand in the message (and in `data`, if there are no strides).
+    /// Order of the elements in the message. Without strides, `data` has the same order.
     pub order: ArrayOrder,
-    /// The bytes from the lowest to the highest addressed element.
+    /// All bytes from the element with the lowest address to that with the highest.
     pub data: &'a [u8],
-    /// The offset of element 0 in `data`: not 0 if there are negative strides.
+    /// Offset of element 0 in `data`, in bytes. With negative strides, this is not 0.
     pub offset: usize,
     /// A name for each axis, or none at all.
     pub names: &'a [String],
@@ -79,11 +80,11 @@ impl<'a> ArrayRef<'a> {
 }
 
 impl ArrayRef<'_> {
-    /// Checks what a message asks of it: a shape that can be, elements within its bytes, a name for each axis
-    /// or none.
+    /// Checks that a message can hold the array: the shape is possible, all elements lie within `data`, and
+    /// there is a name for each axis or no name.
     ///
     /// # Errors
-    /// The value is wrong.
+    /// One of these is not so.
     pub fn check(&self) -> Result<(), WireError> {
         check_names(self.names, self.shape.len())?;
         array_source(self).map(|_| ())

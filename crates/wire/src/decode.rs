@@ -1,5 +1,5 @@
-//! Reading a body that nobody vouches for: every length, offset and number is checked, memory is asked for only
-//! as data turns up, and parts are shared, not copied.
+//! Reading the body of a message. The body may be wrong, so every length, offset and number is checked, and
+//! memory is allocated only for data that is there. Parts are shared with the value and not copied.
 
 use crate::sys::Bytes;
 use minicbor::data::Type;
@@ -11,13 +11,13 @@ use crate::tree::deeper;
 use crate::value::{Array, ArrayMeta, ArrayOrder, DType, SettingValue, Value, MAX_DIMS};
 use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
-/// The limits of a reader. An item of the tree takes one byte or more in the message and about a hundred as a
-/// [`Value`].
+/// The limits of a reader. They matter because an item of the tree may take one byte in the message, and
+/// takes about a hundred bytes as a [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the head.
+    /// Maximum length of the head, in bytes.
     pub head: u64,
-    /// Items of the tree: values and settings, and the elements of settings.
+    /// Maximum number of items of the tree: values, settings, and elements of settings.
     pub items: u64,
 }
 
@@ -28,14 +28,15 @@ impl Default for Limits {
     }
 }
 
-/// Lists grow from at most this many places, whatever length they claim to have.
+/// Maximum number of places that a list has at first, whatever length the message claims for it.
 const FIRST_CAPACITY: usize = 64;
 
 /// Reads a value from its head and its parts.
 ///
-/// `parts` and `body_len` are the header's; `head` is a private copy of the lengths table and the tree, exactly
-/// as long as [`head_len`] says; `part_bytes` is the body from its first part to its end, and the parts of the
-/// value share it. Errors: anything that does not follow the format, or is over `limits`.
+/// `parts` and `body_len` are those of the header. `head` is a private copy of the lengths table and the
+/// tree, with exactly the length that [`head_len`] returns. `part_bytes` is the body from its first part to
+/// its end; the arrays of the value share it. Errors: the body does not follow the format, or is larger than
+/// `limits` allow.
 pub fn decode(
     parts: u16,
     body_len: u64,
@@ -79,7 +80,7 @@ pub fn decode(
     Ok(value)
 }
 
-/// As [`decode`], to where the value shall stand, which saves moving an array.
+/// Does the same as [`decode`], but writes the value to `to`, so that no array has to be moved.
 #[inline]
 pub fn decode_array_to(
     parts: u16,
@@ -101,8 +102,8 @@ pub fn decode_array_to(
     Ok(())
 }
 
-/// Reads a value from a whole body in one buffer, which the parts of the value share. Memory that others can
-/// still write to is not for this call: its tree would be read in place. Errors as [`decode`].
+/// Reads a value from a whole body in one buffer. The arrays of the value share the buffer. No other process
+/// may be able to write to the buffer, because the tree is read in place. Errors: as [`decode`].
 pub fn decode_body(parts: u16, body: Bytes, limits: &Limits) -> Result<Value, WireError> {
     let body_len = body.len() as u64;
     if body_len == 0 {
@@ -128,7 +129,7 @@ fn empty_body(parts: u16) -> Result<Value, WireError> {
     Ok(Value::None)
 }
 
-/// An array that is all of a body, before its bytes are given to it.
+/// The properties of an array that is the whole body. The array does not have its bytes yet.
 struct Plain {
     dtype: DType,
     ndim: u8,
@@ -143,8 +144,9 @@ impl Plain {
     }
 }
 
-/// The fast path: a tree that is one array without names, unit and strides, in the form that our encoder
-/// writes, and whose part is all that there is. Anything else, also what is wrong, goes the general way.
+/// The fast path. It reads a tree that is one array without names, unit and strides, in the form that our
+/// encoder writes, if the array's part is the only one. Returns `None` for every other body, also for a wrong
+/// one; then the general function reads it.
 #[inline]
 fn plain_array(body: &CheckedBody<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {
@@ -188,7 +190,7 @@ fn order_of(code: u64) -> Option<ArrayOrder> {
     }
 }
 
-/// The span of each part in the bytes of all parts, until it is taken.
+/// Begin and end of each part within the bytes of all parts. `None` for a part that an array has taken.
 type Spans = Vec<Option<(usize, usize)>>;
 
 fn spans(body: &CheckedBody<'_>) -> Spans {
@@ -207,7 +209,7 @@ struct TreeReader<'b> {
     parts: Spans,
     unread: usize,
     part_bytes: &'b Bytes,
-    /// The number of more items that may come.
+    /// Number of further items that the tree may have.
     items: u64,
     limits: &'b Limits,
 }
@@ -217,7 +219,7 @@ impl<'b> TreeReader<'b> {
         WireError::tree(self.tree.position(), what)
     }
 
-    /// The error of the CBOR decoder, at the byte where the item began.
+    /// Reads an item. An error of the CBOR decoder names the byte at which the item began.
     fn read<T>(
         &mut self,
         wanted: &str,
@@ -236,7 +238,8 @@ impl<'b> TreeReader<'b> {
         self.tree.input().len().saturating_sub(self.tree.position())
     }
 
-    /// The length of a list or map that has begun: definite, and no more than its items could be.
+    /// Returns the length of a list or map that has begun. Fails if the length is not definite, or if the
+    /// rest of the tree is too short for so many items.
     fn claimed(&self, start: usize, len: Option<u64>, least_bytes: u64) -> Result<usize, WireError> {
         let len = len.ok_or_else(|| WireError::tree(start, "a list or map of indefinite length"))?;
         if len.checked_mul(least_bytes).is_none_or(|bytes| bytes > self.remaining() as u64) {
@@ -280,7 +283,7 @@ impl<'b> TreeReader<'b> {
         self.read("an integer of at least 0", |tree| tree.u64())
     }
 
-    /// Reads a value that stands in `depth` lists and maps.
+    /// Reads a value that is nested in `depth` lists and maps.
     fn value(&mut self, depth: usize) -> Result<Value, WireError> {
         self.item()?;
         let kind = self.read("a value", |tree| tree.datatype())?;
@@ -353,7 +356,7 @@ impl<'b> TreeReader<'b> {
         Ok(())
     }
 
-    /// Takes a part, which nobody may have taken before.
+    /// Takes a part for an array. Fails if another array of the same message has taken it.
     fn part(&mut self, start: usize, number: u64) -> Result<Bytes, WireError> {
         let count = self.parts.len();
         let span = usize::try_from(number).ok().and_then(|number| self.parts.get_mut(number));

@@ -1,5 +1,5 @@
-//! Planning and writing a body: the head is built in a buffer that is used again, and the parts are copied
-//! once, from the sender's memory to where they shall stand.
+//! Planning and writing the body of a message. The encoder builds the head in a buffer that it uses again for
+//! the next message. The parts are copied once: from the sender's memory to their places in the body.
 
 use ligament_catalogue::said;
 use std::ops::Range;
@@ -13,14 +13,15 @@ use crate::tree::{write_array, Cbor, Description, TreeWriter};
 use crate::value::{ArrayMeta, ArrayOrder, DType, Value, MAX_DIMS};
 use crate::TAG_ARRAY;
 
-/// Plans bodies. Keep one and use it again: messages of up to one part then allocate nothing.
+/// Plans bodies. If a caller uses one encoder again and again, a message with at most one part allocates no
+/// memory.
 #[derive(Default, Debug)]
 pub struct Encoder {
     head: Vec<u8>,
     tree: Vec<u8>,
 }
 
-/// The plan of a body to be written: the head, and where each part goes.
+/// The plan of a body: the bytes of the head, and the place of each part.
 #[derive(Debug)]
 pub struct EncodingPlan<'e, 'a> {
     head: &'e [u8],
@@ -47,7 +48,7 @@ impl Encoder {
         }
     }
 
-    /// Plans the body of one array and nothing else.
+    /// Plans a body that is one array.
     pub fn plan_array<'a>(&mut self, array: &ArrayRef<'a>) -> Result<EncodingPlan<'_, 'a>, WireError> {
         if !array.names.is_empty() || array.unit.is_some() {
             return self.plan_tree(&ValueRef::Array(*array));
@@ -63,7 +64,7 @@ impl Encoder {
         })
     }
 
-    /// The general way, which every value can go.
+    /// Plans the body of any value by the general way, with a CBOR encoder.
     pub(crate) fn plan_tree<'a>(&mut self, value: &ValueRef<'a>) -> Result<EncodingPlan<'_, 'a>, WireError> {
         self.tree.clear();
         let mut writer = TreeWriter { tree: Cbor::new(&mut self.tree), parts: PartList::None };
@@ -83,10 +84,10 @@ impl Encoder {
     }
 }
 
-/// Writes (to the emptied `out`) the head of a body that is one array whose elements are put in place by
-/// someone else: contiguous in `order`, or with `meta.strides` and element 0 at the start of the part. Gives
-/// the length of the body: what is not head or padding is the part, which begins at the next multiple of 64.
-/// Errors: as [`Encoder::plan`]; strides that reach before element 0 or lay elements over each other.
+/// Writes the head of a body that is one array to `out`, which is emptied first. The caller puts the elements
+/// in place itself: contiguous in `order`, or with `meta.strides` and element 0 at the start of the part.
+/// Returns the length of the body: the head, padding to the next multiple of 64, and the part. Errors: as
+/// [`Encoder::plan`]; strides that reach before element 0, or by which two elements have the same place.
 pub fn array_head(
     dtype: DType,
     shape: &[u64],
@@ -132,8 +133,8 @@ pub fn array_head(
     Ok(cursor.0)
 }
 
-/// Appends the head of a body that is one contiguous array; the shape has been checked. The bytes are those of
-/// the general way, made without a CBOR encoder; a test holds the two together.
+/// Appends the head of a body that is one contiguous array. The caller has checked the shape. The bytes are
+/// the same as those of `plan_tree`, but are made without a CBOR encoder; a test compares the two.
 #[inline]
 fn plain_array_head(
     dtype: DType,
@@ -161,7 +162,7 @@ fn plain_array_head(
     Ok(cursor.0)
 }
 
-/// A CBOR unsigned integer in its shortest form; gives its length.
+/// Writes a CBOR unsigned integer in its shortest form. Returns its length in bytes.
 #[inline]
 fn put_uint(place: &mut [u8], value: u64) -> usize {
     if value < 24 {
@@ -187,37 +188,38 @@ fn put_uint(place: &mut [u8], value: u64) -> usize {
 }
 
 impl<'a> EncodingPlan<'_, 'a> {
-    /// The lengths table and the tree; empty for a message that is its header alone.
+    /// Returns the lengths table and the tree. Both are empty for a message that is its header alone.
     #[inline]
     pub fn head(&self) -> &[u8] {
         self.head
     }
 
-    /// Bytes of the whole body.
+    /// Returns the length of the whole body, in bytes.
     #[inline]
     pub fn body_len(&self) -> u64 {
         self.body_len
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     #[inline]
     pub fn parts(&self) -> u16 {
         self.parts.as_slice().len() as u16
     }
 
-    /// The offset of part 0 in the body, a multiple of 64; the body's length if there are no parts.
+    /// Returns the offset of part 0 in the body, a multiple of 64. Without parts, this is the length of the
+    /// body.
     #[inline]
     pub fn first_part_offset(&self) -> u64 {
         self.parts.as_slice().first().map_or(self.body_len, |part| part.offset)
     }
 
-    /// Bytes from the first part to the end of the body; 0 if there are no parts.
+    /// Returns the number of bytes from the first part to the end of the body, which is 0 without parts.
     #[inline]
     pub fn parts_len(&self) -> u64 {
         self.body_len - self.first_part_offset()
     }
 
-    /// Offset in the body, and length, of a part.
+    /// Returns the offset of a part in the body, and the length of the part.
     ///
     /// # Panics
     /// If there is no such part.
@@ -226,7 +228,7 @@ impl<'a> EncodingPlan<'_, 'a> {
         (part.offset, part.len)
     }
 
-    /// The sender's own bytes of a part, if they need no gathering: for those who copy in their own way.
+    /// Returns the sender's own bytes of a part if they are contiguous, for a caller that copies them itself.
     ///
     /// # Panics
     /// If there is no such part.
@@ -237,8 +239,8 @@ impl<'a> EncodingPlan<'_, 'a> {
         }
     }
 
-    /// Gathers the parts into `dst`, whose byte 0 is the body's byte [`EncodingPlan::first_part_offset`]. The
-    /// padding between parts is zeroed.
+    /// Writes all parts to `dst`. Byte 0 of `dst` is the byte [`EncodingPlan::first_part_offset`] of the
+    /// body. The padding between parts is set to zero.
     ///
     /// # Panics
     /// If `dst` is shorter than [`EncodingPlan::parts_len`].
@@ -266,8 +268,8 @@ impl<'a> EncodingPlan<'_, 'a> {
         self.write_parts(&mut dst[start..]);
     }
 
-    /// Writes the bytes of the body that lie in `range` to `dst`, which is as long as the range: for messages
-    /// that are sent piece by piece. A window costs one search in the list of parts.
+    /// Writes the bytes of the body that lie in `range` to `dst`, which is as long as the range. This is for
+    /// messages that are sent in pieces. Each call searches once in the list of parts.
     ///
     /// # Panics
     /// If the range leaves the body, or `dst` has another length.
@@ -301,7 +303,7 @@ impl<'a> EncodingPlan<'_, 'a> {
     }
 }
 
-/// Splits off the first bytes of `rest`, at most `len`.
+/// Splits off the first `len` bytes of `rest`, or all of them if there are fewer.
 fn take<'d>(rest: &mut &'d mut [u8], len: u64) -> &'d mut [u8] {
     let all = std::mem::take(rest);
     let len = usize::try_from(len).unwrap_or(usize::MAX).min(all.len());

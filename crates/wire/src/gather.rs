@@ -1,5 +1,6 @@
-//! Shapes and strides: what an array's elements take, whether they lie within their bytes, and gathering
-//! strided elements into a part (any window of it, so that a part can be streamed).
+//! Shapes and strides of arrays: the number of bytes that the elements take, a check that all elements lie
+//! within the array's bytes, and copies of elements with strides to a part. A copy may be of any piece of the
+//! part, so that a part can be sent in pieces.
 
 use crate::borrow::ArrayRef;
 use crate::error::WireError;
@@ -14,7 +15,8 @@ pub(crate) fn too_many_dims(ndim: usize) -> WireError {
     ))
 }
 
-/// Bytes of all elements without padding. Errors: too many dimensions, an extent or the whole too large.
+/// Returns the number of bytes of all elements without padding. Errors: there are too many dimensions, or an
+/// extent or the whole is too large.
 #[inline]
 pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireError> {
     if shape.len() > MAX_DIMS {
@@ -48,8 +50,8 @@ pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireE
     Ok(bytes)
 }
 
-/// Byte strides of contiguous elements; those past the last dimension are 0. In an array without elements,
-/// where strides mean nothing, they saturate instead of overflowing.
+/// Returns the byte strides of contiguous elements. Strides past the last dimension are 0. In an array
+/// without elements, strides have no meaning; there they saturate, so that they do not overflow.
 pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder) -> [i64; MAX_DIMS] {
     let mut strides = [0; MAX_DIMS];
     let mut step = dtype.size() as i64;
@@ -64,7 +66,7 @@ pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder)
     strides
 }
 
-/// Axis names are none, or one for each dimension.
+/// Checks that there are no axis names, or one for each dimension.
 pub(crate) fn check_names(names: &[String], ndim: usize) -> Result<(), WireError> {
     if !names.is_empty() && names.len() != ndim {
         return Err(WireError::array(said!(UNFIT_ARRAY, "{} axis names for {ndim} dimensions", names.len())));
@@ -72,8 +74,8 @@ pub(crate) fn check_names(names: &[String], ndim: usize) -> Result<(), WireError
     Ok(())
 }
 
-/// Returns true if all elements lie within `len` bytes when element 0 is at `offset`. The shape has been
-/// checked.
+/// Checks that all elements lie within `len` bytes if element 0 is at `offset`. The caller has checked the
+/// shape.
 pub(crate) fn check_span(
     dtype: DType,
     shape: &[u64],
@@ -93,7 +95,7 @@ pub(crate) fn check_span(
     Ok(())
 }
 
-/// The bytes that the elements reach, relative to element 0.
+/// Returns the begin and the end of the bytes that the elements take, relative to element 0.
 pub(crate) fn span(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(i128, i128), WireError> {
     if strides.len() != shape.len() {
         return Err(WireError::array(said!(
@@ -118,19 +120,20 @@ pub(crate) fn span(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(i128
     Ok((low, high))
 }
 
-/// The elements of a checked array in the order in which they stand in the message.
+/// The elements of a checked array, in the order in which they are in the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gather<'a> {
     data: &'a [u8],
     offset: i64,
     size: usize,
-    /// Extent and byte stride of each loop, outermost first; neighbours that can be one loop are one.
+    /// Extent and byte stride of each loop over the elements, the outermost loop first. Two loops that can be
+    /// done as one are one.
     loops: [(u64, i64); MAX_DIMS],
     count: usize,
 }
 
 impl<'a> Gather<'a> {
-    /// The array's shape, strides and bytes have been checked.
+    /// Makes the loops over the elements. The caller has checked the array's shape, strides and bytes.
     pub fn new(array: &ArrayRef<'a>, strides: &[i64]) -> Gather<'a> {
         let size = array.dtype.size();
         let mut loops = [(1_u64, size as i64); MAX_DIMS];
@@ -155,7 +158,7 @@ impl<'a> Gather<'a> {
         Gather { data: array.data, offset: array.offset as i64, size, loops, count: count.max(1) }
     }
 
-    /// The elements as one slice, if that is how they lie.
+    /// Returns the elements as one slice if they are contiguous.
     pub fn contiguous(&self, nbytes: usize) -> Option<&'a [u8]> {
         let (extent, stride) = self.loops[0];
         let one_run = self.count == 1 && (stride == self.size as i64 || extent == 1);
@@ -166,7 +169,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Fills `dst` with the gathered bytes from byte `from` on.
+    /// Fills `dst` with the bytes of the elements, from byte `from` of the part on.
     pub fn copy(&self, from: u64, mut dst: &mut [u8]) {
         let size = self.size as u64;
         let mut index = from / size;

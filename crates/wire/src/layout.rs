@@ -1,19 +1,19 @@
-//! The places of the preamble and of each part in a body: the lengths table and the alignment of parts.
+//! The layout of a body: the lengths table, and the place of each part.
 
 use crate::error::WireError;
 
-/// Parts start at multiples of this many bytes from the start of the body.
+/// Alignment of a part within the body, in bytes.
 pub const PART_ALIGNMENT_BYTES: u64 = 64;
-/// Bodies are shorter than this.
+/// The length of a body is less than this, in bytes.
 pub const MAX_BODY: u64 = 1 << 56;
 
-/// The next multiple of [`PART_ALIGNMENT_BYTES`]; `offset` is at most 2⁵⁶.
+/// Returns the next multiple of [`PART_ALIGNMENT_BYTES`]. `offset` is at most 2⁵⁶.
 #[inline]
 pub fn align_part(offset: u64) -> u64 {
     (offset + (PART_ALIGNMENT_BYTES - 1)) & !(PART_ALIGNMENT_BYTES - 1)
 }
 
-/// Bytes of the lengths table of a body with this many parts.
+/// Returns the length of the lengths table of a body with this number of parts, in bytes.
 #[inline]
 pub(crate) fn table_len(parts: u16) -> usize {
     8 * (1 + usize::from(parts))
@@ -25,8 +25,9 @@ fn entry(table: &[u8], index: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// How long the head (table and tree) of a body is, from the body's first 8 bytes or more. A body of no bytes
-/// has no head: ask only if the header's body length is not 0.
+/// Returns the length of a body's head (lengths table and tree), in bytes. `body_start` has the first 8 bytes
+/// of the body or more. A body without bytes has no head, so the caller checks first that the header's body
+/// length is not 0.
 #[inline]
 pub fn head_len(parts: u16, body_start: &[u8]) -> Result<u64, WireError> {
     let tree = entry(body_start, 0).ok_or_else(|| {
@@ -43,12 +44,12 @@ pub fn head_len(parts: u16, body_start: &[u8]) -> Result<u64, WireError> {
     Ok(tree + table_len(parts) as u64)
 }
 
-/// Puts one length after another and says where each part begins.
+/// Computes the offset of each part from the lengths of the parts before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor(pub u64);
 
 impl Cursor {
-    /// Places a part of `len` bytes; gives its offset in the body.
+    /// Places a part of `len` bytes after the last one. Returns its offset in the body.
     #[inline]
     pub fn place(&mut self, len: u64) -> Result<u64, WireError> {
         let start = align_part(self.0);
@@ -62,18 +63,18 @@ impl Cursor {
     }
 }
 
-/// A body whose table has been checked: every part lies within it.
+/// A body whose lengths table has been checked: every part lies within the body.
 #[derive(Clone, Copy)]
 pub(crate) struct CheckedBody<'h> {
     table: &'h [u8],
-    /// The tree's bytes.
+    /// The bytes of the tree.
     pub tree: &'h [u8],
-    /// Offset in the body at which part 0 begins (the body's length if there is none).
+    /// Offset of part 0 in the body. Without parts, this is the length of the body.
     pub first_part: u64,
 }
 
 impl<'h> CheckedBody<'h> {
-    /// Checks the table of `head` against the lengths that the header and the carrier gave.
+    /// Checks the lengths table in `head` against the number of parts and the body's length in the header.
     pub fn check(parts: u16, body_len: u64, head: &'h [u8]) -> Result<CheckedBody<'h>, WireError> {
         let expected = head_len(parts, head)?;
         if head.len() as u64 != expected {
@@ -103,12 +104,12 @@ impl<'h> CheckedBody<'h> {
         Ok(CheckedBody { table, tree, first_part })
     }
 
-    /// Length in bytes of a part that exists.
+    /// Returns the length of a part, in bytes. The part must exist.
     pub fn part_len(&self, part: usize) -> u64 {
         entry(self.table, part + 1).expect("the caller has compared the part's number with their count")
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.table.len() / 8 - 1
     }

@@ -1,5 +1,6 @@
-//! Numbers by which the parts of a run are known, each of a type of its own, so that none is taken for another.
-//! On rings, sockets and in files they are plain numbers of 32 bits.
+//! The numbers of instances, ranks, endpoints and domains. Each kind of number has a type of its own, so that
+//! the compiler finds one that is used for another. In rings, on sockets and in files, they are plain 32-bit
+//! numbers.
 
 use minicbor::{Decode, Encode};
 use std::fmt;
@@ -14,31 +15,31 @@ macro_rules! numbers {
         pub struct $name(#[n(0)] u32);
 
         impl $name {
-            /// The one of this number.
+            /// Makes the identifier with this number.
             #[inline(always)]
             pub const fn new(number: u32) -> $name {
                 $name(number)
             }
 
-            /// The one at this place of a table.
+            /// Makes the identifier of the entry at this index of a table.
             #[inline(always)]
             pub const fn at(place: usize) -> $name {
                 $name(place as u32)
             }
 
-            /// Its number, as it is written.
+            /// Returns the number.
             #[inline(always)]
             pub const fn number(self) -> u32 {
                 self.0
             }
 
-            /// Its place in a table.
+            /// Returns the number as an index of a table.
             #[inline(always)]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The first so many.
+            /// Returns the identifiers with the numbers from 0 to `many` - 1.
             pub fn first(many: usize) -> impl DoubleEndedIterator<Item = $name> + ExactSizeIterator + Clone {
                 (0..many).map($name::at)
             }
@@ -67,25 +68,25 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// An endpoint: a process, as others reach it. Its number is that of the first rank that it serves, and of
-    /// its line on the board.
+    /// An endpoint: a process as the transport sees it. Its number is the number of the first rank that it
+    /// serves, and of its line on the board.
     EndpointId
-    /// An instance, by its number in the run.
+    /// The number of an instance in the run.
     InstanceId
-    /// A rank of an instance, by its number in the run: first all ranks of the first instance, then those of
-    /// the second. An instance without ranks counts as one.
+    /// The number of a rank in the run. All ranks of the first instance come first, then those of the second.
+    /// An instance without ranks counts as one rank.
     RankId
-    /// A domain, by its number in the run; the head's is 0.
+    /// The number of a domain in the run. The domain of the head has the number 0.
     DomainId
 }
 
 impl EndpointId {
-    /// The first rank that it serves.
+    /// Returns the first rank that the endpoint serves.
     pub const fn leader(self) -> RankId {
         RankId(self.0)
     }
 
-    /// The endpoint whose first rank this is.
+    /// Returns the endpoint that serves this rank as its first one.
     pub const fn led_by(rank: RankId) -> EndpointId {
         EndpointId(rank.0)
     }
@@ -96,7 +97,7 @@ impl DomainId {
     pub const HEAD: DomainId = DomainId(0);
 }
 
-/// Which ranks belong to which instance.
+/// The ranks of all instances.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranks {
     /// The instance of each rank.
@@ -106,7 +107,7 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Of instances that have so many ranks each.
+    /// Makes the table for instances with these numbers of ranks.
     pub fn new(counts: impl IntoIterator<Item = u32>) -> Ranks {
         let mut ranks = Ranks::default();
         for (instance, count) in counts.into_iter().enumerate() {
@@ -116,49 +117,50 @@ impl Ranks {
         ranks
     }
 
-    /// Their number in all.
+    /// Returns the number of all ranks of the run.
     pub fn count(&self) -> usize {
         self.instances.len()
     }
 
-    /// All of them.
+    /// Returns all ranks of the run.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = RankId> + ExactSizeIterator + Clone {
         RankId::first(self.instances.len())
     }
 
-    /// The instance that a rank belongs to.
+    /// Returns the instance of a rank.
     pub fn instance(&self, rank: RankId) -> InstanceId {
         self.instances[rank.index()]
     }
 
-    /// The same; none if there is no such rank.
+    /// Returns the instance of a rank, or `None` if there is no such rank.
     pub fn try_instance(&self, rank: RankId) -> Option<InstanceId> {
         self.instances.get(rank.index()).copied()
     }
 
-    /// The first rank of an instance.
+    /// Returns the first rank of an instance.
     pub fn leader(&self, instance: InstanceId) -> RankId {
         self.firsts[instance.index()]
     }
 
-    /// The ranks of an instance.
+    /// Returns the ranks of an instance.
     pub fn of(&self, instance: InstanceId) -> impl DoubleEndedIterator<Item = RankId> + Clone {
         let end = self.firsts.get(instance.index() + 1).map_or(self.instances.len(), |next| next.index());
         (self.leader(instance).index()..end).map(RankId::at)
     }
 
-    /// Returns true if it is the only one of its instance.
+    /// Returns true if the rank is the only one of its instance.
     pub fn speaks_for_all(&self, rank: RankId) -> bool {
         self.of(self.instance(rank)).nth(1).is_none()
     }
 
-    /// Which of its instance's ranks it is, from 0 on.
+    /// Returns the number of a rank within its instance, from 0 on.
     pub fn place(&self, rank: RankId) -> u32 {
         rank.number() - self.leader(self.instance(rank)).number()
     }
 }
 
-/// The name of a rank: its instance's name, and `flow:2` where ranks speak each for itself.
+/// Returns the name of a rank. If each rank speaks for itself, this is the instance's name and the rank's
+/// number, such as `flow:2`; else it is the instance's name.
 pub fn rank_name(instance: &str, place: Option<u32>) -> String {
     match place {
         Some(place) => format!("{instance}:{place}"),
@@ -166,7 +168,8 @@ pub fn rank_name(instance: &str, place: Option<u32>) -> String {
     }
 }
 
-/// The instance of what may be a rank's name, and which of its ranks that is.
+/// Splits the name of a rank into the name of its instance and the number of the rank. There is no number if
+/// `name` is the name of an instance.
 pub fn rank_parts(name: &str) -> (&str, Option<u32>) {
     let parts = name.rsplit_once(':').and_then(|(instance, place)| Some((instance, place.parse().ok()?)));
     parts.map_or((name, None), |(instance, place)| (instance, Some(place)))

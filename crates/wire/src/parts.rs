@@ -1,11 +1,11 @@
-//! The parts of a body that is being planned: where each goes, and where its bytes come from.
+//! The parts of a planned body: the place of each part, and the source of its bytes.
 
 use crate::borrow::ArrayRef;
 use crate::error::WireError;
 use crate::gather::{self, Gather};
 use ligament_catalogue::said;
 
-/// Most messages have at most one part, and then there is no list of them.
+/// The planned parts. Most messages have at most one part, and then no list is allocated.
 #[derive(Debug, Default)]
 pub(crate) enum PartList<'a> {
     #[default]
@@ -16,7 +16,7 @@ pub(crate) enum PartList<'a> {
 
 #[derive(Debug)]
 pub(crate) struct PlannedPart<'a> {
-    /// In the body.
+    /// Offset of the part in the body, in bytes.
     pub offset: u64,
     pub len: u64,
     pub source: Source<'a>,
@@ -60,7 +60,7 @@ impl<'a> PartList<'a> {
     }
 }
 
-/// Checks a sender's array and says where its elements come from.
+/// Checks a sender's array, and returns the source of its elements.
 #[inline]
 pub(crate) fn array_source<'a>(array: &ArrayRef<'a>) -> Result<(u64, Source<'a>), WireError> {
     let nbytes = gather::contiguous_bytes(array.dtype, array.shape)?;

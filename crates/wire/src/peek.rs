@@ -1,30 +1,32 @@
-//! The visible part of the files of an instance that runs: in answers to clients, and between domains.
+//! The files of a running instance, as answers to clients and reports between domains show them.
 
 use minicbor::{Decode, Encode};
 
 /// The content of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Sight {
-    /// A directory; its entries by name.
+    /// A directory: its entries, sorted by name.
     #[n(0)]
     Directory(#[n(0)] Vec<Entry>),
-    /// A file, and of its bytes those from `offset` on; as many as were asked for, if there are so many.
+    /// A file, and its bytes from `offset` on. Their number is the requested one, or less at the end of the
+    /// file.
     #[n(1)]
     File {
-        /// Not before what was asked for: what was taken out of an output, so that it does not grow for ever,
-        /// is left out.
+        /// Offset of the first byte of this answer. It is greater than the requested offset if the bytes
+        /// there were removed from an output that had grown too large.
         #[n(0)]
         offset: u64,
         #[cbor(n(1), with = "minicbor::bytes")]
         bytes: Vec<u8>,
-        /// How long it is now.
+        /// Present length of the file, in bytes.
         #[n(2)]
         size: u64,
-        /// Another number: another file has taken its place.
+        /// Number of the file. If it differs from that of an earlier answer, another file has taken the place
+        /// of the file.
         #[n(3)]
         identity: u64,
     },
-    /// Nothing, and why.
+    /// Nothing can be shown; the reason.
     #[n(2)]
     Nothing(#[n(0)] String),
 }
@@ -38,12 +40,12 @@ pub struct Entry {
     pub directory: bool,
     #[n(2)]
     pub bytes: u64,
-    /// Since it was written last, s.
+    /// Time since the last write to the file, in s.
     #[n(3)]
     pub age: u64,
 }
 
-/// Most bytes of a file in one answer.
+/// Maximum number of bytes of a file in one answer.
 pub const MAX_ANSWER_BYTES: u32 = 256 << 10;
-/// Most entries of a directory in one answer.
+/// Maximum number of entries of a directory in one answer.
 pub const MAX_DIRECTORY_ENTRIES: usize = 10_000;

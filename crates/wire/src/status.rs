@@ -84,13 +84,13 @@ pub enum AwaitedEvent {
         #[n(1)]
         needs: u64,
     },
-    /// This endpoint takes entries of its ring, which it does in any call.
+    /// This endpoint takes entries out of its ring. It does so in each call of the library.
     #[n(2)]
     Slots {
         #[n(0)]
         endpoint: EndpointId,
     },
-    /// A receiver releases memory.
+    /// A receiver releases a block of memory.
     #[n(3)]
     Memory,
     /// This change is agreed on, or this halt is over.
@@ -106,13 +106,14 @@ pub enum AwaitedEvent {
 pub struct WaitRecord {
     #[n(0)]
     pub what: AwaitedEvent,
-    /// Its beginning, ns of CLOCK_MONOTONIC.
+    /// Time at which the wait began, in ns of CLOCK_MONOTONIC.
     #[n(1)]
     pub since: u64,
-    /// True if it has a time-out.
+    /// True if the wait has a time-out.
     #[n(2)]
     pub timed: bool,
-    /// True if the code may hold views of others' memory, which another thread of it could drop meanwhile.
+    /// True if the code may hold views of the memory of other endpoints. Another thread of the code could
+    /// drop them while this wait lasts.
     #[n(3)]
     pub holding: bool,
 }
@@ -128,7 +129,7 @@ pub struct Status {
     /// The present wait.
     #[n(2)]
     pub waits: Option<WaitRecord>,
-    /// The last round in which it has checked its input again (see `StatusPage::confirm`).
+    /// Number of the last round in which the endpoint has checked its input again (see `StatusPage::confirm`).
     #[n(3)]
     pub looked: u64,
     /// Model time in s, once known.
@@ -137,7 +138,7 @@ pub struct Status {
     /// Number of passes of the reuse loop that began.
     #[n(5)]
     pub iterations: u64,
-    /// Bytes of others' memory held by live views.
+    /// Number of bytes of other endpoints' memory that live views hold.
     #[n(6)]
     pub pinned: u64,
     #[n(7)]
@@ -188,12 +189,12 @@ pub struct ClockShift {
 }
 
 impl ClockShift {
-    /// A point in time before the report, on the receiver's clock. It is 0 if it was before that clock began.
+    /// Converts a point in time before the report to the receiver's clock. Returns 0 if that clock began later.
     pub fn convert(self, at: u64) -> u64 {
         self.here.saturating_sub(self.there.saturating_sub(at))
     }
 
-    /// As `convert`, for a time of which 0 means never.
+    /// Does the same as `convert`, but keeps a 0, which means never.
     fn convert_moment(self, at: u64) -> u64 {
         if at == 0 {
             return 0;
@@ -203,7 +204,7 @@ impl ClockShift {
 }
 
 impl Status {
-    /// The status on another machine's clock.
+    /// Converts all times of the status to the clock of another machine.
     pub fn shifted(mut self, shift: ClockShift) -> Status {
         self.started = shift.convert_moment(self.started);
         self.ended = shift.convert_moment(self.ended);

@@ -1,10 +1,11 @@
-//! Steering: what the head and the endpoints of a run say to each other to change settings, or to halt, at one
-//! model time. A change is prepared at all whom it concerns, and made good when all of them have accepted it;
-//! who comes to its time before that waits there.
+//! Steering: the messages between the head and the endpoints of a run by which settings change, or all
+//! instances halt, at one model time. The head first proposes a change to all endpoints that it concerns.
+//! When all have accepted it, the head confirms it. An endpoint that reaches the time of the change before
+//! that waits there.
 
 use minicbor::{Decode, Encode};
 
-/// A model time, s; compared by its bits.
+/// A model time, in s. Two times are equal if their bits are.
 #[derive(Debug, Clone, Copy, Encode, Decode)]
 #[cbor(transparent)]
 pub struct ModelTime(#[n(0)] pub f64);
@@ -23,10 +24,11 @@ pub enum Matter {
     /// Settings change.
     #[n(0)]
     Set {
-        /// The body of a message that holds them, by their full names.
+        /// The body of a message with the settings by their full names.
         #[cbor(n(0), with = "minicbor::bytes")]
         settings: Vec<u8>,
-        /// When a pass of the reuse loop begins, and not in a step: for codes that read settings once a pass.
+        /// True if the settings change when a pass of the reuse loop begins, and not in a step. This is for
+        /// codes that read settings once in each pass.
         #[n(1)]
         restart: bool,
     },
@@ -35,11 +37,12 @@ pub enum Matter {
     Halt,
 }
 
-/// An order of the head to an endpoint. Changes have numbers, which grow.
+/// A request of the head to an endpoint. Changes are numbered in increasing order.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steer {
-    /// Will you make this change at `at`? Without a time: when you come to your next step, wait there, and say
-    /// how far you are now. Answered by `Accepts`, `Past` or `Unsteered`.
+    /// Asks whether the endpoint can make a change at the time `at`. Without a time, the endpoint waits at
+    /// its next step, and answers with the time that it has reached. The answer is `Accepts`, `Past` or
+    /// `Unsteered`.
     #[n(0)]
     Prepare {
         #[n(0)]
@@ -49,7 +52,7 @@ pub enum Steer {
         #[n(2)]
         matter: Matter,
     },
-    /// All have accepted it: make it at this time.
+    /// Confirms a change: all endpoints have accepted it, and make it at this time.
     #[n(1)]
     Commit {
         #[n(0)]
@@ -57,13 +60,13 @@ pub enum Steer {
         #[n(1)]
         at: ModelTime,
     },
-    /// It does not happen.
+    /// Withdraws a change.
     #[n(2)]
     Withdraw {
         #[n(0)]
         change: u64,
     },
-    /// A halt that was made good ends, or is at this later time.
+    /// Ends a confirmed halt, or moves it to this later time.
     #[n(3)]
     Move {
         #[n(0)]
@@ -76,8 +79,9 @@ pub enum Steer {
 /// An endpoint's answer to a change.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steers {
-    /// I have not passed its time, and wait there until I hear more. The last time that I have passed, if I
-    /// have begun; and, if I stand at a later one, that.
+    /// The endpoint has not passed the time of the change, and waits there for the next request. With the
+    /// last time that the endpoint has passed, if it has begun, and with a later time at which it waits, if
+    /// there is one.
     #[n(0)]
     Accepts {
         #[n(0)]
@@ -85,31 +89,31 @@ pub enum Steers {
         #[n(1)]
         next: Option<ModelTime>,
     },
-    /// I have passed its time.
+    /// The endpoint has passed the time of the change.
     #[n(1)]
     Past {
         #[n(0)]
         last: ModelTime,
     },
-    /// I have not called `steer` yet (or begun a pass that there could be another of), and will answer when I
-    /// do.
+    /// The endpoint has not called `steer` yet, and has not begun a pass that another one could follow. It
+    /// answers when it does so.
     #[n(2)]
     Unsteered,
-    /// I stand at a halt, at this time.
+    /// The endpoint waits at a halt, at this time.
     #[n(3)]
     Halts {
         #[n(0)]
         at: ModelTime,
     },
-    /// I have made it.
+    /// The endpoint has made the change.
     #[n(4)]
     Made,
-    /// I have ended; my agent says so.
+    /// The endpoint has ended. Its agent gives this answer.
     #[n(5)]
     Over,
 }
 
-/// A change that was made good before the run began, because it is made again as it was in an earlier run.
+/// A change that is confirmed before the run begins, because the run repeats a change of an earlier run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ScheduledChange {
     #[n(0)]

@@ -1,13 +1,14 @@
-//! Bytes that views share, kept by a count of who holds them. As the `bytes` crate's, but the owner's record
-//! may lie where its maker wants it (a received message makes none on the heap), and the last holder of all
-//! drops it without a locked instruction. The one place with `unsafe` in this crate.
+//! Bytes that several views share, with a count of the holders. They are like those of the crate `bytes`,
+//! with two differences: the caller chooses where the record of the owner is, so that a received message
+//! needs no memory of the heap for it; and the last holder drops the owner without a locked instruction. All
+//! `unsafe` code of this crate.
 
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
 use std::ptr::NonNull;
 use std::sync::atomic::{fence, AtomicUsize, Ordering};
 
-/// The beginning of every record that keeps bytes.
+/// The first member of every record that keeps bytes in memory.
 #[repr(C)]
 pub struct Keeper {
     holders: AtomicUsize,
@@ -15,23 +16,23 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// A keeper with one holder. `let_go` is called once, with the keeper, when nobody holds its bytes any
-    /// more.
+    /// Makes a keeper with one holder. `let_go` is called once, with the keeper, when the last holder drops
+    /// the bytes.
     pub const fn new(let_go: unsafe fn(NonNull<Keeper>)) -> Keeper {
         Keeper { holders: AtomicUsize::new(1), let_go }
     }
 
-    /// Begins again with one holder: for keepers that are used more than once.
+    /// Sets the count to one holder again, for a keeper that is used more than once.
     ///
     /// # Safety
-    /// Its bytes are held nowhere: its `let_go` was called, or they were never given out.
+    /// There is no holder of the keeper's bytes: `let_go` was called, or there was no holder yet.
     #[inline]
     pub unsafe fn again(&mut self) {
         *self.holders.get_mut() = 1;
     }
 }
 
-/// Bytes that never change and are shared by all clones and slices, which may go to other threads.
+/// Bytes that never change. All clones and slices share them, and may be sent to other threads.
 pub struct Bytes {
     start: *const u8,
     len: usize,
@@ -59,34 +60,34 @@ unsafe fn drop_box<T>(keeper: NonNull<Keeper>) {
 }
 
 impl Bytes {
-    /// No bytes.
+    /// Makes an empty sequence of bytes.
     #[inline]
     pub const fn new() -> Bytes {
         Bytes { start: NonNull::<u8>::dangling().as_ptr(), len: 0, keeper: None }
     }
 
-    /// Bytes that are there for ever.
+    /// Makes shared bytes over memory that exists until the process ends.
     pub const fn from_static(bytes: &'static [u8]) -> Bytes {
         Bytes { start: bytes.as_ptr(), len: bytes.len(), keeper: None }
     }
 
-    /// A copy of `bytes`.
+    /// Makes shared bytes with a copy of `bytes`.
     pub fn copy_from_slice(bytes: &[u8]) -> Bytes {
         Bytes::from(bytes.to_vec())
     }
 
-    /// The bytes of `owner`, which is dropped when nobody holds them any more. `owner` must give the same bytes
-    /// whenever it is asked.
+    /// Makes shared bytes over the memory of `owner`. The last holder drops `owner`. Each call of
+    /// `owner.as_ref()` must return the same bytes.
     pub fn from_owner<T: AsRef<[u8]> + Send + Sync + 'static>(owner: T) -> Bytes {
         let kept = Box::new(OwnerBox { keeper: Keeper::new(drop_box::<T>), owner });
-        // The owner has moved to its last place before it is asked.
+        // The owner does not move any more, so the address of its bytes is final.
         let kept = NonNull::from(Box::leak(kept));
         // SAFETY: just leaked; lives until `drop_box`.
         let bytes = unsafe { kept.as_ref() }.owner.as_ref();
         Bytes { start: bytes.as_ptr(), len: bytes.len(), keeper: Some(kept.cast()) }
     }
 
-    /// Bytes that a record of the caller's keeps.
+    /// Makes shared bytes that a record of the caller keeps.
     ///
     /// # Safety
     /// `keeper` counts one holder, this one; `len` bytes from `start` can be read, from any thread, until its
@@ -96,18 +97,18 @@ impl Bytes {
         Bytes { start, len, keeper: Some(keeper) }
     }
 
-    /// A part of the same bytes.
+    /// Returns a part of the bytes, which shares them.
     ///
     /// # Panics
-    /// When the range goes beyond the end.
+    /// The range goes beyond the end.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Bytes {
         self.slice_ref(&self[(range.start_bound().cloned(), range.end_bound().cloned())])
     }
 
-    /// `part`, which is a slice of these bytes, sharing them.
+    /// Returns `part`, which is a slice of these bytes, as shared bytes.
     ///
     /// # Panics
-    /// When it is not.
+    /// `part` is not a slice of these bytes.
     pub fn slice_ref(&self, part: &[u8]) -> Bytes {
         if part.is_empty() {
             return Bytes::new();
@@ -126,8 +127,8 @@ impl Drop for Bytes {
         let Some(keeper) = self.keeper else { return };
         // SAFETY: `self` holds it.
         let kept = unsafe { keeper.as_ref() };
-        // A holder that sees itself as the only one is right: another could only come from a clone of this one.
-        // That spares the commonest case a locked instruction.
+        // If the count is 1, this is the only holder, and no other can appear: it could only be a clone of
+        // this one. So the most frequent case needs no locked instruction.
         if kept.holders.load(Ordering::Acquire) != 1 {
             if kept.holders.fetch_sub(1, Ordering::Release) != 1 {
                 return;

@@ -12,7 +12,7 @@ pub enum Activity {
     /// Waits for a message on a channel.
     #[n(1)]
     AwaitsMessage = 1,
-    /// Waits for a message on any of several channels, and none has come.
+    /// Waits for a message on any of several channels, and no message has arrived yet.
     #[n(2)]
     AwaitsAny = 2,
     /// Waits until the receiver of a channel reads.
@@ -24,7 +24,7 @@ pub enum Activity {
     /// Waits for memory.
     #[n(5)]
     AwaitsMemory = 5,
-    /// Copies a message that it sends on a channel; the first, if it goes to several.
+    /// Copies a message that it sends. The channel is the first one if the message goes to several.
     #[n(6)]
     Sends = 6,
     /// Copies a message that it has received on a channel.
@@ -47,18 +47,19 @@ impl Activity {
         Activity::AwaitsSteering,
     ];
 
-    /// The activity in the lower byte of a word.
+    /// Returns the activity in the lower byte of a word.
     pub fn from_word(word: u64) -> Option<Activity> {
         Activity::ALL.into_iter().find(|&activity| activity as u64 == word & 0xff)
     }
 
-    /// True for waits.
+    /// Returns true if the activity is a wait.
     pub fn is_wait(self) -> bool {
         !matches!(self, Activity::Sends | Activity::Receives)
     }
 }
 
-/// An activity and its object: the number of a channel or an endpoint, or `REST`, or 0.
+/// An activity and its object: the number of a channel or of an endpoint, or `REST` for all other channels,
+/// or 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Cause {
     #[n(0)]
@@ -68,17 +69,17 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// The cause as a word of shared memory.
+    /// Returns the cause as a word of shared memory.
     pub fn word(self) -> u64 {
         u64::from(self.id) << 32 | self.activity as u64
     }
 
-    /// The cause of this word.
+    /// Returns the cause that a word of shared memory stands for.
     pub fn from_word(word: u64) -> Option<Cause> {
         Some(Cause { activity: Activity::from_word(word)?, id: (word >> 32) as u32 })
     }
 
-    /// The cause of a wait.
+    /// Returns the cause of a wait for this event.
     pub fn of(awaited: &AwaitedEvent) -> Cause {
         let (activity, id) = match awaited {
             AwaitedEvent::Message { channels } => match channels.as_slice() {
@@ -124,7 +125,7 @@ pub struct TimelineTotals {
 }
 
 impl TimelineTotals {
-    /// The totals as words, in a fixed order.
+    /// Returns the totals as words, in a fixed order.
     pub fn words(self) -> [u64; 10] {
         [
             self.waits,
@@ -140,7 +141,7 @@ impl TimelineTotals {
         ]
     }
 
-    /// The totals with these words.
+    /// Makes the totals from these words.
     pub fn from_words(words: [u64; 10]) -> TimelineTotals {
         TimelineTotals {
             waits: words[0],
@@ -156,7 +157,7 @@ impl TimelineTotals {
         }
     }
 
-    /// The totals of a status page.
+    /// Returns the totals that a status page has.
     pub fn of(status: &Status) -> TimelineTotals {
         TimelineTotals {
             waits: status.wait_count,
@@ -182,10 +183,10 @@ pub struct TimelineInterval {
     pub begin: u64,
     #[n(2)]
     pub end: u64,
-    /// The counters at its end.
+    /// The counters at the end of the wait or copy.
     #[n(3)]
     pub sums: TimelineTotals,
-    /// Number of intervals before it that were overwritten before they were read.
+    /// Number of earlier intervals that were overwritten before a reader could read them.
     #[n(4)]
     pub missed: u64,
 }
@@ -201,7 +202,7 @@ pub struct CauseSum {
     pub count: u64,
 }
 
-/// News of an endpoint's timeline since the previous reading.
+/// The new part of an endpoint's timeline since the previous reading.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct TimelineDelta {
     /// The status page, read just before the timeline.
@@ -215,7 +216,7 @@ pub struct TimelineDelta {
 }
 
 impl TimelineDelta {
-    /// The news on another machine's clock.
+    /// Converts all times to the clock of another machine.
     pub fn shifted(mut self, shift: ClockShift) -> TimelineDelta {
         self.status = self.status.shifted(shift);
         for interval in &mut self.intervals {

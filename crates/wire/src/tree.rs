@@ -1,4 +1,5 @@
-//! Writing the tree: CBOR items in memory, with long bytes and arrays set aside as parts.
+//! Writing the tree of a message: CBOR items in memory. Arrays and long byte strings become parts, to which
+//! the tree refers.
 
 use minicbor::data::Tag;
 
@@ -55,10 +56,10 @@ pub(crate) fn write_array(tree: &mut Cbor<'_>, part: u16, array: &Description<'_
     }
 }
 
-/// A CBOR encoder into memory, where writing cannot fail.
+/// A CBOR encoder that writes to memory and so cannot fail.
 pub(crate) struct Cbor<'t>(minicbor::Encoder<&'t mut Vec<u8>>);
 
-/// The error type of writing into a vector has no values.
+/// Returns the value of a write to a vector, whose error type has no values.
 fn sure<T>(result: Result<T, minicbor::encode::Error<std::convert::Infallible>>) {
     debug_assert!(result.is_ok());
 }
@@ -105,7 +106,7 @@ pub(crate) struct TreeWriter<'t, 'a> {
 }
 
 impl<'a> TreeWriter<'_, 'a> {
-    /// Writes a value that stands in `depth` lists and maps.
+    /// Writes a value that is nested in `depth` lists and maps.
     pub fn value(&mut self, value: &ValueRef<'a>, depth: usize) -> Result<(), WireError> {
         match value {
             ValueRef::None => self.tree.null(),

@@ -1,5 +1,4 @@
-//! The values that messages carry, as a receiver holds them: plain data, and arrays over shared, read-only
-//! bytes.
+//! The values of received messages: plain data, and arrays over shared, read-only bytes.
 
 use crate::sys::Bytes;
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -8,20 +7,20 @@ use crate::error::WireError;
 use crate::gather;
 use ligament_catalogue::said;
 
-/// The most dimensions an array may have.
+/// Maximum number of dimensions of an array.
 pub const MAX_DIMS: usize = 8;
-/// Each extent of an array is below this.
+/// Each extent of an array is less than this.
 pub(crate) const MAX_EXTENT: u64 = 1 << 48;
 
 /// A received value.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Value {
-    /// Nothing; a message of this value is its header alone.
+    /// Nothing. A message with this value is its header alone.
     #[default]
     None,
     /// True or false.
     Bool(bool),
-    /// An integer that fits 64 bits with sign.
+    /// An integer that fits into `i64`.
     Int(i64),
     /// An integer above `i64::MAX`; smaller ones are always read as [`Value::Int`].
     UInt(u64),
@@ -35,7 +34,7 @@ pub enum Value {
     Bytes(Bytes),
     /// A list of any values.
     List(Vec<Value>),
-    /// A map with text keys, in the sender's order. Keys are not compared with each other.
+    /// A map with text keys, in the sender's order. A key may occur twice: nothing here compares keys.
     Map(Vec<(String, Value)>),
     /// An array.
     Array(Array),
@@ -43,8 +42,8 @@ pub enum Value {
     Settings(Vec<(String, SettingValue)>),
 }
 
-/// The value of a setting. An empty list is read as an empty [`SettingValue::IntList`], whatever it was sent
-/// as.
+/// The value of a setting. An empty list becomes an empty [`SettingValue::IntList`], because an empty list
+/// has no type in a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingValue {
     /// True or false.
@@ -63,12 +62,12 @@ pub enum SettingValue {
     FloatGrid(Vec<Vec<f64>>),
 }
 
-/// The type of an array's elements; the numbers are those of the format.
+/// The type of an array's elements. The numbers are those in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DType {
-    /// One byte, 0 or 1. Other bytes are not refused and mean true, so nothing here makes a Rust `bool` of
-    /// them.
+    /// One byte: 0 for false, any other number for true. Therefore no code here treats such a byte as a Rust
+    /// `bool`, which may only be 0 or 1.
     Bool = 1,
     /// `i8`
     Int8 = 2,
@@ -97,7 +96,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// Every type, in the order of their numbers.
+    /// All types, in the order of their numbers.
     pub const ALL: [DType; 13] = [
         DType::Bool,
         DType::Int8,
@@ -114,7 +113,7 @@ impl DType {
         DType::Complex128,
     ];
 
-    /// Bytes of one element.
+    /// Returns the size of an element, in bytes.
     #[inline]
     pub const fn size(self) -> usize {
         match self {
@@ -126,7 +125,7 @@ impl DType {
         }
     }
 
-    /// The type's name, as NumPy spells it.
+    /// Returns the name that NumPy gives the type.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
@@ -145,7 +144,7 @@ impl DType {
         }
     }
 
-    /// The type of this number, if there is one.
+    /// Returns the type with this number, if there is one.
     #[inline]
     pub fn from_u8(code: u8) -> Option<DType> {
         DType::ALL.get(usize::from(code).wrapping_sub(1)).copied()
@@ -161,7 +160,7 @@ impl TryFrom<u8> for DType {
     }
 }
 
-/// Which index runs fastest in memory.
+/// The order of an array's elements in memory: which of the indices runs fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ArrayOrder {
     /// The last index (C).
@@ -197,16 +196,16 @@ elements! {
 /// Properties that few arrays have.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ArrayMeta {
-    /// A name for each axis, or none at all.
+    /// A name for each axis. Empty if the axes have no names.
     pub names: Vec<String>,
-    /// The unit of the elements.
+    /// The unit of the elements, if they have one.
     pub unit: Option<String>,
-    /// Byte strides, one for each dimension, if the elements do not lie next to each other in `order`. Element
-    /// 0 is at the start of the data, so that every stride along an axis of two or more elements is at least 0.
+    /// Byte strides, one for each dimension, if the elements are not contiguous in `order`. Element 0 is at
+    /// the start of the data, so the stride of an axis with two or more elements is at least 0.
     pub strides: Option<Vec<i64>>,
 }
 
-/// An array over bytes that are shared and never change. Cloning it shares them.
+/// An array over bytes that never change. A clone of the array shares the bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     dtype: DType,
@@ -217,7 +216,7 @@ pub struct Array {
     meta: Option<Box<ArrayMeta>>,
 }
 
-/// Type, shape and order of arrays that follow each other on a port.
+/// The type, shape and order that several arrays on a port have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayKind {
     dtype: DType,
@@ -228,7 +227,7 @@ pub struct ArrayKind {
 }
 
 impl ArrayKind {
-    /// The kind of contiguous arrays of this type, shape and order. Errors: as [`Array::new`].
+    /// Makes the kind of contiguous arrays of this type, shape and order. Errors: as [`Array::new`].
     pub fn new(dtype: DType, shape: &[u64], order: ArrayOrder) -> Result<ArrayKind, WireError> {
         let bytes = gather::contiguous_bytes(dtype, shape)? as usize;
         let mut extents = [0; MAX_DIMS];
@@ -236,25 +235,25 @@ impl ArrayKind {
         Ok(ArrayKind { dtype, ndim: shape.len() as u8, order, shape: extents, bytes })
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The extents.
+    /// Returns the extents.
     #[inline]
     pub fn shape(&self) -> &[u64] {
         &self.shape[..usize::from(self.ndim)]
     }
 
-    /// Which index runs fastest.
+    /// Returns the order of the elements in memory.
     #[inline]
     pub fn order(&self) -> ArrayOrder {
         self.order
     }
 
-    /// The number of bytes that the elements take.
+    /// Returns the number of bytes that the elements take.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -263,13 +262,14 @@ impl ArrayKind {
     /// Returns true if an array of this type, shape and order is of this kind.
     #[inline(always)]
     pub fn is(&self, dtype: DType, shape: &[u64], order: ArrayOrder) -> bool {
-        // Not as slices: a call to compare a few words would cost more than they do.
+        // The extents are compared one by one, because a call that compares slices takes longer for so few
+        // numbers.
         let same = || shape.iter().zip(&self.shape).all(|(a, b)| a == b);
         self.dtype == dtype && self.order == order && usize::from(self.ndim) == shape.len() && same()
     }
 }
 
-/// Keeps typed elements alive under `Bytes`, so that their alignment is kept.
+/// The owner of typed elements under `Bytes`. The elements keep the alignment of their type.
 struct TypedBytes<T>(Vec<T>);
 
 impl<T: NoUninit> AsRef<[u8]> for TypedBytes<T> {
@@ -279,8 +279,8 @@ impl<T: NoUninit> AsRef<[u8]> for TypedBytes<T> {
 }
 
 impl Array {
-    /// Copies `elements`, laid out in `order`, into a new array. Error: the shape asks for another number of
-    /// them, or has more than eight dimensions.
+    /// Copies `elements`, which are stored in `order`, to a new array. Error: the shape is for another number
+    /// of elements, or has more than eight dimensions.
     pub fn from_slice<T: Element>(
         elements: &[T],
         shape: &[usize],
@@ -289,7 +289,7 @@ impl Array {
         Array::from_vec(elements.to_vec(), shape, order)
     }
 
-    /// The same without a copy.
+    /// Does the same as `from_slice`, but takes the elements without a copy.
     pub fn from_vec<T: Element>(
         elements: Vec<T>,
         shape: &[usize],
@@ -304,9 +304,10 @@ impl Array {
         Array::new(T::DTYPE, &extents[..ndim], order, Bytes::from_owner(TypedBytes(elements)), None)
     }
 
-    /// An array over bytes that exist: contiguous in `order`, or as `meta.strides` says. Errors: the bytes do
-    /// not hold exactly the elements (or, with strides, do not hold all), more than eight dimensions, an extent
-    /// of 2⁴⁸ or more, or as many names or strides as there are not dimensions.
+    /// Makes an array over existing bytes. The elements are contiguous in `order`, or are placed by
+    /// `meta.strides`. Errors: the bytes are not exactly those of the elements (with strides, some elements
+    /// lie outside); there are more than eight dimensions; an extent is 2⁴⁸ or more; the number of names or
+    /// strides is not the number of dimensions.
     pub fn new(
         dtype: DType,
         shape: &[u64],
@@ -345,7 +346,7 @@ impl Array {
         Ok(Array { dtype, ndim: shape.len() as u8, order, shape: extents, data, meta })
     }
 
-    /// For the decoder's fast path, which has made the checks of [`Array::new`].
+    /// Makes an array for the decoder's fast path, which has made the checks of [`Array::new`] itself.
     #[inline]
     pub(crate) fn from_checked(
         dtype: DType,
@@ -357,14 +358,14 @@ impl Array {
         Array { dtype, ndim, order, shape, data, meta: None }
     }
 
-    /// The kind of this array; none if it has names, a unit or strides of its own.
+    /// Returns the kind of this array. `None` if the array has names, a unit or strides.
     #[inline]
     pub fn kind(&self) -> Option<ArrayKind> {
         let Array { dtype, ndim, order, shape, .. } = *self;
         self.meta.is_none().then(|| ArrayKind { dtype, ndim, order, shape, bytes: self.data.len() })
     }
 
-    /// Adds axis names: one for each dimension. Error: another number of names.
+    /// Sets the names of the axes, one for each dimension. Error: the number of names is another one.
     pub fn with_names(mut self, names: &[&str]) -> Result<Array, WireError> {
         let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
         gather::check_names(&names, self.shape().len())?;
@@ -372,7 +373,7 @@ impl Array {
         Ok(self)
     }
 
-    /// Adds the unit of the elements.
+    /// Sets the unit of the elements.
     pub fn with_unit(mut self, unit: &str) -> Array {
         self.meta.get_or_insert_default().unit = Some(unit.to_string());
         self
@@ -384,33 +385,33 @@ impl Array {
         self.dtype
     }
 
-    /// The extent of each dimension; empty for a scalar array, which has one element.
+    /// Returns the extent of each dimension. The shape of a scalar array, which has one element, is empty.
     #[inline]
     pub fn shape(&self) -> &[u64] {
         &self.shape[..usize::from(self.ndim)]
     }
 
-    /// The extents, with zeros behind those of its dimensions.
+    /// Returns the extents, followed by zeros for the dimensions that the array does not have.
     #[inline]
     pub fn extents(&self) -> &[u64; MAX_DIMS] {
         &self.shape
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     #[inline]
     pub fn ndim(&self) -> usize {
         usize::from(self.ndim)
     }
 
-    /// Which index runs fastest (if there are no strides of its own).
+    /// Returns the order of the elements in memory. With strides, the strides count instead.
     #[inline]
     pub fn order(&self) -> ArrayOrder {
         self.order
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
-        // An extent of 0 first, since the others may then be anything.
+        // If one extent is 0, the product of the others may overflow. So this case comes first.
         if self.shape().contains(&0) {
             return 0;
         }
@@ -422,12 +423,12 @@ impl Array {
         self.len() == 0
     }
 
-    /// Bytes that the elements take together, without padding.
+    /// Returns the number of bytes of all elements, without padding.
     pub fn nbytes(&self) -> u64 {
         self.len() * self.dtype.size() as u64
     }
 
-    /// Byte strides, one for each dimension.
+    /// Returns the byte strides, one for each dimension.
     pub fn strides(&self) -> Vec<i64> {
         match self.own_strides() {
             Some(strides) => strides.to_vec(),
@@ -435,52 +436,53 @@ impl Array {
         }
     }
 
-    /// The strides that came with the array; none if it is contiguous in its order.
+    /// Returns the strides of an array that is not contiguous in its order. `None` for other arrays.
     #[inline]
     pub fn own_strides(&self) -> Option<&[i64]> {
         self.meta.as_ref()?.strides.as_deref()
     }
 
-    /// Names of the axes; empty if they have none.
+    /// Returns the names of the axes, which are empty if the axes have no names.
     pub fn names(&self) -> &[String] {
         self.meta.as_ref().map_or(&[], |meta| &meta.names)
     }
 
-    /// The unit of the elements.
+    /// Returns the unit of the elements, if they have one.
     pub fn unit(&self) -> Option<&str> {
         self.meta.as_ref()?.unit.as_deref()
     }
 
-    /// The bytes of the elements, with their padding if there are strides. Aligned to 64 bytes if they came in
-    /// a part of a body that is so aligned.
+    /// Returns the bytes of the elements; with strides, the bytes between the elements, too. They are aligned
+    /// to 64 bytes if they came in a part of a body with this alignment.
     #[inline]
     pub fn data(&self) -> &Bytes {
         &self.data
     }
 
-    /// The elements in memory order, if `T` is their type (`u8` serves bools as well), they are aligned for it,
-    /// and lie next to each other.
+    /// Returns the elements in memory order. `None` if `T` is not their type (`u8` may be used for bools), if
+    /// they are not aligned for `T`, or if they are not contiguous.
     pub fn as_slice<T: Element + AnyBitPattern>(&self) -> Option<&[T]> {
         let same = T::DTYPE == self.dtype || (T::DTYPE == DType::UInt8 && self.dtype == DType::Bool);
         if !same || self.own_strides().is_some() {
             return None;
         }
         if self.data.is_empty() {
-            // Nothing need not be aligned.
+            // An empty slice needs no alignment.
             return Some(&[]);
         }
         bytemuck::try_cast_slice(&self.data).ok()
     }
 }
 
-/// The place of the bytes in a plain array of a known kind.
+/// The place of the bytes in an array of a known kind without names, unit and strides.
 pub struct Frame<'a> {
     data: &'a mut Bytes,
     bytes: usize,
 }
 
 impl Frame<'_> {
-    /// Puts other bytes there. False, and nothing done, if they are not as many as the array's elements take.
+    /// Gives the array other bytes. Returns false, and does nothing, if the number of bytes is not that of
+    /// the elements.
     #[inline(always)]
     pub fn fill(self, data: Bytes) -> bool {
         let fits = data.len() == self.bytes;
@@ -492,7 +494,7 @@ impl Frame<'_> {
 }
 
 impl Value {
-    /// The place for other bytes, if this is a plain array of a kind already.
+    /// Returns the place for other bytes, if the value is a plain array of this kind.
     #[inline(always)]
     pub fn frame(&mut self, kind: &ArrayKind) -> Option<Frame<'_>> {
         match self {
@@ -503,8 +505,8 @@ impl Value {
         }
     }
 
-    /// Makes this an array of a known kind, in place: moving one costs more than filling one. False, and
-    /// nothing done, if the bytes are not as many as its elements take.
+    /// Turns the value into an array of a known kind, in place, because it costs more to move an array than
+    /// to fill one. Returns false, and does nothing, if the number of bytes is not that of the elements.
     #[inline(always)]
     pub fn become_array(&mut self, kind: &ArrayKind, data: Bytes) -> bool {
         if data.len() != kind.bytes {
@@ -521,8 +523,8 @@ impl Value {
         true
     }
 
-    /// Lets go of what it holds. A plain array keeps its frame, for `become_array`; it must not be looked at
-    /// before.
+    /// Drops the content of the value. A plain array drops its bytes only, so that `become_array` can fill it
+    /// again. Until then, the caller must not read the array.
     #[inline]
     pub fn let_go(&mut self) {
         match self {
