@@ -3,9 +3,9 @@
 //! settings stand in one table in `ligament-model` (`shipped`); `docs/reference/shipped.md` says what each
 //! does.
 //!
-//! `process` makes of each instance what the model calls it; `sources`, `sinks` and `mappers` are those;
-//! `files` reads and writes formats, whole or not at all, `tables` reads and writes rows of text, and `values`
-//! gives formats of single values to others; `mapping` computes the weights between meshes.
+//! `process` runs each instance as the component that the model names. `sources`, `sinks` and `mappers` are
+//! these components. `files` reads and writes file formats, `tables` reads and writes rows of text, and
+//! `values` converts single values. `mapping` computes the weights between meshes.
 
 mod files;
 mod mappers;

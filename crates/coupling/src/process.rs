@@ -1,5 +1,5 @@
-//! The process of a run's shipped components: each of its instances is a light component, and learns by a
-//! setting which.
+//! The process that runs all shipped components of a run. Each instance is a light component, and a setting
+//! says which shipped component the instance is.
 
 use crate::sinks::SinkSubmodel;
 use crate::sources::SourceSubmodel;
@@ -11,7 +11,7 @@ use ligament_model::IMPLEMENTATION_SETTING;
 /// Runs all instances of shipped components of the run that the environment names, to their ends.
 ///
 /// # Errors
-/// There is no such run, or an instance has failed; then the run has been told.
+/// There is no such run, or an instance has failed and has reported it to the run.
 pub fn run_shipped() -> Result<(), Fault> {
     run_light_with(None, Flags::default(), "rust", make)
         .map_err(|error| Fault::heard(error.to_string(), error.code()))

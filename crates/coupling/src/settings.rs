@@ -3,7 +3,7 @@
 use ligament_catalogue::{fault, Fault};
 use ligament_instance::{Error, ErrorKind, Instance, SettingType, SettingValue};
 
-/// A setting of one type, if it is set.
+/// Returns a setting of one type, if it is set.
 fn one(instance: &Instance, name: &str, kind: SettingType) -> Result<Option<SettingValue>, Error> {
     match instance.get_setting(name, Some(kind)) {
         Ok(value) => match instance.get_setting(name, None).ok().as_ref().and_then(unheld) {
@@ -20,7 +20,7 @@ fn one(instance: &Instance, name: &str, kind: SettingType) -> Result<Option<Sett
     }
 }
 
-/// The first whole number in a setting that is none as a `float64`.
+/// Returns the first whole number in a setting that a `float64` cannot hold exactly.
 fn unheld(value: &SettingValue) -> Option<i64> {
     let all = match value {
         SettingValue::Int(whole) => std::slice::from_ref(whole),
@@ -57,17 +57,17 @@ getters! {
     whole_numbers: IntList -> Vec<i64>;
 }
 
-/// A setting that cannot be.
+/// Makes the error for a wrong setting.
 pub(crate) fn wrong(fault: Fault) -> Error {
     Error::other(ErrorKind::Usage, fault)
 }
 
-/// Data from outside that cannot be.
+/// Makes the error for wrong data in a file.
 pub(crate) fn bad(fault: Fault) -> Error {
     Error::other(ErrorKind::System, fault)
 }
 
-/// A message that cannot be taken.
+/// Makes the error for a message that the component cannot take.
 pub(crate) fn unfit(fault: Fault) -> Error {
     Error::other(ErrorKind::Unexpected, fault)
 }

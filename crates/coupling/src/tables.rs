@@ -12,7 +12,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separator {
     Character(u8),
-    /// Any number of blanks.
+    /// One or more blanks.
     Blanks,
 }
 
@@ -20,10 +20,10 @@ impl Separator {
     /// Commas, as in RFC 4180.
     pub const COMMA: Separator = Separator::Character(b',');
 
-    /// The separator that a setting names: one character, `tab` or `space`.
+    /// Returns the separator that a setting names: a character, `tab` or `space`.
     ///
     /// # Errors
-    /// The text names none.
+    /// The text names no separator.
     pub fn named(text: &str) -> Result<Separator, Fault> {
         match *text.as_bytes() {
             _ if text == "tab" => Ok(Separator::Character(b'\t')),
@@ -40,8 +40,8 @@ impl Separator {
         }
     }
 
-    /// The separator of a table whose first row this is: a semicolon, a tab or a comma if there is one, else
-    /// blanks.
+    /// Finds the separator of a table from its first row: a semicolon, a tab or a comma if the row has one,
+    /// else blanks.
     pub fn seen_in(row: &str) -> Separator {
         let found = b";\t,".iter().find(|&&one| row.as_bytes().contains(&one));
         found.map_or(Separator::Blanks, |&one| Separator::Character(one))
@@ -55,12 +55,12 @@ impl Separator {
     }
 }
 
-/// The rows of a table. Empty lines, and those that begin with `#`, are no rows.
+/// The rows of a table. Empty lines, and lines that begin with `#`, are left out.
 pub struct TableRows {
     lines: Lines,
     separator: Option<Separator>,
     parser: Option<csv_core::Reader>,
-    /// The line in which the latest row begins.
+    /// Number of the line in which the last row begins.
     line: u64,
     row: Vec<u8>,
     cells: Vec<u8>,
@@ -68,12 +68,12 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// The rows of a file. Without a separator, the first row shows it.
+    /// Opens a file to read its rows. If no separator is given, the first row determines it.
     pub(crate) fn open(name: &str, separator: Option<Separator>) -> Result<TableRows, Fault> {
         Ok(TableRows::of(Lines::open(name)?, separator))
     }
 
-    /// The rows of a text that `name` had.
+    /// Makes the rows of a text that came from the file `name`.
     pub fn of_text(text: String, name: &str, separator: Separator) -> TableRows {
         TableRows::of(Lines::of_text(text, name), Some(separator))
     }
@@ -83,10 +83,11 @@ impl TableRows {
         TableRows { lines, separator, parser: None, line: 0, row, cells, ends }
     }
 
-    /// The cells of the next row, without blanks around them but for those in quotes; none at the end.
+    /// Returns the cells of the next row, or `None` at the end. Blanks around a cell are removed, except
+    /// those in quotes.
     ///
     /// # Errors
-    /// A row that cannot be read, or that has no end.
+    /// The row cannot be read, or a quote in it has no end.
     #[allow(clippy::should_implement_trait)] // as `Lines`: a row borrows nothing, but an error ends all
     pub fn next(&mut self) -> Result<Option<Vec<String>>, Fault> {
         loop {
@@ -123,7 +124,7 @@ impl TableRows {
         }
     }
 
-    /// The cells of a row, which goes on in further lines while a quote is open.
+    /// Reads the cells of a row. While a quote is open, the row continues in the next line.
     fn rest_of_row(&mut self, mut quotes: Quotes, character: u8) -> Result<Option<Vec<String>>, Fault> {
         while quotes == Quotes::Open {
             self.row.push(b'\n');
@@ -139,7 +140,7 @@ impl TableRows {
         let parser =
             self.parser.get_or_insert_with(|| csv_core::ReaderBuilder::new().delimiter(character).build());
         self.row.push(b'\n');
-        // Cells have no more bytes than their row, and there are no more of them.
+        // The cells together are not longer than their row, and their number is not greater than its length.
         self.cells.resize(self.row.len() + 1, 0);
         self.ends.resize(self.row.len() + 1, 0);
         let (result, .., count) = parser.read_record(&self.row, &mut self.cells, &mut self.ends);
@@ -149,18 +150,18 @@ impl TableRows {
         cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
     }
 
-    /// File and line of the latest row.
+    /// Returns the file and the line of the last row.
     pub fn place(&self) -> String {
         format!("{}:{}", self.lines.name, self.line)
     }
 
-    /// The latest row is not as it should be.
+    /// Makes the error that the last row is not as it should be.
     pub fn malformed(&self, why: &str) -> Fault {
         fault!(MALFORMED_SOURCE, "{}: {why}", self.place())
     }
 }
 
-/// The position of a row between its quotes.
+/// The position in a row with respect to quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     /// At the beginning of a cell.
@@ -168,14 +169,14 @@ enum Quotes {
     /// In a cell without quotes.
     None,
     Open,
-    /// Behind a quote, which ends the cell or is the first of two.
+    /// After a quote, which either ends the cell or is the first of two quotes.
     Behind,
     Wrong,
 }
 
 impl Quotes {
-    /// Takes a line, and writes it down without the blanks around a cell. Those in quotes belong to it (RFC
-    /// 4180).
+    /// Reads a line, and appends it to `row` without the blanks around each cell. Blanks in quotes belong to
+    /// the cell (RFC 4180).
     fn pass(&mut self, line: &str, separator: u8, row: &mut Vec<u8>) {
         let mut begin = row.len();
         for &byte in line.as_bytes() {
@@ -210,10 +211,10 @@ impl Quotes {
     }
 }
 
-/// Takes away the blanks around the text that begins there.
+/// Removes the blanks around the text that begins at `begin`.
 fn trim_from(row: &mut Vec<u8>, begin: usize) {
     let Ok(cell) = std::str::from_utf8(&row[begin..]) else { return };
-    // A quote that stood behind other blanks than these does not become the first character, which would open a
+    // A quote after other white space must not become the first character, because it would then open a
     // quoted cell.
     let is_quote = cell.trim_start().starts_with('"');
     let is_blank = |c: char| c.is_whitespace() && !is_quote;
@@ -223,8 +224,9 @@ fn trim_from(row: &mut Vec<u8>, begin: usize) {
     row.drain(begin..begin + head);
 }
 
-/// Words between separators, of which any number may stand side by side; none if a quote is open or not
-/// followed by one. A word in quotes may have separators, and a quote as two.
+/// Returns the words between separators. Several separators in a row count as one. A word in quotes may
+/// contain separators, and two quotes for one quote. `None` if a quote is not closed, or is not followed by a
+/// separator.
 pub(crate) fn words(text: &str, is_separator: impl Fn(char) -> bool) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(&is_separator);
@@ -259,7 +261,8 @@ pub(crate) fn words(text: &str, is_separator: impl Fn(char) -> bool) -> Option<V
     Some(words)
 }
 
-/// A cell as it is written: in quotes if it would be read as another otherwise (RFC 4180, section 2).
+/// Returns a cell as it is written. It is in quotes if a reader would otherwise read another cell (RFC 4180,
+/// section 2).
 fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
     let special = |c: char| c.is_whitespace() || matches!(c, '"' | '#') || c == separator.character();
     let is_plain =

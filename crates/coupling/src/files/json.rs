@@ -15,17 +15,18 @@ use serde_json::{Map, Value as Json};
 use std::fmt::{self, Write};
 
 const WORDS: [&str; 6] = ["array", "complex", "bytes", "uint", "map", FLOAT];
-/// The word for a number that is not finite, as it is in strict JSON: `{"float": "NaN"}`.
+/// Key of an object that stands for a number that is not finite, because strict JSON has no such number:
+/// `{"float": "NaN"}`.
 const FLOAT: &str = "float";
 const NOT_FINITE: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// The keys of an array.
 const KEYS: [&str; 5] = ["dtype", "shape", "data", "names", "unit"];
 
-/// The JSON in a text that may have `NaN`, `Infinity` and `-Infinity` in the place of numbers.
+/// Reads JSON from a text. In place of numbers, the text may have `NaN`, `Infinity` and `-Infinity`.
 ///
 /// # Errors
-/// It is none, ends early, has a key twice, or a number that would lose digits.
+/// The text is no JSON, ends early, has a key twice, or has a number that would lose digits.
 pub(crate) fn parsed(text: &str) -> Result<Json, Fault> {
     let read = serde_json::from_str::<Unique>(text).or_else(|error| match in_strict_json(text) {
         Some(strict) => serde_json::from_str(&strict),
@@ -48,7 +49,7 @@ pub(crate) fn parsed(text: &str) -> Result<Json, Fault> {
     }
 }
 
-/// JSON whose objects have each key once.
+/// JSON in which no object has a key twice.
 struct Unique(Json);
 
 impl<'de> Deserialize<'de> for Unique {
@@ -110,9 +111,10 @@ impl<'de> Visitor<'de> for UniqueVisitor {
     }
 }
 
-/// The first number in JSON that would become another one: a whole one with more digits than are held.
+/// Returns the first number in a JSON text that would be changed: a whole number with more digits than a
+/// double holds.
 fn short_number(text: &str) -> Option<&str> {
-    // So many characters hold no more digits than a double does.
+    // A double holds every number of 15 digits.
     const SAFE_LENGTH: usize = 15;
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
     let mut rest = text;
@@ -138,7 +140,7 @@ fn short_number(text: &str) -> Option<&str> {
     }
 }
 
-/// A text in which numbers that are not finite are objects; none if it has no such numbers.
+/// Returns the text with objects in place of numbers that are not finite. `None` if it has no such number.
 fn in_strict_json(text: &str) -> Option<String> {
     let mut strict = String::with_capacity(text.len());
     let (mut is_text, mut is_escaped, mut rest) = (false, false, text);
@@ -161,7 +163,7 @@ fn in_strict_json(text: &str) -> Option<String> {
     (strict.len() != text.len()).then_some(strict)
 }
 
-/// The value that some JSON stands for, or why it stands for none.
+/// Returns the value that a JSON value stands for, or the reason why it stands for none.
 pub(crate) fn value_of(json: Json) -> Result<Value, Fault> {
     Ok(match json {
         Json::Null => Value::None,
@@ -219,23 +221,23 @@ fn complex(json: &Json) -> Option<[f64; 2]> {
     }
 }
 
-/// A time, which is a finite number.
+/// Returns the number in a JSON value if it can be a time: it is finite.
 pub(crate) fn time(json: &Json) -> Option<f64> {
     json.is_number().then(|| number(json))?
 }
 
-/// A number in single precision, if that can hold it.
+/// Converts a number to single precision. `None` if single precision cannot hold it.
 fn single(number: f64) -> Option<f32> {
     Some(number as f32).filter(|single| single.is_finite() || !number.is_finite())
 }
 
-/// A number; one that JSON has no word for is an object, or, in an array, text.
+/// Returns the number in a JSON value. A number that is not finite is an object, or a text in an array.
 fn number(json: &Json) -> Option<f64> {
     match json {
         Json::Object(object) if object.len() == 1 => {
             object.get(FLOAT).filter(|inner| inner.is_string()).and_then(number)
         }
-        // None is another than the one that stands there.
+        // A number that a double cannot hold exactly is refused.
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
             (Some(int), _) => Some(int as f64).filter(|&read| read as i128 == i128::from(int)),
             (None, Some(uint)) => Some(uint as f64).filter(|&read| read as i128 == i128::from(uint)),
@@ -301,7 +303,7 @@ fn of_array(json: &Json) -> Result<Array, Fault> {
         .map_err(|error| fault!(MALFORMED_SOURCE, "{error}"))
 }
 
-/// Gathers elements of nested lists; `depth` more levels of lists are elements themselves.
+/// Collects the elements of nested lists. The lists of the last `depth` levels are elements themselves.
 fn flatten<'a>(
     json: &'a Json,
     level: usize,
@@ -328,7 +330,7 @@ fn flatten<'a>(
     items.iter().try_for_each(|item| flatten(item, level + 1, depth, shape, elements))
 }
 
-/// The bytes of an element.
+/// Appends the bytes of an element.
 fn put(dtype: DType, json: &Json, bytes: &mut Vec<u8>) -> Option<()> {
     macro_rules! whole {
         ($($kind:ident => $rust:ty),+; $($otherwise:tt)+) => {
@@ -359,12 +361,12 @@ fn put(dtype: DType, json: &Json, bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// A complex element is `{"complex": [re, im]}`, or the two by themselves.
+/// Returns the two numbers of a complex element, which is `{"complex": [re, im]}` or `[re, im]`.
 fn inner(json: &Json) -> &Json {
     json.get("complex").unwrap_or(json)
 }
 
-/// A value as JSON, on one line.
+/// Returns a value as JSON on one line.
 pub(crate) fn text_of(value: &Value) -> String {
     let mut text = String::new();
     write_value(value, &mut text);
@@ -434,7 +436,7 @@ fn write_setting(value: &SettingValue, to: &mut String) {
     }
 }
 
-/// A number, which has a point or an exponent, so that it is read as none of the whole ones.
+/// Writes a number with a point or an exponent, so that a reader does not take it for a whole number.
 pub(crate) fn write_number(number: f64, to: &mut String) {
     match number {
         number if number.is_nan() => *to += NOT_FINITE[0],

@@ -1,5 +1,5 @@
-//! Files of sources and sinks: where they are, lines of text, and files that are there whole or not at all.
-//! `npy`, `json` and `vti` are formats.
+//! Files of sources and sinks: their paths, lines of text, and files that get their name when they are
+//! complete. `npy`, `json` and `vti` are formats.
 
 pub(crate) mod json;
 pub(crate) mod npy;
@@ -15,11 +15,11 @@ use std::io::{self, BufRead, BufReader, BufWriter, Cursor, ErrorKind, Read, Seek
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The longest line that is read, bytes.
+/// Maximum length of a line that is read, in bytes.
 const MAX_LINE: u64 = 1 << 30;
 
-/// The path at which a file that a setting names is to be read: in the working directory, where inputs are
-/// staged, else beside the model file.
+/// Returns the path of a file that a setting names. The file is in the working directory, where inputs are
+/// staged, or else beside the model file.
 pub(crate) fn input_path(name: &str) -> PathBuf {
     let here = PathBuf::from(name);
     if here.is_absolute() || here.exists() {
@@ -54,8 +54,8 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
     bad(cannot_be_read(path, error))
 }
 
-/// A name with what stands in braces replaced: the instance's name, and the number of a message, if there is
-/// one.
+/// Replaces the parts of a name in braces: by the name of the instance, and by the number of a message, if
+/// there is one.
 pub(crate) fn name_of(template: &str, instance: &str, number: Option<usize>) -> String {
     let name = template.replace("{instance}", instance);
     match number {
@@ -64,9 +64,9 @@ pub(crate) fn name_of(template: &str, instance: &str, number: Option<usize>) -> 
     }
 }
 
-/// Opens a file that is read as a whole, so that it must have an end.
+/// Opens a file that is read as a whole. A pipe or a device, which may have no end, is refused.
 pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
-    // Looked at before it is opened, since a pipe would have to be waited for.
+    // The kind of the file is read before the file is opened, because opening a pipe would wait for its writer.
     match std::fs::metadata(path) {
         Ok(there) if !there.is_file() && !there.is_dir() => {
             Err(bad(fault!(SOURCE_UNREADABLE, "{} cannot be read: it is no regular file", path.display())))
@@ -77,27 +77,27 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
 
 /// The lines of a text, with their numbers.
 pub(crate) struct Lines {
-    /// The longest line that is read, bytes.
+    /// Maximum length of a line, in bytes.
     longest: u64,
     /// The name of the file.
     pub name: String,
     reader: Box<dyn BufRead + Send>,
-    /// The number of the line that was read last, from 1.
+    /// Number of the last line that was read, from 1 on.
     pub number: u64,
-    /// True if that line has no line break, as the last one of a file that was cut.
+    /// True if the last line that was read has no line break, as in a file that was cut off.
     pub is_cut: bool,
     line: Vec<u8>,
 }
 
 impl Lines {
-    /// The lines of a file.
+    /// Opens a file to read its lines.
     pub fn open(name: &str) -> Result<Lines, Fault> {
         let path = input_path(name);
         let file = opened(&path)?;
         Ok(Lines::of(Box::new(BufReader::with_capacity(1 << 16, file)), path.display().to_string()))
     }
 
-    /// The lines of a text that a file has.
+    /// Makes the lines of a text that came from a file.
     pub fn of_text(text: String, name: &str) -> Lines {
         Lines::of(Box::new(Cursor::new(text)), name.to_owned())
     }
@@ -106,7 +106,7 @@ impl Lines {
         Lines { longest: MAX_LINE, name, reader, number: 0, is_cut: false, line: Vec::new() }
     }
 
-    /// The next line without its end; none at the end of the file.
+    /// Returns the next line without its line break. `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<&str>, Fault> {
         self.line.clear();
         let read = self.reader.by_ref().take(self.longest + 1).read_until(b'\n', &mut self.line);
@@ -129,31 +129,32 @@ impl Lines {
         }
     }
 
-    /// File and line.
+    /// Returns the name of the file and the number of the line.
     pub fn place(&self) -> String {
         format!("{}:{}", self.name, self.number)
     }
 
-    /// The line that was read last is not what it should be.
+    /// Makes the error that the last line is not as it should be.
     pub fn malformed(&self, why: &str) -> Fault {
         fault!(MALFORMED_SOURCE, "{}: {why}", self.place())
     }
 }
 
-/// The files that are being written in this process, in which all sinks of a run are.
+/// The files that this process writes now. All sinks of a run are in one process, so no two of them write one
+/// file.
 static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A file that gets its name when all of it is written: until then it has `.part` behind it. A device or a pipe
-/// is written as it is.
+/// A file that gets its name when it is complete. Until then, its name ends with `.part`. A device or a pipe
+/// is written directly.
 pub(crate) struct AtomicFile {
-    /// Its name, if it has another one until then.
+    /// Final name of the file, if the file has a `.part` name now.
     path: Option<PathBuf>,
     part: PathBuf,
     file: BufWriter<File>,
 }
 
 impl AtomicFile {
-    /// Begins a file. Its folder is made.
+    /// Begins a file, and makes its folder.
     pub fn create(path: impl Into<PathBuf>) -> Result<AtomicFile, Error> {
         let path = path.into();
         let is_special = std::fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir());
@@ -195,14 +196,14 @@ impl AtomicFile {
         self.file.write_all(bytes).map_err(|error| unwritten(&self.part, &error))
     }
 
-    /// Writes over what stands at the beginning.
+    /// Overwrites the first bytes of the file.
     pub fn write_first(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let file = &mut self.file;
         let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(bytes));
         written.map_err(|error| unwritten(&self.part, &error))
     }
 
-    /// Gives the file its name, with all of it on the disk.
+    /// Writes the file to the disk, and gives it its final name.
     pub fn finish(mut self) -> Result<(), Error> {
         let written = self.file.flush().and_then(|()| match &self.path {
             Some(path) => self.file.get_ref().sync_all().and_then(|()| std::fs::rename(&self.part, path)),
@@ -220,8 +221,8 @@ impl Drop for AtomicFile {
     }
 }
 
-/// A new file, in the place of one that an earlier run may have left there. A link is not followed, and nothing
-/// else replaced.
+/// Makes a new file, and replaces a regular file that an earlier run may have left. A link is not followed,
+/// and nothing but a regular file is replaced.
 fn new_file(path: &Path) -> io::Result<File> {
     match std::fs::symlink_metadata(path) {
         Ok(there) if there.is_file() => std::fs::remove_file(path)?,
@@ -235,7 +236,7 @@ fn no_longer_written(part: &Path) {
     BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).remove(part);
 }
 
-/// The bytes of an array's elements, one after the other, in the order of C.
+/// Calls `each` with the bytes of each element of an array, the last index running fastest.
 pub(crate) fn in_rows(array: &Array, mut each: impl FnMut(&[u8])) {
     if array.is_empty() {
         return;
@@ -261,7 +262,7 @@ pub(crate) fn in_rows(array: &Array, mut each: impl FnMut(&[u8])) {
     }
 }
 
-/// The bytes of an array's elements, together, in its own order.
+/// Returns the bytes of an array's elements without gaps, in the array's own order.
 pub(crate) fn together(array: &Array) -> Cow<'_, [u8]> {
     if array.own_strides().is_none() {
         return Cow::Borrowed(array.data());
@@ -271,7 +272,7 @@ pub(crate) fn together(array: &Array) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// The order of the elements that `together` gives.
+/// Returns the order of the elements that `together` returns.
 pub(crate) fn order_together(array: &Array) -> ArrayOrder {
     match array.own_strides() {
         None => array.order(),
@@ -289,7 +290,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Error {
     bad(fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}; {what_to_do}", path.display()))
 }
 
-/// Writes a file as a whole.
+/// Writes a file that appears when it is complete.
 pub(crate) fn write_file(path: &str, parts: &[&[u8]]) -> Result<(), Error> {
     let mut file = AtomicFile::create(path)?;
     parts.iter().try_for_each(|part| file.write(part))?;

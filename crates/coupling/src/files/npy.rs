@@ -9,9 +9,10 @@ use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Headers that are longer are refused.
+/// Maximum length of a header. A longer one is refused.
 const MAX_HEADER_BYTES: usize = 1 << 20;
-/// A header is followed by spaces up to here, so that it can be written anew when the number of rows is known.
+/// Length of a header that is written. It is filled with spaces, so that it can be overwritten when the
+/// number of rows is known.
 const HEADER_BYTES: usize = 256;
 
 /// The types of elements, as NumPy writes them in a header.
@@ -31,7 +32,7 @@ const TYPES: &[(&str, DType)] = &[
     ("<c16", DType::Complex128),
 ];
 
-/// A file that is read.
+/// A `.npy` file that is read.
 pub(crate) struct NpyReader {
     pub path: PathBuf,
     pub dtype: DType,
@@ -90,19 +91,19 @@ impl NpyReader {
         Ok(NpyReader { path, dtype, shape, order, file })
     }
 
-    /// The number of elements that each part along the first axis has.
+    /// Returns the number of elements of each part along the first axis.
     fn of_row(&self) -> u64 {
         self.shape.iter().skip(1).product()
     }
 
-    /// The next part along the first axis.
+    /// Reads the next part along the first axis.
     pub fn row(&mut self) -> Result<Value, Error> {
         let bytes = self.bytes(self.of_row())?;
         let shape = self.shape[1..].to_vec();
         self.value(&shape, bytes)
     }
 
-    /// All of it.
+    /// Reads the whole array.
     pub fn whole(&mut self) -> Result<Value, Error> {
         let bytes = self.bytes(self.shape.iter().product())?;
         let shape = self.shape.clone();
@@ -117,7 +118,7 @@ impl NpyReader {
         }
     }
 
-    /// A number is one by itself.
+    /// Makes the value of some elements. A single number is a number, and not an array.
     fn value(&self, shape: &[u64], bytes: Vec<u8>) -> Result<Value, Error> {
         if let ([], DType::Float64, Ok(bytes)) = (shape, self.dtype, <[u8; 8]>::try_from(&bytes[..])) {
             return Ok(Value::Float(f64::from_le_bytes(bytes)));
@@ -131,7 +132,7 @@ impl NpyReader {
     }
 }
 
-/// The contents of a header. It is a dictionary with three keys, which NumPy writes in this form.
+/// Reads a header: a Python dictionary with three keys in the form in which NumPy writes them.
 fn parsed(header: &str) -> Result<(DType, ArrayOrder, Vec<u64>), Fault> {
     let after = |key: &str| {
         let found = header.split_once(&format!("'{key}':"));
@@ -171,7 +172,7 @@ fn parsed(header: &str) -> Result<(DType, ArrayOrder, Vec<u64>), Fault> {
     ))
 }
 
-/// The beginning of a file, always of the same length.
+/// Returns the header of a file. Its length is always the same.
 pub(crate) fn header(dtype: DType, shape: &[u64], order: ArrayOrder) -> Vec<u8> {
     let kind = TYPES.iter().find(|(_, known)| *known == dtype).map_or("|u1", |(name, _)| name);
     let fortran = if order == ArrayOrder::ColumnMajor { "True" } else { "False" };

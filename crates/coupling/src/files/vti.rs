@@ -30,7 +30,7 @@ pub(crate) struct GridGeometry {
     pub spacing: [f64; 3],
 }
 
-/// Writes an array as a file, or says why it cannot be image data.
+/// Writes an array to a file. The error says why it cannot be image data.
 pub(crate) fn write(
     path: &str,
     array: &Array,
@@ -77,14 +77,15 @@ pub(crate) fn write(
     file.finish().map(Ok)
 }
 
-/// True if a text can stand in XML 1.0 (section 2.2).
+/// Returns true if XML 1.0 (section 2.2) allows all characters of a text.
 pub(crate) fn can_be_xml(text: &str) -> bool {
     !text.contains(|c: char| {
         (c < ' ' && !matches!(c, '\t' | '\n' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
     })
 }
 
-/// The characters that the value of an attribute has in another form: lines and tabs would be read as blanks.
+/// Characters that are escaped in the value of an attribute. A reader would take line breaks and tabs for
+/// blanks.
 const ESCAPES: [(char, &str); 8] = [
     ('&', "&amp;"),
     ('<', "&lt;"),
@@ -127,8 +128,8 @@ fn unescaped(text: &str) -> String {
     to + rest
 }
 
-/// A list of files and their times, which ParaView shows as one series. Files are named as seen from where the
-/// list is.
+/// Writes a list of files and their times, which ParaView shows as one series. The names are relative to the
+/// folder of the list.
 pub(crate) fn write_series(path: &Path, files: &[(f64, String)]) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut text =
@@ -141,7 +142,7 @@ pub(crate) fn write_series(path: &Path, files: &[(f64, String)]) -> Result<(), E
     crate::files::write_file(&path.to_string_lossy(), &[text.as_bytes()])
 }
 
-/// Reads the array of a file; the named one, if several are there.
+/// Reads the array of a file. If the file has several, `wanted` names one.
 pub(crate) fn read(name: &str, wanted: Option<&str>) -> Result<Array, Error> {
     let path = input_path(name);
     let mut bytes = Vec::new();
@@ -152,10 +153,10 @@ pub(crate) fn read(name: &str, wanted: Option<&str>) -> Result<Array, Error> {
     })
 }
 
-/// The problem, and the line.
+/// The number of the line, and the problem.
 type Wrong = (usize, String);
 
-/// The XML of a file, with blanks in place of comments, and what stands behind it.
+/// The XML of a file, with blanks in place of comments, and the bytes after the XML.
 struct Xml<'a> {
     text: String,
     appended: Option<&'a [u8]>,
@@ -164,7 +165,7 @@ struct Xml<'a> {
 /// An element of the XML.
 #[derive(Clone, Copy)]
 struct VtiTag<'a> {
-    /// Its attributes.
+    /// The attributes of the element.
     inner: &'a str,
     /// The offset of the element, and that of its content.
     from: usize,
@@ -183,7 +184,7 @@ impl<'a> Xml<'a> {
                 rest = &rest[end..];
                 continue;
             }
-            // Behind `_` come bytes that are no text.
+            // The bytes after `_` are no text.
             let underscore = data.and_then(|at| Some(at + find(&rest[at..], b"_")?));
             text.extend(&rest[..underscore.unwrap_or(rest.len())]);
             break underscore.map(|underscore| &rest[underscore + 1..]);
@@ -196,7 +197,7 @@ impl<'a> Xml<'a> {
         1 + self.text[..at].matches('\n').count()
     }
 
-    /// The next element of this name.
+    /// Returns the next element with this name.
     fn tag(&self, name: &str, from: usize) -> Option<VtiTag<'_>> {
         let mut from = from;
         loop {
@@ -215,7 +216,8 @@ impl<'a> Xml<'a> {
     }
 }
 
-/// The place of the `>` that ends an element's tag. Values of attributes may have some, too.
+/// Returns the position of the `>` that ends the tag of an element. A `>` within the value of an attribute
+/// does not.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     text.char_indices().find_map(|(at, c)| match (quote, c) {
@@ -236,14 +238,14 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// The six numbers of an extent.
+/// Reads the six numbers of an extent.
 fn extent_of(text: Option<&str>) -> Option<[i64; 6]> {
     let numbers: Result<Vec<i64>, _> = text?.split_whitespace().map(str::parse).collect();
     numbers.ok()?.try_into().ok()
 }
 
 impl<'a> VtiTag<'a> {
-    /// True if the element ends with its tag.
+    /// Returns true if the element ends with its tag, so that it has no content.
     fn is_empty(&self) -> bool {
         self.inner.trim_end().ends_with('/')
     }
@@ -363,7 +365,7 @@ fn elements_of(xml: &Xml<'_>, tag: &VtiTag<'_>, dtype: DType, wide: bool) -> Res
     }
 }
 
-/// The bytes behind their length.
+/// Returns the bytes that follow a length, if they have this length.
 fn after_length(bytes: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     let width = if wide { 8 } else { 4 };
     let mut length = [0; 8];
@@ -381,7 +383,7 @@ fn after_length(bytes: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// Length and elements may each have been encoded by themselves.
+/// Decodes base 64. The length and the elements may have been encoded one by one.
 fn in_base64(text: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     let wrong = |error: base64::DecodeError| fault!(MALFORMED_SOURCE, "its base 64 cannot be read: {error}");
     let head = if wide { 12 } else { 8 };

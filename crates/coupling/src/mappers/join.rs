@@ -17,7 +17,7 @@ enum Form {
     Join,
 }
 
-/// One message of those of all slots.
+/// A mapper that makes one message of the messages of all slots of a port.
 pub(crate) struct Gather(Form);
 
 impl Gather {
@@ -44,14 +44,14 @@ impl Mapper for Gather {
     }
 }
 
-/// A number as an array without axes.
+/// Returns a number as an array without axes.
 fn one_element<T: Element>(number: T) -> Result<Array, Fault> {
     Array::from_slice(&[number], &[], ArrayOrder::RowMajor).map_err(|error| fault!(CANNOT_MAP, "{error}"))
 }
 
-/// Arrays along a new first axis, or along the first one that they have.
+/// Joins arrays along a new first axis, or along their first axis.
 fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
-    // Whole numbers beside others are numbers like them.
+    // A whole number beside numbers with fractions becomes such a number.
     let with_fractions = values.iter().any(|value| matches!(value, Value::Float(_)));
     let mut arrays = Vec::with_capacity(values.len());
     for (slot, value) in values.iter().enumerate() {
@@ -98,7 +98,7 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
         }
     }
     let shape: Vec<u64> = std::iter::once(along).chain(wanted).collect();
-    // The new axis of a stack has no name.
+    // A new axis has no name, so a stack has no names.
     let named = form == Form::Join && arrays.iter().all(|array| array.names() == first.names());
     let names = if named { first.names().to_vec() } else { Vec::new() };
     let array =
@@ -128,14 +128,14 @@ fn in_one_unit(arrays: &mut [Array]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Names of axes and a unit, if there are any.
+/// Returns the names of axes and the unit, if there are any.
 fn meta(names: Vec<String>, unit: Option<&str>) -> Option<ArrayMeta> {
     let plain = names.is_empty() && unit.is_none();
     (!plain).then(|| ArrayMeta { names, unit: unit.map(str::to_owned), strides: None })
 }
 
-/// A part of a list, or of an array along its first axis, for each slot. Parts are as equal as they can be; the
-/// first ones are one longer.
+/// A mapper that sends a part of a list, or of an array along its first axis, to each slot. The lengths of
+/// the parts differ by one at most, and the longer parts come first.
 pub(crate) struct Scatter;
 
 impl Mapper for Scatter {
@@ -159,7 +159,7 @@ impl Mapper for Scatter {
     }
 }
 
-/// A part of a value for each slot.
+/// Returns a part of a value for each slot.
 fn parts(value: &Value, slots: usize) -> Result<Vec<Value>, Fault> {
     match value {
         Value::List(items) if items.len() == slots => Ok(items.clone()),
@@ -171,7 +171,7 @@ fn parts(value: &Value, slots: usize) -> Result<Vec<Value>, Fault> {
     }
 }
 
-/// The bounds of the parts.
+/// Returns begin and end of each part.
 fn bounds(length: usize, parts: usize) -> impl Iterator<Item = (usize, usize)> {
     let (each, more) = (length / parts.max(1), length % parts.max(1));
     (0..parts).map(move |i| (i * each + i.min(more), (i + 1) * each + (i + 1).min(more)))
@@ -204,7 +204,7 @@ enum How {
     Product,
 }
 
-/// One message of those of all ports.
+/// A mapper that combines the messages of all ports to one.
 pub(crate) struct Combine(How);
 
 impl Combine {
@@ -236,7 +236,7 @@ impl Mapper for Combine {
     }
 }
 
-/// Numbers of several messages, of which there is one.
+/// Combines the numbers of several messages, of which there is at least one.
 fn combined(mut all: Vec<NumberBuffer<'static>>, how: How) -> Result<NumberBuffer<'static>, Fault> {
     in_one_precision(&mut all);
     let units: Vec<Option<&str>> = all.iter().map(|numbers| numbers.frame.unit.as_deref()).collect();
@@ -247,7 +247,8 @@ fn combined(mut all: Vec<NumberBuffer<'static>>, how: How) -> Result<NumberBuffe
         all.iter_mut().for_each(|numbers| numbers.frame.unit.clone_from(&frame.unit));
     } else if let Some(of_difference) = frame.unit.as_deref().and_then(unit_of_difference) {
         if how == How::Sum {
-            // The others are differences, and stay so when their degrees are those of the temperature.
+            // The other values are differences of temperatures. They stay differences when they are converted
+            // to the temperature's degrees.
             for numbers in all.iter_mut().enumerate().filter(|(i, _)| *i != place).map(|(_, numbers)| numbers) {
                 let like = NumberFrame { unit: Some(of_difference.to_owned()), ..numbers.frame.clone() };
                 *numbers = numbers.clone().aligned_with(&like)?.into_own();
@@ -264,8 +265,8 @@ fn combined(mut all: Vec<NumberBuffer<'static>>, how: How) -> Result<NumberBuffe
     })
 }
 
-/// The one of several whose unit their sum has. Differences may be added to one temperature; two temperatures
-/// have no sum.
+/// Returns the position of the message whose unit the sum gets. Differences of temperatures may be added to one
+/// temperature; the sum of two temperatures is an error.
 fn place_of_sum(units: &[Option<&str>]) -> Result<usize, Fault> {
     let is = |unit: &Option<&str>, what: fn(&Unit) -> bool| {
         unit.is_some_and(|unit| Unit::parse(unit).is_ok_and(|unit| what(&unit)))
@@ -284,7 +285,8 @@ fn place_of_sum(units: &[Option<&str>]) -> Result<usize, Fault> {
     }
 }
 
-/// The unit of a product: that of all factors. Numbers without a unit only count.
+/// Returns the unit of a product, which is the product of the units. Numbers without a unit have no effect on
+/// it.
 fn unit_of_product(units: &[Option<&str>]) -> Result<Option<String>, Fault> {
     let known: Vec<&str> = units.iter().flatten().copied().collect();
     let point = known.iter().find(|unit| Unit::parse(unit).is_ok_and(|unit| unit.is_a_point()));
@@ -296,7 +298,8 @@ fn unit_of_product(units: &[Option<&str>]) -> Result<Option<String>, Fault> {
     }
 }
 
-/// The values by the names of their ports; those of a port's slots in a list, also if it has one slot.
+/// Returns the values by the names of their ports. The values of a port with slots are in a list, even if the
+/// port has one slot.
 fn by_port(inputs: &MapperInputs) -> Vec<(String, Value)> {
     let value = |is_vector: bool, messages: &[Message]| match (is_vector, messages) {
         (false, [one]) => one.data.clone(),

@@ -1,5 +1,5 @@
-//! From the points of one mesh to those of another. Both meshes come from files, and the weights are computed
-//! before the run's first message.
+//! The mapper between two meshes. Both meshes come from files, and the weights are computed before the first
+//! message of the run.
 
 use super::{name_of, on};
 use crate::files::npy;
@@ -19,25 +19,25 @@ pub(crate) struct Mesh {
     warned: bool,
 }
 
-/// Values that are NaN.
+/// The treatment of values that are NaN.
 enum MaskFilling {
-    /// They make NaN of all that they touch.
+    /// A point is NaN if one of its sources is.
     Keep,
-    /// They are left out.
+    /// Sources that are NaN are left out.
     Skip,
-    /// They become the nearest of the others before.
+    /// Sources that are NaN first get the value of the nearest other point.
     Nearest(NearestFilling),
 }
 
-/// The nearest known points of those that are masked.
+/// Finds for each point that is NaN the nearest point with a value.
 struct NearestFilling {
     points: Vec<Point>,
-    /// The points that were masked the last time, and those nearest to them.
+    /// The points that were NaN in the last message, and the points nearest to them.
     last: (Vec<u32>, Vec<u32>),
 }
 
 impl NearestFilling {
-    /// Puts the value of the nearest point that has one in place of each NaN.
+    /// Replaces each NaN by the value of the nearest point that has a value.
     fn fill(&mut self, values: &mut [f64], components: usize) {
         for c in 0..components {
             let of = |i: u32| i as usize * components + c;
@@ -112,7 +112,7 @@ impl Mapper for Mesh {
         let who = name_of(outputs);
         let mut numbers = numbers_of(&on(inputs, "in", &who)?.data, &who)?;
         if self.constraint == Constraint::Conservative {
-            // A point may get what several hand to it, or a part of it.
+            // A point may get the sum of several values, or a part of a value.
             without_own_zero(numbers.frame.unit.as_deref(), "sum")
                 .map_err(|why| unfit(fault!(CANNOT_MAP, "{who}: {why}")))?;
         }
@@ -149,7 +149,7 @@ impl Mapper for Mesh {
     }
 }
 
-/// A table of numbers from a `.npy` file, or from text with or without a header.
+/// Reads a table of numbers from a `.npy` file, or from a text with or without a header.
 fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     if name.ends_with(".npy") {
         let mut reader = npy::NpyReader::open(name)?;
@@ -182,7 +182,8 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     Ok((width.unwrap_or(0), all))
 }
 
-/// True if a cell is a number or one that is written wrongly, such as `0.o`, and no name of a column.
+/// Returns true if a cell is a number, or a number with a typing error such as `0.o`, and not the name of a
+/// column.
 fn is_like_a_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-', '.']);
     number(cell, Decimal::Point).is_some() || digits.starts_with(|c: char| c.is_ascii_digit())
@@ -192,7 +193,7 @@ fn of_file(name: &str, why: Fault) -> Error {
     bad(why.told(|why| format!("{name}: {why}")))
 }
 
-/// The number of coordinates of the points in a file, and the points.
+/// Reads the points in a file. Returns the number of coordinates, and the points.
 fn points(name: &str) -> Result<(usize, Vec<Point>), Error> {
     let (width, numbers) = table(name)?;
     if !(1..=3).contains(&width) {

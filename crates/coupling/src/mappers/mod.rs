@@ -16,19 +16,19 @@ use ligament_instance::{Error, Instance, LogLevel, Mapper, MapperInputs, Message
 use ligament_model::{At, Filter, FilterValue, OnError};
 use std::borrow::Cow;
 
-/// The first message that came on a port; of one with slots, that on the first.
+/// Returns the message of a port. For a port with slots, this is the message of slot 0.
 pub(crate) fn on<'a>(inputs: &'a MapperInputs, port: &str, who: &str) -> Result<&'a Message, Error> {
     inputs.slots(port).ok().and_then(<[Message]>::first).ok_or_else(|| {
         unfit(fault!(CANNOT_MAP, "{who}: nothing is connected to its port \"{port}\"; connect it in the model"))
     })
 }
 
-/// The name of the instance, for errors.
+/// Returns the name of the instance for errors.
 pub(crate) fn name_of(outputs: &mut Outputs<'_>) -> String {
     outputs.instance().name().to_owned()
 }
 
-/// The same message to each receiver.
+/// A mapper that sends the same message to each receiver.
 pub(crate) struct Duplicate;
 
 impl Mapper for Duplicate {

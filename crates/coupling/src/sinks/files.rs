@@ -11,7 +11,7 @@ use ligament_wire::times::ShownTime;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Nothing is kept.
+/// A sink that drops all messages.
 pub(crate) struct Discard;
 
 impl Sink for Discard {
@@ -24,7 +24,7 @@ impl Sink for Discard {
     }
 }
 
-/// Messages are said in the run's log, as the filter `console` does it.
+/// A sink that writes messages to the run's log, as the filter `console` does.
 pub(crate) struct Console(Option<Chain>);
 
 impl Console {
@@ -51,7 +51,7 @@ impl Sink for Console {
     }
 }
 
-/// A line for each message.
+/// A sink that writes a line of JSON for each message.
 pub(crate) struct JsonLines(Option<AtomicFile>);
 
 impl JsonLines {
@@ -74,7 +74,7 @@ impl Sink for JsonLines {
     }
 }
 
-/// The array in a message; a number is one of no dimensions.
+/// Returns the array in a message. A number becomes an array without dimensions.
 fn array_in(message: &Message) -> Result<Array, Error> {
     let one = |array: Result<Array, _>| array.ok();
     let found = match &message.data {
@@ -93,7 +93,8 @@ fn array_in(message: &Message) -> Result<Array, Error> {
     })
 }
 
-/// All messages in one array, and their times in another; or a file for each message, if the name has `{n}`.
+/// A sink that writes all messages to one array and their times to another; or each message to a file of its
+/// own, if the name has `{n}`.
 pub(crate) struct Npy {
     template: String,
     count: usize,
@@ -128,7 +129,7 @@ impl Sink for Npy {
             self.count += 1;
             return Ok(());
         }
-        // Parts along the first axis are in the order of C.
+        // Parts along the first axis can only be appended if the last index runs fastest.
         let mut rows = Vec::with_capacity(array.nbytes() as usize);
         crate::files::in_rows(&array, |element| rows.extend_from_slice(element));
         let stack = match &mut self.all {
@@ -172,10 +173,10 @@ impl Sink for Npy {
     }
 }
 
-/// A file for each message, and a list of them with their times for ParaView.
+/// A sink that writes a file for each message, and a list of the files with their times for ParaView.
 pub(crate) struct Vti {
     template: String,
-    /// The list of all files.
+    /// Path of the list of all files.
     series: PathBuf,
     array: String,
     place: vti::GridGeometry,
@@ -253,8 +254,8 @@ impl Sink for Vti {
     }
 }
 
-/// The name of the list of files of which `{n}` is the number: theirs without it, in the innermost folder that
-/// all of them are in. It is called like the instance if nothing is left of theirs.
+/// Returns the path of the list of files: the names of the files without the number `{n}`, in the innermost
+/// folder that contains all of them. If no name is left, it is the name of the instance.
 fn series_of(template: &str, instance: &str) -> PathBuf {
     let path = Path::new(template);
     let has_number = |part: &Path| part.to_string_lossy().contains("{n}");

@@ -1,5 +1,5 @@
-//! Sinks: what takes messages out of a model. A file has its name only when all of it is written, after the
-//! last message; until then it ends with `.part`.
+//! Sinks: components that take messages out of a model. A file gets its name after the last message, when it is
+//! complete; until then, its name ends with `.part`.
 
 mod files;
 mod table;
@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 pub(crate) trait Sink {
     /// Takes the next message.
     fn take(&mut self, instance: &mut Instance, message: &Message) -> Result<(), Error>;
-    /// There are no more messages.
+    /// Ends the sink after the last message.
     fn close(&mut self) -> Result<(), Error>;
 }
 
-/// A sink as a submodel: a message starts each pass.
+/// A sink as a submodel. Each message starts a pass.
 pub(crate) struct SinkSubmodel<S>(S);
 
 impl<S: Sink> SinkSubmodel<S> {
@@ -59,8 +59,8 @@ impl<S: Sink> Submodel for SinkSubmodel<S> {
     }
 }
 
-/// The units of numbers, by their keys in maps. Files that hold no units have numbers of one unit in a column.
-/// A number by itself has none, and neither has a list of such.
+/// The units of the numbers, by their keys in maps. A file that stores no units must have numbers of one unit
+/// in each column. A single number and a list of numbers have no unit.
 #[derive(Default)]
 struct Units(BTreeMap<String, Option<String>>);
 
@@ -98,13 +98,14 @@ impl Units {
     }
 }
 
-/// The file that a sink writes, with `{n}` for the number of a message; `default` unless the model names one.
+/// Returns the name of the file that a sink writes, with `{n}` for the number of a message. It is `default`
+/// if the model names no file.
 fn file_of(instance: &Instance, default: &str) -> Result<String, Error> {
     let template = settings::text(instance, "file")?;
     Ok(name_of(template.as_deref().unwrap_or(default), instance.name(), None))
 }
 
-/// The name of the file for one message.
+/// Returns the name of the file for one message.
 fn numbered(template: &str, number: usize) -> String {
     template.replace("{n}", &number.to_string())
 }

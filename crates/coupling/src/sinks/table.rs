@@ -1,4 +1,4 @@
-//! A table of text: a row for each message, with its time in the first column.
+//! The sink that writes a table of text: a row for each message, with the message's time in the first column.
 
 use super::{file_of, Sink, Units};
 use crate::files::{in_rows, AtomicFile};
@@ -13,21 +13,21 @@ use ligament_wire::times::ShownTime;
 /// The name of the first column.
 const TIME: &str = "time";
 
-/// A table that grows row by row. The first message says which columns there are.
+/// A table that gets a row for each message. The first message determines the columns.
 pub(crate) struct Csv {
     file: Option<AtomicFile>,
     separator: Separator,
-    /// Names that the model has for the columns, or the keys of maps that are wanted.
+    /// Names of the columns in the model; for maps, the keys that are written.
     names: Option<Vec<String>>,
     columns: Option<CellColumns>,
     units: Units,
 }
 
-/// The cells of each row behind its time.
+/// The columns after the time.
 enum CellColumns {
-    /// So many numbers.
+    /// This number of columns, one for each number.
     Numbers(usize),
-    /// The numbers of these keys of a map, and how many each has.
+    /// The keys of a map, and the number of columns for each key.
     Keys(Vec<(String, usize)>),
 }
 
@@ -40,7 +40,7 @@ impl Csv {
         Ok(Csv { file, separator, names, columns: None, units: Units::default() })
     }
 
-    /// The columns that a first message makes, and their names.
+    /// Returns the columns that follow from the first message, and their names.
     fn begin(&self, cells: &Cells) -> Result<(CellColumns, Vec<String>), Fault> {
         let (columns, names) = match cells {
             Cells::Numbers(cells) => {
@@ -77,7 +77,7 @@ impl Csv {
         }
     }
 
-    /// The cells of a later message, in the order of the columns.
+    /// Returns the cells of a later message in the order of the columns.
     fn ordered<'a>(&self, columns: &CellColumns, cells: &'a Cells) -> Result<Vec<&'a String>, Fault> {
         match (columns, cells) {
             (CellColumns::Numbers(count), Cells::Numbers(cells)) if cells.len() == *count => {
@@ -121,7 +121,7 @@ impl Csv {
     }
 }
 
-/// `name`, or `name0`, `name1`, … for several.
+/// Returns `name` for one column, or `name0`, `name1`, … for several.
 fn numbered(name: &str, count: usize) -> Vec<String> {
     match count {
         1 => vec![name.to_owned()],
@@ -139,7 +139,7 @@ fn cells_of_key<'a>(entries: &'a [(String, Vec<String>)], key: &str) -> Result<&
     }
 }
 
-/// A message as cells.
+/// The cells of a message.
 enum Cells {
     Numbers(Vec<String>),
     Keys(Vec<(String, Vec<String>)>),
@@ -157,7 +157,8 @@ impl Cells {
     }
 }
 
-/// The numbers in a value, in the order of C, as they are written. Whole numbers keep all their digits.
+/// Returns the numbers in a value as texts, the last index running fastest. Whole numbers keep all their
+/// digits.
 fn cells_of(value: &Value, who: &str) -> Result<Vec<String>, Error> {
     let cell = |value: &Value| match value {
         Value::Float(number) => Some(written(*number)),
@@ -173,7 +174,7 @@ fn cells_of(value: &Value, who: &str) -> Result<Vec<String>, Error> {
     };
     match cells {
         Some(cells) => Ok(cells),
-        // Other errors are reported elsewhere.
+        // `numbers_of` reports the other errors.
         None => match numbers_of(value, who) {
             Err(why) => Err(why),
             Ok(numbers) => Ok(numbers.to_f64().iter().map(|&number| written(number)).collect()),
@@ -181,7 +182,7 @@ fn cells_of(value: &Value, who: &str) -> Result<Vec<String>, Error> {
     }
 }
 
-/// None for complex numbers.
+/// Returns the elements of an array as texts. `None` for complex numbers.
 fn cells_of_array(array: &Array) -> Option<Vec<String>> {
     let mut cells = Vec::with_capacity(usize::try_from(array.len()).unwrap_or(0));
     macro_rules! cells {

@@ -39,17 +39,18 @@ pub(crate) struct Csv {
     holes: Holes,
     as_map: bool,
     until: Option<f64>,
-    /// True if the first row has the names of the columns, if the model says so.
+    /// True if the first row has the names of the columns, false if it has not. `None` if the model does not
+    /// say.
     header: Option<bool>,
     wanted: Option<Vec<String>>,
     time_name: Option<String>,
-    /// Known from the first row on.
+    /// The columns that are used. `None` until the first row is read.
     columns: Option<CsvColumns>,
     before: Vec<CsvNumber>,
 }
 
 struct CsvColumns {
-    /// Their number.
+    /// Number of all columns of the table.
     all: usize,
     time: usize,
     values: Vec<usize>,
@@ -109,7 +110,7 @@ impl Csv {
         })
     }
 
-    /// Which columns count: those of the header, if the first row is one.
+    /// Finds the columns that are used, from the header if the first row is one.
     fn begin(&self, first: &[String]) -> Result<(CsvColumns, bool), Fault> {
         let is_header = self.is_header(first)?;
         let names: Vec<String> =
@@ -143,8 +144,8 @@ impl Csv {
         Ok((CsvColumns { all: first.len(), time, values, names }, is_header))
     }
 
-    /// True if the first row has names. A row of numbers in which one is written wrongly has none, and must not
-    /// be passed over.
+    /// Returns true if the first row has names. A row of numbers with a typing error is no header, and must
+    /// not be skipped as one.
     fn is_header(&self, first: &[String]) -> Result<bool, Fault> {
         if let Some(known) = self.header {
             return Ok(known);
@@ -165,7 +166,7 @@ impl Csv {
         number(cell, self.decimal)
     }
 
-    /// More about a cell that is no number.
+    /// Returns advice for a cell that is no number.
     fn advice(&self, cell: &str) -> &'static str {
         if self.decimal == Decimal::Point && number(cell, Decimal::Comma).is_some() {
             " (with \"decimal: comma\" it would be one)"
@@ -174,7 +175,7 @@ impl Csv {
         }
     }
 
-    /// The value in a cell. None is another than the one that stands there.
+    /// Returns the value in a cell. A value that would lose digits is an error.
     fn value(&self, cell: &str) -> Result<CsvNumber, Fault> {
         let cell = cell.trim();
         let refused = |type_name| self.rows.malformed(&format!("\"{cell}\" is no {type_name}"));
@@ -185,7 +186,7 @@ impl Csv {
         })
     }
 
-    /// The number in a cell, which is the one that stands there.
+    /// Returns the number in a cell. A number that a double cannot hold is an error.
     fn float(&self, cell: &str, advice: &str) -> Result<f64, Fault> {
         let number = self.number(cell).ok_or_else(|| self.no_number(cell))?;
         if is_out_of_range(number, cell) {
@@ -203,7 +204,7 @@ impl Csv {
         self.rows.malformed(&format!("\"{cell}\" is no number{}", self.advice(cell)))
     }
 
-    /// A row; none if it is left out.
+    /// Reads a row. Returns `None` if the row is left out.
     fn row(&self, columns: &CsvColumns, row: &[String]) -> Result<Option<(f64, Vec<CsvNumber>)>, Fault> {
         if row.len() != columns.all {
             let (has, all) = (row.len(), columns.all);
@@ -254,7 +255,8 @@ impl Csv {
     }
 }
 
-/// The names of columns in a setting: with blanks or commas between them; those that have such in quotes.
+/// Reads the names of columns in a setting. Blanks or commas separate them, and a name that contains one is
+/// in quotes.
 pub(crate) fn names_of(text: &str) -> Result<Vec<String>, Error> {
     let names = words(text, |c: char| c == ',' || c.is_whitespace());
     names.filter(|names| !names.is_empty()).ok_or_else(|| {
@@ -276,7 +278,7 @@ impl From<CsvNumber> for Value {
     }
 }
 
-/// An array of numbers, all of one type.
+/// Makes an array of numbers of one type.
 fn array_of(values: &[CsvNumber]) -> Value {
     macro_rules! array {
         ($kind:ident) => {{

@@ -9,12 +9,12 @@ use ligament_instance::{Error, Instance, Value};
 use ligament_wire::times::{is_before, ShownTime};
 use serde_json::Value as Json;
 
-/// The name of the file that a source is read from.
+/// Returns the name of the file that a source reads.
 fn file_of(instance: &Instance) -> Result<String, Error> {
     Ok(name_of(&settings::text(instance, "file")?.unwrap_or_default(), instance.name(), None))
 }
 
-/// A line is a message: `timestamp`, perhaps `next_timestamp`, and `data`.
+/// A source that reads a message from each line: `timestamp`, perhaps `next_timestamp`, and `data`.
 pub(crate) struct JsonLines {
     lines: Lines,
     until: Option<f64>,
@@ -30,7 +30,7 @@ impl JsonLines {
 /// The keys of a line.
 const KEYS: [&str; 3] = ["timestamp", "next_timestamp", "data"];
 
-/// Times and data of a line.
+/// Reads the times and the data of a line.
 fn message(line: &str) -> Result<SourceMessage, Fault> {
     let Json::Object(mut object) = json::parsed(line)? else {
         return Err(fault!(MALFORMED_SOURCE, "it is no object with \"timestamp\" and \"data\""));
@@ -85,7 +85,7 @@ impl Source for JsonLines {
     }
 }
 
-/// The parts of an array along its first axis, or all of it.
+/// A source whose messages are the parts of an array along its first axis, or the whole array.
 pub(crate) struct Npy {
     reader: npy::NpyReader,
     times: SeriesTimes,
@@ -140,7 +140,8 @@ impl Source for Npy {
     }
 }
 
-/// One file, or one for each message: `{n}` in the name is their number, from 0 on.
+/// A source that reads one file, or a file for each message. `{n}` in the name is the number of the message,
+/// from 0 on.
 pub(crate) struct Vti {
     template: String,
     array: Option<String>,

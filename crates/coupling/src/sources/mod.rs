@@ -1,5 +1,6 @@
-//! Sources: what gives a model messages that no submodel makes. Each gives them one after the other, on `out`,
-//! in a single pass; the next timestamp of a message is the timestamp of the one after it.
+//! Sources: components that bring messages from files or settings into a model. A source sends all its
+//! messages on `out` in a single pass. The next timestamp of a message is the timestamp of the message after
+//! it.
 
 mod csv;
 mod files;
@@ -14,10 +15,10 @@ use ligament_catalogue::fault;
 use ligament_instance::{Error, Instance, MessageTimes, Operator, Outputs, Submodel, Value};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
-/// A message that a source gives.
+/// A message of a source.
 pub(crate) struct SourceMessage {
     pub timestamp: f64,
-    /// Its next timestamp, if the source says so itself.
+    /// The next timestamp of the message, if the source gives one itself.
     pub next: Option<Option<f64>>,
     pub data: Value,
 }
@@ -30,11 +31,11 @@ impl SourceMessage {
 
 /// A source of messages.
 pub(crate) trait Source {
-    /// The next message; none if there are no more.
+    /// Returns the next message, or `None` after the last one.
     fn next(&mut self) -> Result<Option<SourceMessage>, Error>;
-    /// The place of the last message, such as file and line.
+    /// Returns the place of the last message, such as its file and line.
     fn place(&self) -> String;
-    /// The time that the messages must reach.
+    /// Returns the time that the messages must reach, if the model sets one.
     fn until(&self) -> Option<f64>;
 }
 
@@ -50,7 +51,7 @@ impl<S: Source> SourceSubmodel<S> {
         SourceSubmodel { source, ahead: None, times: TimeSeries::default() }
     }
 
-    /// The next message, which is not earlier than the one before it.
+    /// Reads the next message. A message that is earlier than the one before it is an error.
     fn read(&mut self, before: Option<&SourceMessage>) -> Result<Option<SourceMessage>, Error> {
         let given = self.source.next()?;
         let is_earlier = match &given {
@@ -107,7 +108,7 @@ impl<S: Source> Submodel for SourceSubmodel<S> {
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
         let Some(now) = self.ahead.take() else { return Ok(()) };
         self.ahead = self.read(Some(&now))?;
-        // The same time may have been added up in another way, and be a little less.
+        // The next time may be the same one computed in another way, and so be a little less.
         let following = self.ahead.as_ref().map(|ahead| ahead.timestamp.max(now.timestamp));
         let times = MessageTimes { timestamp: now.timestamp, next_timestamp: now.next.unwrap_or(following) };
         Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)

@@ -1,4 +1,4 @@
-//! Sources whose messages stand in the settings: a constant, and a table of times and values.
+//! Sources whose messages are given by settings: a constant, and a table of times and values.
 
 use super::{Source, SourceMessage};
 use crate::settings;
@@ -7,17 +7,17 @@ use ligament_filters::sums;
 use ligament_instance::{Array, ArrayOrder, Error, Instance, Value};
 use ligament_wire::times::{after_steps, ShownTime, TimeSeries};
 
-/// More messages than this are not made of a step.
+/// Maximum number of messages that follow from a step.
 const MAX_STEPS: f64 = 1e15;
 
-/// Times in equal steps, or as they are listed.
+/// The times of messages: in equal steps, or from a list.
 pub(crate) enum SeriesTimes {
     Steps { begin: f64, step: f64, count: u64 },
     Listed(Vec<f64>),
 }
 
 impl SeriesTimes {
-    /// The times of messages that have none themselves: `times`, or `begin` and `step`, which is 1 unless said.
+    /// Reads the times from the settings `times`, or `begin` and `step`, whose default is 1.
     pub fn of_settings(instance: &Instance) -> Result<SeriesTimes, Error> {
         if let Some(times) = settings::numbers(instance, "times")? {
             return Ok(SeriesTimes::Listed(times));
@@ -28,7 +28,7 @@ impl SeriesTimes {
         Ok(SeriesTimes::Steps { begin, step, count: u64::MAX })
     }
 
-    /// From `begin` in steps of `step` up to `until`; one time without a step.
+    /// Makes the times from `begin` to `until` in steps of `step`. Without a step, there is one time.
     fn up_to(begin: f64, step: Option<f64>, until: Option<f64>) -> Result<SeriesTimes, Error> {
         let steps = match (step, until) {
             (None, None) => 0.0,
@@ -62,7 +62,7 @@ impl SeriesTimes {
         Ok(SeriesTimes::Steps { begin, step: step.unwrap_or_default(), count })
     }
 
-    /// The time of a message; none if there are no more.
+    /// Returns the time of message `i`, or `None` after the last message.
     pub fn at(&self, i: u64) -> Option<f64> {
         match self {
             SeriesTimes::Steps { begin, step, count } => (i < *count).then(|| after_steps(*begin, *step, i)),
@@ -71,8 +71,8 @@ impl SeriesTimes {
     }
 }
 
-/// Refuses a step that is too short for numbers of this size: time would stand still, or make steps of other
-/// lengths. Two numbers at least are to lie in a step.
+/// Refuses a step that is too short for a time of this size. The sum of time and step would be rounded to the
+/// same time, or to a step of another length. A step must have room for at least two numbers.
 fn moves_on(time: f64, step: f64) -> Result<(), Error> {
     if step == 0.0 || step.abs() >= 2.0 * f64::EPSILON * time.abs() {
         return Ok(());
@@ -93,7 +93,7 @@ fn moves_on(time: f64, step: f64) -> Result<(), Error> {
     )))
 }
 
-/// How values between two times are found.
+/// The way in which values between two times are computed.
 enum Between {
     Linear,
     Previous,
@@ -101,7 +101,7 @@ enum Between {
 
 enum Values {
     Same(Value),
-    /// A number, or several, for each of these times.
+    /// A number or several numbers for each of these times.
     Table {
         times: Vec<f64>,
         rows: Vec<Vec<f64>>,
@@ -109,7 +109,7 @@ enum Values {
     },
 }
 
-/// Messages of values that settings say.
+/// A source whose values come from settings.
 pub(crate) struct Series {
     times: SeriesTimes,
     values: Values,
@@ -118,7 +118,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// One value, once or at equal steps.
+    /// Makes a source of one value, which it sends once or in equal steps.
     pub fn constant(instance: &Instance) -> Result<Series, Error> {
         let (number, several) = (settings::number(instance, "value")?, settings::numbers(instance, "values")?);
         let value = match (number, several) {
@@ -140,7 +140,7 @@ impl Series {
         Ok(Series { times, values: Values::Same(value), given: 0, instance: instance.name().to_owned() })
     }
 
-    /// A table of times and values.
+    /// Makes a source from a table of times and values.
     pub fn table(instance: &Instance) -> Result<Series, Error> {
         let times = settings::numbers(instance, "times")?.unwrap_or_default();
         let rows = match (settings::numbers(instance, "values")?, settings::rows(instance, "rows")?) {
@@ -185,8 +185,8 @@ fn array(values: Vec<f64>) -> Value {
     Array::from_vec(values, &[count], ArrayOrder::RowMajor).map_or(Value::None, Value::Array)
 }
 
-/// The position of a time in a table: how many of its times are not later, and whether the last of them is this
-/// time. `step` is from one such time to the next.
+/// Returns the number of times in a table that are not later than `time`, and true if the last of them is
+/// this time. `step` is the distance of the times for which the caller looks.
 fn place_in(times: &[f64], time: f64, step: Option<f64>) -> (usize, bool) {
     let after = times.partition_point(|&known| known <= time);
     let is_this = |i: usize| {
@@ -203,7 +203,7 @@ fn place_in(times: &[f64], time: f64, step: Option<f64>) -> (usize, bool) {
     (after, after.checked_sub(1).is_some_and(is_this))
 }
 
-/// The time in a table that a time is, and its row.
+/// Returns the row of a table for a time, and the time in that row.
 fn looked_up(
     (times, rows): (&[f64], &[Vec<f64>]),
     between: &Between,
