@@ -337,7 +337,8 @@ impl FieldReader {
             Code::BAD_EXCHANGE,
             &node.at,
             format!(
-                "an array of an exchange has 1 to {MAX_ARRAY_DIMENSIONS} dimensions and less than 2^63 elements"
+                "an array of an exchange has 1 to {MAX_ARRAY_DIMENSIONS} dimensions and fewer than 2^63 \
+                 elements"
             ),
             "write the length of each dimension of the whole array, for example \"[512, 512]\"",
         );
