@@ -1,9 +1,9 @@
 //! The choice of colours in the output.
 
-/// When there are colours.
+/// The condition under which the output has colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Colours {
-    /// On a terminal, unless NO_COLOR is set (https://no-color.org).
+    /// The output is a terminal, and NO_COLOR is not set (https://no-color.org).
     #[default]
     Auto,
     Always,
@@ -11,7 +11,7 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// Returns true if there are colours on what is a terminal or not.
+    /// Returns true if the output has colours. `terminal` is true if the output is a terminal.
     pub fn wanted(self, terminal: bool) -> bool {
         let no_colour = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self {

@@ -1,5 +1,5 @@
-//! The record that the guard writes of a run whose own process is gone: the reason, in its log, its journal and
-//! its record.
+//! The record of a run whose own process is gone. The guard writes the reason to the run's log, journal and
+//! record.
 
 use crate::client::record_of;
 use crate::head::INVITATION;
@@ -8,8 +8,8 @@ use ligament_launch::ProcessLoss;
 use ligament_manager::{Journal, JournalEvent, Level, RunDirectory, RunLog, RunRecord, RunState, UtcTime};
 use std::time::Instant;
 
-/// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written
-/// yet. A run that had ended and written so before its process went is left as it is.
+/// Records that the run has failed, and returns the reason. `record` is used if the run has written none yet.
+/// The record of a run that had ended before its process was lost stays as it is.
 pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &ProcessLoss) -> Fault {
     let (pid, host) = (record.pid, record.host.clone());
     let why = fault!(

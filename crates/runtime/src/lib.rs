@@ -1,8 +1,8 @@
-//! The makers and drivers of a run. `head` puts manager and agent together in the process that the run belongs
-//! to; `agent` is the agent of any other domain; `files` go between them over `paths`. `client` asks and
-//! watches a run from outside, `play` tries one submodel alone, `timeline` turns a run's timeline into columns
-//! and traces. The command `ligament` and the Python package stand on it. Arguments, words about a run and
-//! pictures of it are the command's.
+//! The making and driving of a run. `head` joins manager and agent in the run's own process, and `agent` is
+//! the agent of any other domain. `files` copies files between them over `paths`. `client` asks and watches a
+//! run from outside, `play` runs one submodel alone, and `timeline` turns a run's timeline into columns and
+//! traces. The command `ligament` and the Python package use this crate; arguments, texts about a run and
+//! pictures are in the command's crate.
 
 pub mod agent;
 pub mod client;

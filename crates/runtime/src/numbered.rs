@@ -1,5 +1,6 @@
-//! Parts of a picture of a run, each with the number of the picture in which it last changed. So each viewer is
-//! told the parts that it lacks. The head keeps a picture of its run, and a page's server one for all browsers.
+//! The parts of a picture of a run. Each part has the number of the picture in which it last changed, so each
+//! viewer can get the parts that it lacks. The head has a picture of its run, and a page's server has one for
+//! all browsers.
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -7,26 +8,26 @@ use std::borrow::Cow;
 /// A part of a picture.
 #[derive(Debug, Default)]
 pub struct NumberedPart {
-    /// The picture in which it last changed.
+    /// Number of the picture in which the part last changed.
     changed: u64,
     pub value: Value,
 }
 
 impl NumberedPart {
-    /// Takes over the value that the part has in a picture.
+    /// Sets the value that the part has in a picture.
     pub fn is_now(&mut self, value: Cow<'_, Value>, picture: u64) {
         if self.value != *value {
             *self = NumberedPart { changed: picture, value: value.into_owned() };
         }
     }
 
-    /// True if it has changed after a picture.
+    /// Returns true if the part has changed after a picture.
     pub fn is_newer_than(&self, picture: u64) -> bool {
         self.changed > picture
     }
 }
 
-/// The parts that have changed after a picture, by their numbers; `None` if there are none.
+/// Returns the parts that have changed after a picture, by their numbers. `None` if no part has changed.
 pub fn changed_after<'a, N: ToString>(
     parts: impl Iterator<Item = (N, &'a NumberedPart)>,
     picture: u64,

@@ -1,11 +1,11 @@
-//! Data about processes that only the kernel has, added to the observations of their instances.
+//! Data that only the kernel has about processes. They are added to the observations of the instances.
 
 use crate::ranks::RankPages;
 use ligament_agent::{process_state, AwaitedEvent, InstancePhase, InstanceView, ProcessInspection, REST};
 use ligament_manager::{timeline, Observation};
 
-/// Returns true if threads may give memory back while somebody waits for some: views that the code holds can be
-/// dropped only by another thread while it waits.
+/// Notes for each instance that waits for memory if another thread of its code may free some: only another
+/// thread can drop views while the code waits.
 pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) {
     let short = |one: &Observation| one.waits.as_ref().is_some_and(|waits| waits.what == AwaitedEvent::Memory);
     if !seen.iter().any(short) {
@@ -19,7 +19,7 @@ pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) 
     }
 }
 
-/// Looks at the processes of an instance; `for_all`: whether one rank of it speaks for all.
+/// Reads the state of an instance's processes. `for_all` is true if one rank speaks for all ranks.
 pub(crate) fn look(view: &InstanceView, for_all: bool, pages: &mut RankPages) -> ProcessInspection {
     if matches!(view.phase, InstancePhase::Gone(_)) {
         return ProcessInspection::default();
@@ -63,7 +63,7 @@ fn counted(page: ligament_agent::TimelineTotals) -> timeline::LaneTotals {
     }
 }
 
-/// The gain of an instance's timeline, as the manager sees it.
+/// Converts the new part of an instance's timeline to the manager's form.
 pub(crate) fn gained(seen: &ligament_agent::TimelineDelta) -> timeline::LaneUpdate {
     use ligament_agent::{Cause, TimelineTotals};
     let interval = |interval: &ligament_agent::TimelineInterval| timeline::RecordedInterval {

@@ -1,5 +1,5 @@
-//! The common work of a head and of an agent elsewhere with the paths between domains, before and after the run
-//! itself: waiting for what comes, and parting in order.
+//! The work of head and agents with the paths between domains before and after the run itself: waiting for
+//! messages, and an orderly end of the connections.
 
 use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Fault};
@@ -11,37 +11,37 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Streams of a path: as many as the link needs.
+/// Number of streams that lets a path choose its number itself.
 const STREAMS: u16 = 0;
-/// For how long to wait until the last word has arrived.
+/// Time for which a process waits until its last message has arrived.
 const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The number of streams that a path to a domain gets from the one that dials: as many as either of them wants.
+/// Returns the number of streams of a path: the larger one of the numbers that the two domains want.
 pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
-    // A number from elsewhere is not to be believed.
+    // A number from another machine may be wrong, so it is limited.
     wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MAX_STREAMS))
 }
 
-/// How paths behave that are given up after so long without a connection, and send no more than so much in a
-/// second.
+/// Returns the options of paths that fail after the time `patience` without a connection, and send at most
+/// `pace` bytes per second.
 pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> NetOptions {
     let mut tuning = NetOptions { pace, ..NetOptions::default() };
     tuning.path.patience = patience.as_nanos() as u64;
     tuning
 }
 
-/// The number of cores that this process may use.
+/// Returns the number of cores that this process may use.
 pub fn own_cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
-/// Begins to carry.
+/// Starts a carrier.
 pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<CarrierReport>), Fault> {
     Carrier::start(net)
         .map_err(|error| fault!(CARRIER_FAILED, "paths to other domains cannot be made: {error}"))
 }
 
-/// How much a carrier has to do.
+/// Returns the load of a carrier.
 pub(crate) fn carried(carrier: &Carrier) -> CarrierLoad {
     let quiet = carrier.quiet();
     CarrierLoad {
@@ -53,7 +53,7 @@ pub(crate) fn carried(carrier: &Carrier) -> CarrierLoad {
     }
 }
 
-/// The event loop outside of a run.
+/// The event loop before and after a run.
 pub(crate) struct EventLoop {
     runtime: tokio::runtime::Runtime,
     ends: [Signal; 3],
@@ -62,15 +62,16 @@ pub(crate) struct EventLoop {
 /// An event.
 pub(crate) enum Call {
     Heard(CarrierReport),
-    /// A signal that is to end this.
+    /// A signal that ends this process.
     Interrupted,
-    /// The terminal went away.
+    /// The terminal was closed.
     HungUp,
-    /// Time has passed.
+    /// The time for which the caller waits has passed.
     Nothing,
 }
 
-/// From now on signals that would end this process come as `Call::Interrupted`, or `Call::HungUp`.
+/// Makes the event loop. From then on, signals that would end this process are returned as
+/// `Call::Interrupted` or `Call::HungUp`.
 pub(crate) fn event_loop() -> Result<EventLoop, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;
@@ -81,7 +82,7 @@ pub(crate) fn event_loop() -> Result<EventLoop, Fault> {
     Ok(EventLoop { runtime, ends })
 }
 
-/// Waits for what comes next, at most until a moment.
+/// Waits for the next event, at most until a point in time.
 pub(crate) fn hear(
     events: &mut EventLoop,
     heard: &mut UnboundedReceiver<CarrierReport>,
@@ -101,8 +102,8 @@ pub(crate) fn hear(
     })
 }
 
-/// Parts from domains: waits until all that was said to them has arrived, and they have said their last word
-/// too. Who does not answer is not waited for much longer.
+/// Ends the connections to domains: waits until all messages to them have arrived, and their last messages
+/// have come. The wait for a domain that does not answer is short.
 pub(crate) fn farewell(
     carrier: &Carrier,
     mut heard: UnboundedReceiver<CarrierReport>,

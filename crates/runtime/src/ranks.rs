@@ -1,9 +1,9 @@
-//! How the ranks of an MPI program stand, of which rank 0 speaks for all: each says in memory of rank 0's to
-//! how many collective calls it has come (ligament_mpi.h, ligament/mpi.py). Rank 0's process keeps that
-//! memory's descriptor open, by which it is found and read here, only when somebody asks. Ranks on other nodes
-//! do not see it, and are not seen.
+//! The progress of the ranks of an MPI program in which rank 0 speaks for all. Each rank writes the number of
+//! its collective calls to memory of rank 0 (ligament_mpi.h, ligament/mpi.py). The process of rank 0 keeps
+//! the descriptor of this memory open, so it can be found and read here when a client asks. Ranks on other
+//! nodes have no access to the memory, so they are not known here.
 //!
-//! The memory is written by others, while they go on: anything may stand in it.
+//! The ranks write the memory while it is read, so its content may be wrong.
 
 use ligament_agent::{process_state, InstancePhase, InstanceView, RankLag};
 use ligament_launch::ranks_below;
@@ -12,16 +12,16 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The memory's name, as the kernel shows it.
+/// Name that the kernel shows for the memory.
 const NAME: &str = "/memfd:ligament-mpi (deleted)";
 const VERSION: u32 = 1;
-/// Bytes of the word before the lines, and of a line.
+/// Size of the word before the lines, and of a line, in bytes.
 const LINE_BYTES: usize = 64;
-/// More ranks than any machine has.
+/// Maximum number of ranks. No machine has so many.
 const MAX_RANKS: usize = 1 << 16;
-/// A difference that has lasted for less is normal.
+/// Minimum time that a difference between ranks must have lasted to be reported.
 const LASTING: Duration = Duration::from_secs(1);
-/// Ranks that are named.
+/// Maximum number of ranks that are named.
 const NAMED: usize = 4;
 const CALLS: [&str; 10] = [
     "",
@@ -35,29 +35,29 @@ const CALLS: [&str; 10] = [
     "get_setting",
     "steer",
 ];
-/// The call after which none comes.
+/// Number of the last call of a rank.
 const FREE: u32 = 6;
 
-/// The memories of rank 0s that were found, by their processes.
+/// The memory of each rank 0 that was found, by its process.
 #[derive(Debug, Default)]
 pub(crate) struct RankPages(HashMap<u32, Option<File>>);
 
-/// A rank's line about itself.
+/// The line that a rank writes about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct RankLine {
     rank: usize,
     calls: u32,
-    /// The last of them, and whether it is in that.
+    /// The last of these calls, and true if the rank is still in the call.
     call: u32,
     is_in: bool,
     process: u32,
-    /// For how long nothing has changed.
+    /// Time since the last change of the line.
     lasts: Duration,
     port: String,
 }
 
 impl RankPages {
-    /// How the ranks of an instance stand, if that is worth a word.
+    /// Returns the ranks of an instance that are late, or that have not ended, if there are any.
     pub fn standing(&mut self, view: &InstanceView) -> Option<RankLag> {
         let (speaker, launcher) = (view.speaker?, view.pid?);
         if speaker == launcher || !matches!(view.phase, InstancePhase::Running | InstancePhase::Finished) {
@@ -71,15 +71,15 @@ impl RankPages {
     }
 }
 
-/// The late ranks, once that has lasted; otherwise who is left. While somebody is late for the end, all are
-/// left, so that this would say nothing.
+/// Returns the late ranks if they have been late long enough, else the ranks that have not ended. If a rank
+/// is late for the end, no rank has ended, so the second answer would not help.
 fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RankLag>) -> Option<RankLag> {
     let Some((what, lasts)) = late else { return left() };
     let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
     (lasts >= LASTING).then_some(RankLag { what, since })
 }
 
-/// The memory of a rank 0, if its process has one.
+/// Opens the memory of a rank 0, if its process has one.
 fn page_of(speaker: u32) -> Option<File> {
     let open = std::fs::read_dir(format!("/proc/{speaker}/fd")).ok()?.flatten();
     let mut named =
@@ -119,10 +119,11 @@ fn line_of(rank: usize, bytes: &[u8], now: Duration) -> RankLine {
     }
 }
 
-/// Which ranks do not come to a call to which others have come, and for how long; `who` says more of a rank.
+/// Returns the ranks that have not reached a call that other ranks have reached, and the time for which these
+/// have waited. `who` describes a rank.
 fn standing(lines: &[RankLine], who: impl Fn(&RankLine) -> String) -> Option<(String, Duration)> {
     let (first, others) = lines.split_first()?;
-    // Ranks on other nodes have no line.
+    // A rank on another node has no line.
     let others = || others.iter().filter(|line| line.process != 0);
     let is_ahead = |a: &RankLine, b: &RankLine| a.calls.wrapping_sub(b.calls) as i32 > 0;
     let behind: Vec<&RankLine> = others().filter(|line| is_ahead(first, line)).collect();
@@ -149,7 +150,8 @@ fn standing(lines: &[RankLine], who: impl Fn(&RankLine) -> String) -> Option<(St
     Some((what, lasts))
 }
 
-/// For how long rank 0 has been where another has not come. If it is further already, that is not known.
+/// Returns the time for which rank 0 has been in a call that another rank has not reached. If rank 0 is
+/// further already, the time is not known.
 fn age(first: &RankLine, other: &RankLine) -> Duration {
     if first.calls == other.calls.wrapping_add(1) {
         first.lasts
@@ -168,7 +170,8 @@ fn in_words(line: &RankLine) -> String {
     }
 }
 
-/// A rank with its process, if that number means the same here as there, and what the kernel says of it.
+/// Describes a rank by its process and the kernel's state of the process, if the number of the process is
+/// valid here.
 fn known(line: &RankLine, lines: &[RankLine], speaker: u32) -> String {
     let same = lines.first().is_some_and(|first| first.process == speaker);
     process_named(line.rank, Some(line.process).filter(|_| same))
@@ -182,7 +185,7 @@ fn process_named(rank: usize, process: Option<u32>) -> String {
     }
 }
 
-/// The ranks of a finished instance that have not ended.
+/// Returns the ranks of a finished instance that have not ended.
 fn left(launcher: u32, view: &InstanceView) -> Option<RankLag> {
     let ended = view.status.as_ref().map(|status| status.ended).filter(|&ended| ended > 0)?;
     let lasts = ligament_shm::status::now().saturating_sub(ended);

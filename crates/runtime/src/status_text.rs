@@ -1,4 +1,4 @@
-//! How instances and conduits stand, in words: a line each.
+//! The states of instances and conduits in words, with a line for each.
 
 use ligament_manager::{
     format_bytes, format_cores, format_count, format_seconds, ConduitRecord, InstanceRecord,
@@ -6,7 +6,8 @@ use ligament_manager::{
 use ligament_wire::times::in_unit;
 use std::collections::BTreeMap;
 
-/// A line for each instance; of many, how many are in each state, and those that have waited longest.
+/// Returns a line for each instance. If there are many, returns the number of instances in each state, and
+/// the instances that have waited longest.
 pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>) -> String {
     const MAX_ROWS: usize = 40;
     let mut text = String::new();
@@ -63,7 +64,7 @@ pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>)
     text
 }
 
-/// The lines that `ligament status` has of links between domains, from what the run's head says of them.
+/// Returns the lines of `ligament status` about paths between domains, from the answer of the head.
 pub fn of_links(links: &serde_json::Value) -> String {
     let mut text = String::new();
     for link in links.as_array().into_iter().flatten() {
@@ -87,7 +88,8 @@ pub fn of_links(links: &serde_json::Value) -> String {
     text
 }
 
-/// A line for each conduit on which something was sent; of many, those with most under way, then most bytes.
+/// Returns a line for each conduit on which a message was sent. If there are many, returns those with the
+/// largest number of messages under way, and then those with the largest number of bytes.
 pub fn of_conduits(mut conduits: Vec<ConduitRecord>, time_unit: Option<&str>) -> String {
     const MAX_ROWS: usize = 20;
     conduits.retain(|one| one.messages > 0);

@@ -1,25 +1,25 @@
-//! Log lines about strangers who knocked at the run's port or socket and were not let in: the first is told at
-//! once, the others are counted. Whoever knocks a thousand times a second does not fill it.
+//! Log lines about refused connections to the run's port or socket. The first one is logged at once, and the
+//! others are counted, so that a program that connects a thousand times per second does not fill the log.
 
 use ligament_catalogue::said;
 use std::time::{Duration, Instant};
 
-/// How often those that were counted are told.
+/// Interval between two lines about counted connections.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Strangers who were not let in.
+/// The refused connections of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
     count: u64,
-    /// The number of them that the log has, and since when.
+    /// Number of refused connections that the log has, and the time of the last line.
     told: u64,
     since: Option<Instant>,
-    /// The last of them, and why they were not let in.
+    /// The last refused connection, and the reason.
     last: String,
 }
 
 impl Strangers {
-    /// Somebody was not let in, and so many others before them; what the log is to say now.
+    /// Notes a refused connection, and `others` before it. Returns a line for the log, if one is due.
     pub fn turned_away(&mut self, who: &str, why: &str, others: u64, now: Instant) -> Option<String> {
         self.count += 1 + others;
         self.last = format!("{who}: {why}");
@@ -34,7 +34,7 @@ impl Strangers {
         })
     }
 
-    /// The line of the log at the end of the run.
+    /// Returns the line for the log at the end of the run.
     pub fn in_all(&self) -> Option<String> {
         match self.count {
             0 => None,

@@ -9,16 +9,16 @@ use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
 const BAR: usize = 16;
-/// Looks over which rates are taken.
+/// Number of looks over which a rate is computed.
 const WINDOW: usize = 6;
 
 /// The content of the screen.
 pub struct TerminalView {
     lines: usize,
-    /// Time in ns, and all messages and bytes sent until then.
+    /// Time in ns, and the number of all messages and bytes that were sent until then.
     history: VecDeque<(u64, u64, u64)>,
     colour: bool,
-    /// The unit of model times, if the model says it.
+    /// The unit of model times, if the model gives it.
     pub time_unit: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Group<'_> {
 }
 
 impl TerminalView {
-    /// A view, if standard error is a terminal that can move its cursor.
+    /// Makes a view, if standard error is a terminal that can move its cursor.
     pub fn on_terminal(colours: Colours) -> Option<TerminalView> {
         let able =
             std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
@@ -46,7 +46,7 @@ impl TerminalView {
         able.then(|| TerminalView { lines: 0, history: VecDeque::new(), colour, time_unit: None })
     }
 
-    /// Takes it off the screen.
+    /// Removes the view from the screen.
     pub fn clear(&mut self) {
         let text = self.erase();
         let _ = std::io::stderr().write_all(text.as_bytes());
@@ -60,15 +60,15 @@ impl TerminalView {
         }
     }
 
-    /// Puts a line above the view, for good.
+    /// Prints a line above the view, where it stays.
     pub fn say(&mut self, text: &str) {
         let text = format!("{}{}\n", self.erase(), escaped(text));
         let _ = std::io::stderr().write_all(text.as_bytes());
         self.lines = 0;
     }
 
-    /// Draws it: how the instances of a run stand that has taken so many seconds, at a time in ns since any
-    /// moment.
+    /// Draws the states of the instances of a run that has taken `seconds`. `now` is a time in ns since any
+    /// fixed point in time.
     pub fn draw(&mut self, run: &str, seconds: f64, instances: &[InstanceRecord], now: u64) {
         let (columns, rows) = rustix::termios::tcgetwinsize(std::io::stderr())
             .map_or((80, 24), |size| (usize::from(size.ws_col).max(20), usize::from(size.ws_row).max(4)));
@@ -102,7 +102,7 @@ impl TerminalView {
         )
     }
 
-    /// A line for each instance if there is room, else for each component, else for the first components.
+    /// Returns a line for each instance; if there is no room, for each component, or for the first components.
     fn body(&self, instances: &[InstanceRecord], room: usize, columns: usize) -> Vec<String> {
         let mut groups = groups(instances, instances.len() <= room);
         let hidden = groups.len().saturating_sub(room);
@@ -118,7 +118,7 @@ impl TerminalView {
             }
         }
         let [name, bar, time, sent] = widths;
-        // The state stands before what may be cut: it is what one looks for.
+        // The state comes first, because the end of a line may be cut off.
         let states: Vec<(&str, String)> = groups.iter().map(state).collect();
         let longest = states.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let name = name.min(columns / 2);
@@ -138,7 +138,7 @@ impl TerminalView {
     }
 }
 
-/// The longest wait of these, if it is not the pulse of a healthy run.
+/// Returns the longest wait of these instances, if it is longer than the waits of a healthy run.
 fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
     const LONG_WAIT_S: f64 = 0.5;
     let waits =
@@ -146,7 +146,7 @@ fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
     waits.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The run's name, how long it has taken, how long it will take if that is known, and the longest wait.
+/// Returns the run's name, its present time, its remaining time if that is known, and the longest wait.
 fn headline(run: &str, seconds: f64, instances: &[InstanceRecord]) -> String {
     let mut text = format!("{run}: {}", roughly(seconds));
     if let Some(left) = left(seconds, instances) {
@@ -159,7 +159,7 @@ fn headline(run: &str, seconds: f64, instances: &[InstanceRecord]) -> String {
     text
 }
 
-/// Seconds, where fractions only flicker.
+/// Returns a time in whole seconds, because fractions would change at each look.
 fn roughly(seconds: f64) -> String {
     match seconds {
         s if s < 59.5 => format!("{s:.0} s"),
@@ -167,10 +167,10 @@ fn roughly(seconds: f64) -> String {
     }
 }
 
-/// How long a run will still take, s, if its instances go on as fast as they did and all tell how far they will
-/// go.
+/// Returns the remaining time of a run in s, if its instances go on at the same speed. `None` if the last
+/// model time of an instance is not known.
 fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
-    /// Before that nothing can be said.
+    /// Minimum time in s, and minimum progress, for a forecast.
     const MIN_PROGRESS: (f64, f64) = (2.0, 0.01);
     let part = |one: &InstanceRecord| match (one.model_time, one.model_end) {
         _ if one.state == InstanceState::Done.name() => Some(1.0),
@@ -182,7 +182,7 @@ fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
     known.then(|| seconds * (1.0 - least) / least)
 }
 
-/// How some instances stand together: a colour's code, or none, and the text.
+/// Returns the common state of some instances: the code of a colour, which may be empty, and the text.
 fn state(group: &Group<'_>) -> (&'static str, String) {
     if let Some((record, since)) = longest_wait(group.all) {
         let port = record.waits_for.as_deref().unwrap_or("?");
@@ -204,7 +204,7 @@ fn state(group: &Group<'_>) -> (&'static str, String) {
     }
 }
 
-/// Name, bar, model time, what was sent.
+/// Returns the cells of a line: name, bar, model time, and the number of sent messages.
 fn cells(group: &Group<'_>, time_unit: Option<&str>) -> [String; 4] {
     let time = group.all.iter().filter_map(|one| one.model_time).reduce(f64::min);
     let shown = time.map_or_else(|| "-".to_owned(), short);
@@ -231,7 +231,7 @@ fn cells(group: &Group<'_>, time_unit: Option<&str>) -> [String; 4] {
     ]
 }
 
-/// A number in a few characters.
+/// Returns a number in a few characters.
 fn short(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-3..1e7).contains(&size) {
@@ -242,7 +242,7 @@ fn short(x: f64) -> String {
     format!("{x:.3e}")
 }
 
-/// Each instance, or all that are copies of one component together.
+/// Groups the instances: each for itself, or all instances of a component together.
 fn groups(instances: &[InstanceRecord], each: bool) -> Vec<Group<'_>> {
     let mut groups = Vec::new();
     let mut rest = instances;
@@ -258,7 +258,7 @@ fn groups(instances: &[InstanceRecord], each: bool) -> Vec<Group<'_>> {
     groups
 }
 
-/// Cuts a line to the width of the screen; colours take no room.
+/// Cuts a line to the width of the screen. Codes of colours take no room.
 fn cut(line: &str, columns: usize) -> String {
     let mut out = String::new();
     let (mut width, mut escape) = (0, false);

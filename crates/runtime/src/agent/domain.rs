@@ -1,5 +1,5 @@
-//! Requests of the driver of an agent elsewhere, and its reports: programs are started here, and all that
-//! happens goes to the head.
+//! The host of the agent of a domain that is not the head's. It starts the programs of this domain, and
+//! reports all events to the head.
 
 use super::launcher;
 use super::leftovers::left_by;
@@ -32,35 +32,35 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The level of a warning, as the log has it.
+/// Level of a warning in the log.
 const WARNING: u8 = 2;
 
-/// How often the processes are looked at.
+/// Interval between two looks at the processes.
 const SURVEY: Duration = Duration::from_secs(1);
 
-/// A domain that is not the head's.
+/// The part of a run in a domain that is not the head's.
 pub(super) struct Domain<'a> {
     logic: RemoteAgent,
     carrier: &'a Carrier,
-    /// Of all ranks.
+    /// Names of all ranks.
     names: Vec<String>,
     commands: HashMap<InstanceId, Command>,
-    /// The number of processes that those instances have whose ranks are started one by one.
+    /// Number of processes of each instance whose ranks are started one by one.
     separate: HashMap<InstanceId, u32>,
-    /// The directory of each process, by the first of its instances.
+    /// Directory of each process, by the first instance of the process.
     homes: HashMap<InstanceId, PathBuf>,
-    /// The cores that processes here have for themselves.
+    /// Cores on which only one process of this domain runs.
     pub cores: Vec<OwnCores>,
-    /// The directory of the instances' files, if not in the run directory.
+    /// Directory of the instances' files, if they are not in the run directory.
     scratch: Option<PathBuf>,
-    /// Copies of inputs, as they were laid there.
+    /// Copies of inputs, as they were made for the instances.
     inputs: HashSet<CopyStamp>,
-    /// Of files that the head does not see.
+    /// The transfer of files that the head cannot see.
     outputs: Option<OutputFiles>,
     files: Option<FileSender<(InstanceId, String)>>,
-    /// The directory of files that could not be written to the run directory.
+    /// Directory of files that could not be written to the run directory.
     kept: Option<PathBuf>,
-    /// The plan's: what the processes of own instances find where the user has something else.
+    /// For each process, the paths that stand for the user's own paths in this domain.
     processes: Vec<InstanceId>,
     ranks: Ranks,
     looked: HashMap<RankId, ProcessInspection>,
@@ -68,32 +68,33 @@ pub(super) struct Domain<'a> {
     surveyed: Option<Instant>,
     /// Requests of the head for taps, for the agent.
     taps: Vec<RemoteTapEvent>,
-    /// How the run ends here, once it does.
+    /// Outcome of the run in this domain, once it is known.
     ending: Option<RunOutcome>,
     headless: bool,
-    /// Connections from strangers: of no domain, or of another user.
+    /// Refused connections: from no domain of the run, or from another user.
     strangers: Strangers,
-    /// True if it ends when what started it does, as long as that is there.
+    /// True if the agent ends when the command ends that has started it.
     has_launcher: bool,
-    /// Its number and machine, if a signal to this process says that the job ends which it is a part of.
+    /// Number of the domain and name of its machine, if the agent is part of a batch job. A signal to it then
+    /// means that the job ends.
     in_job: Option<(DomainId, String)>,
 }
 
-/// How it was.
+/// The end of a domain's part of a run.
 pub(super) struct DomainEnd {
-    /// Why the run failed, as far as is known here.
+    /// Reason why the run failed, if this domain knows it.
     pub reason: Option<Fault>,
-    /// True if the head is gone.
+    /// True if the connection to the head was lost.
     pub headless: bool,
     /// The directory of files that could not be written to the run directory.
     pub kept: Option<PathBuf>,
-    /// The directory of files that nobody fetches, since the head is gone.
+    /// Directory of files that remain here, because the head is gone and does not fetch them.
     pub stays: Option<PathBuf>,
 }
 
 impl<'a> Domain<'a> {
-    /// Makes all ready that the instances of domain `me` need; `home` says where, and whether that is the run
-    /// directory.
+    /// Makes everything that the instances of domain `me` need. `home` is the directory for it, and true if
+    /// this is the run directory.
     ///
     /// # Errors
     /// The missing part, and the remedy.
@@ -169,17 +170,17 @@ impl<'a> Domain<'a> {
         Ok(domain)
     }
 
-    /// These copies of inputs are no results, as long as nobody writes to them.
+    /// Sets the copies of inputs. They are no results unless an instance writes to them.
     pub fn with_inputs(self, inputs: HashSet<CopyStamp>) -> Domain<'a> {
         Domain { inputs, ..self }
     }
 
-    /// It was started by a command that is to last as long.
+    /// Makes the domain end when the command ends that has started this agent.
     pub fn with_launcher(self) -> Domain<'a> {
         Domain { has_launcher: true, ..self }
     }
 
-    /// It is a part of a job that may end before the run.
+    /// Notes that the agent is part of a batch job, which may end before the run.
     pub fn in_job(self, me: DomainId, host: &str) -> Domain<'a> {
         Domain { in_job: Some((me, host.to_owned())), ..self }
     }
@@ -245,7 +246,8 @@ impl<'a> Domain<'a> {
         self.carrier.control(DomainId::HEAD, bytes);
     }
 
-    /// Sends of the files what may go now; when all has gone, the last word.
+    /// Sends as much of the files as the path takes now. After the last piece, tells the head that this was
+    /// all.
     fn send_files(&mut self) {
         let Some(files) = &mut self.files else { return };
         while let Some(((instance, path), part)) = files.next_part() {
@@ -264,10 +266,10 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Files that cannot go stay where they are.
+    /// Keeps files here that cannot be sent.
     fn keep(&mut self, lost: impl IntoIterator<Item = (InstanceId, String)>) {
         for (instance, text) in lost {
-            // It is not removed then.
+            // Without this, the directory would be removed at the end.
             self.scratch = None;
             let text = said!(
                 FILE_LEFT_BEHIND,
@@ -278,7 +280,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Shows a file, or a directory.
+    /// Sends the content of a file or of a directory to the head.
     fn show_file(&self, look: &Look) {
         let process = self.processes.get(look.instance.index());
         let sight = match process.and_then(|process| self.homes.get(process)) {
@@ -288,7 +290,7 @@ impl<'a> Domain<'a> {
         self.tell(&FromAgent::Seen(PeekReply { ticket: look.ticket, sight }));
     }
 
-    /// The run is over here: what is to be said of it.
+    /// Ends the domain's part of the run. Returns what the user has to know about it.
     pub fn end(&self) -> DomainEnd {
         let name = |rank: RankId| self.name(rank);
         let reason = match &self.ending {
@@ -296,7 +298,7 @@ impl<'a> Domain<'a> {
             _ => None,
         };
         if let (Some(scratch), false) = (&self.scratch, self.headless) {
-            // All of it is in the run directory.
+            // All files have been copied to the run directory.
             let _ = std::fs::remove_dir_all(scratch);
         }
         let stays = self.scratch.clone().filter(|_| self.headless);
@@ -304,7 +306,7 @@ impl<'a> Domain<'a> {
     }
 }
 
-/// For each process, where it finds what the user has at a path.
+/// Returns for each process the paths that stand for the user's own paths.
 fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<InstanceId, HashMap<PathBuf, PathBuf>> {
     let mut staged: HashMap<InstanceId, HashMap<PathBuf, PathBuf>> = HashMap::new();
     for given in &begin.given {
@@ -362,7 +364,7 @@ impl Host for Domain<'_> {
         }
     }
 
-    /// Clients ask the head.
+    /// Returns nothing, because clients ask the head.
     fn status(&mut self, _: &RunView<'_>) -> String {
         let text =
             said!(RUNS_ELSEWHERE, "this agent knows its own part of the run only; ask where the run was begun");
@@ -479,7 +481,7 @@ impl Host for Domain<'_> {
 impl Domain<'_> {
     fn lose_head(&mut self, why: &str) -> Vec<AgentOrder> {
         self.headless = true;
-        // The head is gone and cannot say that the run is over.
+        // The head is gone, so it cannot end the run.
         vec![AgentOrder::Fail(fault!(HEAD_GONE, "the head of the run is gone: {why}")), AgentOrder::Release]
     }
 
@@ -497,7 +499,7 @@ impl Domain<'_> {
                 None
             }
             Said::NotWritten { instance, path } => {
-                // The head says so; what is still here of it is kept.
+                // The head has asked for it. The files that are still here are kept.
                 self.kept = self.scratch.take().or(self.kept.take());
                 if let Some(files) = &mut self.files {
                     files.give_up(&(instance, path));

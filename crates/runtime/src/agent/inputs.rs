@@ -1,5 +1,5 @@
-//! Before the instances of a domain start: their inputs come from the head, if the run directory is not to be
-//! seen here, and are laid where the instances find them.
+//! Inputs of a domain's instances. If this machine does not see the run directory, the head sends the inputs
+//! before the instances start. Each instance gets copies in its working directory.
 
 use super::Unready;
 use crate::files::{FileReceiver, INPUTS};
@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The inputs of the instances of domain `me`, below `home`, which is no part of the run directory.
+/// The inputs of the instances of domain `me`. They are below `home`, which is not in the run directory.
 pub(super) struct Inputs<'a> {
     begin: &'a Begin,
     me: DomainId,
     home: &'a Path,
     wanted: BTreeSet<u32>,
-    /// Of them, those that are not whole yet.
+    /// Numbers of the inputs that have not arrived completely.
     missing: BTreeSet<u32>,
     arriving: FileReceiver,
     came: u64,
@@ -42,10 +42,10 @@ impl<'a> Inputs<'a> {
         (input, self.home.join(INPUTS).join(&input.name))
     }
 
-    /// Has them sent, and lays copies where instances find them, which it returns.
+    /// Requests the inputs, waits for them, and copies them to the working directories. Returns the copies.
     ///
     /// # Errors
-    /// They cannot be there, and why.
+    /// The reason why the inputs cannot be had.
     pub fn fetch(
         mut self,
         carrier: &Carrier,
@@ -101,7 +101,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Waits until the head has all domains start.
+/// Waits until the head starts all domains.
 pub(super) fn await_start(heard: &mut UnboundedReceiver<CarrierReport>) -> Result<(), Unready> {
     await_head(heard, |said| Ok(matches!(said, FromHead::Start)))
 }
@@ -110,7 +110,7 @@ fn headless(why: &str) -> Unready {
     Unready::failed(fault!(HEAD_GONE, "the head of the run is gone: {why}"))
 }
 
-/// Hears what the head says, until that is enough.
+/// Handles messages of the head until `enough` returns a result.
 fn await_head(
     heard: &mut UnboundedReceiver<CarrierReport>,
     mut take: impl FnMut(FromHead) -> Result<bool, Fault>,

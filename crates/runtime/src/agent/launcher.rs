@@ -1,22 +1,22 @@
-//! A check whether the command is gone that started this agent, such as `ssh`: then nobody reads what the agent
-//! prints.
+//! A check if the command that started this agent, such as `ssh`, has ended, so that nobody reads the agent's
+//! output.
 
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::os::fd::AsFd;
 
-/// Why an agent ends whose launcher is gone.
+/// Makes the error of an agent whose launcher has ended.
 pub(super) fn gone() -> Fault {
     fault!(LAUNCHER_GONE, "the command that started it has ended before it")
 }
 
-/// Returns true if output or errors of this process lead to somebody who is gone.
+/// Returns true if the reader of this process's output or errors has ended.
 pub(super) fn is_gone() -> bool {
     leads_nowhere(std::io::stdout()) || leads_nowhere(std::io::stderr())
 }
 
 fn leads_nowhere(fd: impl AsFd) -> bool {
-    // The kernel reports a process that ended without being asked.
+    // No event is requested: the kernel reports a closed other end in any case.
     let mut fds = [PollFd::new(&fd, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)

@@ -1,5 +1,6 @@
-//! Files that the instances of a domain leave, where the run directory is another file system: every file below
-//! their directories but copies of inputs that nobody has written to.
+//! Files that the instances of a domain leave if the run directory is not on a file system of this machine:
+//! all files below the directories of the instances, except copies of inputs to which no instance has
+//! written.
 
 use ligament_catalogue::said;
 use ligament_launch::staging::CopyStamp;
@@ -11,14 +12,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LeftoverFile {
     pub instance: InstanceId,
-    /// Below the directory of the instance's process.
+    /// Path below the directory of the instance's process.
     pub name: String,
     pub path: PathBuf,
     pub bytes: u64,
 }
 
-/// The files below the directory of an instance's process, and what of them could not be read. `inputs` are
-/// copies of the run's inputs here, which the run directory has already.
+/// Returns the files below the directory of an instance's process, and those that could not be read. `inputs`
+/// are the copies of the run's inputs in this domain; the run directory has these already.
 pub(super) fn left_by(
     instance: InstanceId,
     home: &Path,
@@ -37,7 +38,7 @@ pub(super) fn left_by(
         };
         for entry in entries.flatten() {
             let name = directory.join(entry.file_name());
-            // Links and the like mean nothing elsewhere.
+            // A link or a pipe has no meaning on another machine.
             let Some(found) = entry.metadata().ok().filter(|found| found.is_dir() || found.is_file()) else {
                 continue;
             };

@@ -1,7 +1,8 @@
-//! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to
-//! start, tells the head what happens, and goes when the head says so, or is gone. `domain` is what the agent's
-//! driver asks for. Where the run directory is not to be seen, `inputs` has the inputs sent before instances
-//! start, and `leftovers` reports the files that they leave.
+//! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts the programs that
+//! the head names, and reports all events to the head. It ends when the head releases it, or when the head is
+//! gone. `domain` is the host for the agent's driver. If this machine does not see the run directory,
+//! `inputs` requests the inputs before instances start, and `leftovers` finds the files that the instances
+//! leave.
 
 mod domain;
 mod inputs;
@@ -29,49 +30,50 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How often it is looked whether what started this agent is still there.
+/// Interval between two checks if the launcher of this agent still runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How an agent takes part in a run.
+/// The options of an agent.
 #[derive(Debug)]
 pub struct AgentOptions {
     pub invitation: Invitation,
-    /// The number of its domain, from 1 on.
+    /// Number of the agent's domain, from 1 on.
     pub domain: u32,
-    /// Cores for instances; none: all that this process may use.
+    /// Number of cores for instances. `None`: all cores that this process may use.
     pub cores: Option<u32>,
-    /// The directory where instances have their files; none: in the run directory if it is to be seen from
-    /// here, else in TMPDIR.
+    /// Directory for the files of instances. `None`: the run directory if this machine sees it, else a
+    /// directory in TMPDIR.
     pub scratch: Option<PathBuf>,
-    /// The address at which other domains reach this one.
+    /// Address at which other domains reach this domain.
     pub listen: Listen,
-    /// Its way over relays; the last is where domains meet that do not reach each other.
+    /// The relays between this domain and the others. At the last one, domains meet that cannot reach each
+    /// other.
     pub way: Option<Arc<Route>>,
-    /// The batch system's name of this machine, if that may be another name than its own.
+    /// Name that the batch system has for this machine, if it may differ from the machine's own name.
     pub node: Option<String>,
-    /// The number of connections that its links have; none: as many as they need.
+    /// Number of streams of each path. `None`: as many as the path needs.
     pub streams: Option<u16>,
-    /// Bytes in a second that it sends to a domain far away, at most.
+    /// Maximum number of bytes per second that the agent sends to a distant domain.
     pub pace: Option<u64>,
-    /// For how long the head may be cut off before this domain ends.
+    /// Time for which the connection to the head may be cut before this domain ends.
     pub patience: Duration,
-    /// True if nothing is shown but errors and warnings.
+    /// True if only errors and warnings are shown.
     pub quiet: bool,
-    /// True if it ends when whoever reads what it prints is gone.
+    /// True if the agent ends when the reader of its output ends.
     pub launched: bool,
-    /// True if it is a part of a job of its own, so that a signal to it says that the job ends.
+    /// True if the agent is part of a batch job of its own. A signal to it then means that the job ends.
     pub of_job: bool,
 }
 
-/// Takes part in a run to its end; how it ended here.
+/// Takes part in a run to its end. Returns the state in which the run ended in this domain.
 ///
 /// # Errors
-/// It cannot take part, and why.
+/// The reason why the agent cannot take part.
 pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let (me, invitation) = (DomainId::new(options.domain), &options.invitation);
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
-    // Before there is a second thread.
+    // This must happen before there is a second thread.
     let way = options.way.as_ref();
     let last_word = LastWord::new(invitation.clone(), me.number()).over(way.cloned());
     let word = last_word.clone();
@@ -80,7 +82,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let lost = move |loss: &ProcessLoss| {
         let stays = loss.noted.as_ref().map(|scratch| format!("; {}", stays(&here, scratch)));
         let how = format!("{}{}", loss.describe(), stays.unwrap_or_default());
-        // So that the run ends now, and not when its head has lost patience.
+        // With this message the run ends now. Without it, the head would wait until its patience is over.
         let told = word.say(&how);
         let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
         crate::complain(&fault!(
@@ -199,7 +201,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     })
 }
 
-/// The place of files that nobody fetches any more, as the end of a sentence.
+/// Returns the end of a sentence that names the place of files that the head does not fetch any more.
 fn stays(host: &str, scratch: &str) -> String {
     format!("what its instances have written stays on {host} in {scratch}")
 }
@@ -208,7 +210,7 @@ fn scratch(options: &AgentOptions) -> PathBuf {
     options.scratch.clone().unwrap_or_else(std::env::temp_dir)
 }
 
-/// The directory of the run's files for this agent, and whether that is the run directory itself.
+/// Returns the directory of the run's files for this agent, and true if this is the run directory itself.
 fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
     let directory = PathBuf::from(&begin.directory);
     let seen = std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|marker| marker == begin.marker);
@@ -220,7 +222,7 @@ fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
     }
 }
 
-/// Makes a directory for instances, for its owner's eyes only; nobody else has made it before.
+/// Makes a directory for instances, which only its owner may read. Fails if the directory is there already.
 fn make_scratch(home: &Path) -> Result<(), Fault> {
     let parent = home.parent().map_or(Ok(()), std::fs::create_dir_all);
     let made = parent.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(home));
@@ -229,7 +231,7 @@ fn make_scratch(home: &Path) -> Result<(), Fault> {
     })
 }
 
-/// Why this agent does not begin, and what that makes of its part of the run.
+/// The reason why this agent does not begin, and the state in which its part of the run ends.
 struct Unready {
     why: Fault,
     state: RunState,
@@ -312,7 +314,8 @@ fn await_begin(
     }
 }
 
-/// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
+/// Begins the paths to the other domains to which conduits lead. Of two domains, the one with the higher
+/// number dials.
 fn begin_paths(
     carrier: &Carrier,
     begin: &Begin,

@@ -1,5 +1,5 @@
-//! The files of an instance, on whatever machine it runs: while the run is under way from its head where that
-//! is needed, else from the run directory.
+//! The files of an instance on any machine. While the run goes on, they come from the head where that is
+//! necessary; otherwise they are read in the run directory.
 
 use super::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
@@ -8,40 +8,40 @@ use ligament_manager::{no_such_instance, RunDirectory, RunState};
 use ligament_wire::peek::{Sight, MAX_ANSWER_BYTES};
 use std::time::Duration;
 
-/// How long who asks a run that does not answer waits between looks whether it is over, and how often it looks.
+/// Interval at which a client checks if a run that does not answer is over, and the number of these checks.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_END_POLLS: u32 = 8;
 
-/// The files of an instance, wherever they are.
+/// Access to the files of an instance.
 pub struct InstanceFiles<'a> {
     run: &'a RunDirectory,
     instance: &'a str,
 }
 
 impl<'a> InstanceFiles<'a> {
-    /// Of an instance that the run has.
+    /// Makes the access to the files of an instance of this run.
     ///
     /// # Errors
-    /// The run has none of this name; says which it has.
+    /// The run has no instance with this name. The error lists the instances of the run.
     pub fn of(run: &'a RunDirectory, instance: &'a str) -> Result<InstanceFiles<'a>, Fault> {
-        // A name with a slash would lead elsewhere.
+        // A name with a slash would lead to another directory.
         if !instance.contains('/') && !instance.starts_with('.') && run.home(instance).is_dir() {
             return Ok(InstanceFiles { run, instance });
         }
         Err(no_such_instance(run, instance))
     }
 
-    /// Returns true if they may be elsewhere than in the run directory now.
+    /// Returns true if the files may now be on another machine, and not in the run directory.
     pub fn may_be_elsewhere(&self) -> bool {
         record_of(self.run).is_ok_and(|record| {
             record.state == RunState::Running && record.domains.iter().any(|domain| domain.scratch.is_some())
         })
     }
 
-    /// The content of a path, and whether more may come.
+    /// Returns the content of a path, and true if it may still grow.
     pub fn see(&self, path: &str, offset: u64, most: u32) -> Result<(Sight, bool), Fault> {
         let here = || see(&self.run.home(self.instance), path, offset, most);
-        // One that has not begun, or whose record is being written.
+        // The run has not begun, or its record is being written.
         let Ok(record) = record_of(self.run) else { return Ok((here(), true)) };
         if record.state != RunState::Running {
             return Ok((here(), false));
@@ -56,7 +56,7 @@ impl<'a> InstanceFiles<'a> {
             if seen.is_ok() {
                 break;
             }
-            // A run that ends just now answers nobody, and has not written down yet that it is over.
+            // A run that is just ending does not answer, and has not recorded its end yet.
             if record_of(self.run).is_ok_and(|now| now.state != RunState::Running) {
                 return Ok((here(), false));
             }
@@ -75,7 +75,7 @@ impl<'a> InstanceFiles<'a> {
         }
     }
 
-    /// From where on a file of this size has its last lines.
+    /// Returns the offset of the last `lines` lines in a file of this size.
     pub fn last_lines(&self, path: &str, size: u64, lines: u64) -> Result<u64, Fault> {
         let (mut end, mut left) = (size, lines);
         let mut last = true;
@@ -86,7 +86,7 @@ impl<'a> InstanceFiles<'a> {
             };
             for (place, _) in bytes.iter().enumerate().rev().filter(|(_, &byte)| byte == b'\n') {
                 let place = begin + place as u64 + 1;
-                // The end of the last line begins no other.
+                // The line break at the end of the file does not begin another line.
                 if last && place == size {
                     last = false;
                     continue;

@@ -1,5 +1,5 @@
-//! The job of a batch system that a run is, and those that a run over several sites has: what is written down
-//! of them in the run directory, so that others find them before the run has begun.
+//! The batch job of a run, and the jobs of a run over several sites. They are recorded in the run directory,
+//! so that other commands find them before the run has begun.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs;
@@ -10,38 +10,38 @@ use std::path::PathBuf;
 /// The file with the jobs of a run over several sites.
 const SITES: &str = "sites.json";
 
-/// A job, as it is written down.
+/// The record of a batch job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRecord {
-    /// Its number.
+    /// Number of the job.
     pub job: String,
-    /// The site that it was submitted to.
+    /// The site to which the job was submitted.
     pub site: String,
-    /// When.
+    /// Time at which the job was submitted.
     pub submitted: String,
 }
 
 impl JobRecord {
-    /// A job that has just been submitted.
+    /// Makes the record of a job that has just been submitted.
     pub fn new(job: String, site: &str) -> JobRecord {
         JobRecord { job, site: site.to_owned(), submitted: UtcTime::now().rfc3339() }
     }
 
-    /// As JSON.
+    /// Returns the record as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "version": 1, "system": "slurm", "job": self.job, "site": self.site, "submitted": self.submitted,
         })
     }
 
-    /// Writes it down: from now on there is a run, though it has not begun.
+    /// Writes the record. From then on, the run exists for other commands, although it has not begun.
     pub fn write(&self, run: &RunDirectory) -> Result<(), Fault> {
         run.write(JOB_FILE, &format!("{:#}\n", self.to_json()))?;
         run.link_latest();
         Ok(())
     }
 
-    /// The job of a run; `None` if it was not submitted.
+    /// Reads the record of a run's job. `None` if the run was not submitted.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -54,7 +54,7 @@ impl JobRecord {
         Ok(Some(JobRecord { job: text("job"), site: text("site"), submitted: text("submitted") }))
     }
 
-    /// How it stands, in words.
+    /// Returns a sentence about the state of the job.
     pub fn in_words(&self) -> String {
         match jobs::state(&self.job) {
             Ok(state) => format!("its job {} {state}", self.job),
@@ -69,17 +69,18 @@ pub struct SiteJob {
     pub site: String,
     /// The batch system: `slurm`, `pbs`, `lsf` or `none`.
     pub system: String,
-    /// Its number.
+    /// Number of the job.
     pub job: String,
     pub nodes: u32,
-    /// How it stands, in words, such as "waits in the queue (Resources)".
+    /// State of the job in words, such as "waits in the queue (Resources)".
     pub stands: String,
-    /// The site's file, and where the job has its files there: for who ends it if the head is gone.
+    /// The site's file, and the directory of the job at the site. With these, a command can end the job if
+    /// the head is gone.
     #[serde(default)]
     pub file: Option<PathBuf>,
     #[serde(default)]
     pub place: String,
-    /// True if nothing of it is left to be ended.
+    /// True if the job has ended completely.
     #[serde(default)]
     pub over: bool,
 }
@@ -91,12 +92,12 @@ struct SiteJobs {
 }
 
 impl SiteJob {
-    /// It as a sentence.
+    /// Returns a sentence about the job.
     pub fn in_words(&self) -> String {
         format!("the job {} at {} {}", self.job, self.site, self.stands)
     }
 
-    /// Writes down all that a run has.
+    /// Writes the records of all jobs of a run.
     ///
     /// # Errors
     /// The error of the system.
@@ -105,7 +106,7 @@ impl SiteJob {
         run.write(SITES, &format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()))
     }
 
-    /// The jobs of a run; none if it is not one over several sites.
+    /// Reads the records of a run's jobs. There are none if the run is not over several sites.
     pub fn all_of(run: &RunDirectory) -> Vec<SiteJob> {
         let text = ligament_model::read_text(&run.path().join(SITES)).unwrap_or_default();
         serde_json::from_str::<SiteJobs>(&text).map_or_else(|_| Vec::new(), |all| all.sites)

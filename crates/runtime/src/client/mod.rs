@@ -1,7 +1,8 @@
-//! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers,
-//! and its job. `watch` is how it stands, again and again, for whoever can reach its socket, `snapshots` the
-//! same for all who see its directory, `tap` what a port sends, `steering` what somebody wants it to do,
-//! `tail` a file that grows, `files` those of an instance, `job` and `queue` what a batch system knows of it.
+//! A run as its clients see it: its records in the run directory, the answers of its head, and its batch job.
+//! `watch` follows the state of a run over the head's socket, and `snapshots` follows it over the run
+//! directory alone. `tap` shows the values of a port, `steering` changes settings, `tail` follows a file that
+//! grows, `files` reads the files of an instance, and `job` and `queue` show the run's job in its batch
+//! system.
 
 mod files;
 mod job;
@@ -30,10 +31,10 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use std::time::Duration;
 
-/// How often somebody who waits for an answer looks whether one can still come.
+/// Interval at which a client that waits for an answer checks if the run can still answer.
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// The record of a run.
+/// Reads the record of a run.
 pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
     let path = run.record();
     let text = ligament_model::read_text(&path).map_err(|error| match JobRecord::of(run) {
@@ -44,11 +45,11 @@ pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
         .map_err(|error| fault!(RUN_UNREADABLE, "{} cannot be read: {error}", path.display()))
 }
 
-/// How a run stands, as JSON: as its head tells who watches, with the ports on which each instance sends
-/// (`sends`); of one that is over or elsewhere its record.
+/// Returns the state of a run as JSON: the answer of its head, with the ports on which each instance sends
+/// (`sends`). If the run is over or on another machine, returns its record.
 ///
 /// # Errors
-/// There is no such run, or it does not answer.
+/// There is no such run, or the run does not answer.
 pub fn standing_of(run: &str) -> Result<serde_json::Value, Fault> {
     let run = find_run(run)?;
     let record = record_of(&run)?;
@@ -58,38 +59,38 @@ pub fn standing_of(run: &str) -> Result<serde_json::Value, Fault> {
     }
 }
 
-/// Has the timeline of a run that is under way brought up to date; whether it is under way.
+/// Asks a running run to bring its timeline up to date. Returns true if the run goes on.
 ///
 /// # Errors
-/// It does not answer.
+/// The run does not answer.
 pub fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, Fault> {
     Ok(ask(run, record, Question::Timeline)?.is_some())
 }
 
-/// Returns true if the head of a run is, or was, on this machine: only then can be seen from here whether it
-/// lives.
+/// Returns true if the head of a run is, or was, on this machine. Only then can this process check if the
+/// head still runs.
 pub fn is_here(record: &RunRecord) -> bool {
     rustix::system::uname().nodename().to_string_lossy() == record.host
 }
 
-/// Returns true if a process of this number lives on this machine.
+/// Returns true if there is a process with this number on this machine, and it has not ended.
 pub fn is_alive(pid: u32) -> bool {
     let number = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     let known =
         number.is_some_and(|number| rustix::process::test_kill_process(number) != Err(rustix::io::Errno::SRCH));
-    // One whose end its parent has not taken notice of is still known.
+    // The kernel still knows a process that has ended if its parent has not asked for its exit status.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
 }
 
-/// Returns true if the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a
-/// debugger. That can be seen on its machine only.
+/// Returns true if the head of a run is stopped, by Ctrl-Z, SIGSTOP or a debugger, so that it does not
+/// answer. This can only be seen on the machine of the head.
 pub fn is_halted(record: &RunRecord) -> bool {
     let running = record.state == RunState::Running && is_here(record);
     running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)
 }
 
-/// The line about a run that stands still.
+/// Returns the line about a stopped run.
 pub fn halted_in_words(record: &RunRecord) -> String {
     said!(
         RUN_HALTED,
@@ -99,7 +100,7 @@ pub fn halted_in_words(record: &RunRecord) -> String {
     )
 }
 
-/// Waits until there is something to read, unless the run stands still.
+/// Waits until there is something to read. Fails if the run is stopped.
 fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), Fault> {
     loop {
         if is_halted(record) {
@@ -114,7 +115,7 @@ fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), Fault> {
     }
 }
 
-/// Asks a run. None if it is not under way any more.
+/// Sends a request to a run, and returns the answer. `None` if the run is over.
 pub fn ask(
     run: &RunDirectory,
     record: &RunRecord,
@@ -129,8 +130,7 @@ pub fn ask(
     }
 }
 
-/// The content of a path below an instance's directory, as the run's head sees it. None if the run is not under
-/// way any more.
+/// Asks the head for the content of a path below an instance's directory. `None` if the run is over.
 fn peek_at(
     run: &RunDirectory,
     record: &RunRecord,
@@ -162,7 +162,7 @@ fn question_and_answer(
     hear(&mut socket, record).map(|(answer, _)| Some(answer))
 }
 
-/// A connection to the agent of a run, and the run's token; none if nobody is there any more.
+/// Returns a connection to the agent of a run, and the run's token. `None` if the agent has ended.
 fn reach(run: &RunDirectory, record: &RunRecord) -> Result<Option<(Socket, String)>, Fault> {
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
@@ -190,7 +190,7 @@ fn say(socket: &mut Socket, record: &RunRecord, token: &str, question: Question)
     socket.send(&to_bytes(&request)).map_err(|error| broken(record, &error))
 }
 
-/// An answer, and the descriptors that came with it.
+/// Waits for an answer. Returns it with the descriptors that came with it.
 fn hear(socket: &mut Socket, record: &RunRecord) -> Result<(Notice, Vec<OwnedFd>), Fault> {
     let frame = socket.receive().map_err(|error| broken(record, &error))?;
     match from_bytes(&frame.bytes)? {
@@ -199,10 +199,10 @@ fn hear(socket: &mut Socket, record: &RunRecord) -> Result<(Notice, Vec<OwnedFd>
     }
 }
 
-/// The instances of a run as its journal knows them: which were started, take part, or have ended. What they do
-/// now it does not know.
+/// Returns the instances of a run from its journal: those that were started, take part, or have ended. The
+/// journal does not say what they do now.
 pub fn journalled(run: &RunDirectory, record: &RunRecord) -> Vec<InstanceRecord> {
-    // As they stood when somebody last watched, if somebody did.
+    // The status file has the state at the time when a client last watched, if one did.
     let told = std::fs::read_to_string(run.status()).ok();
     let told = told.and_then(|text| serde_json::from_str::<RunRecord>(&text).ok());
     let mut known = told.map_or_else(|| record.instances.clone(), |told| told.instances);

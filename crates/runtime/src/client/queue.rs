@@ -4,7 +4,7 @@ use super::JobRecord;
 use ligament_launch::jobs::{self, JobState};
 use std::time::{Duration, Instant};
 
-/// How often the batch system is asked: it serves many.
+/// Interval between two requests to the batch system, which also serves other users.
 const ASK: Duration = Duration::from_secs(2);
 
 /// The known state of a job.
@@ -20,7 +20,7 @@ impl Queue<'_> {
         Queue { job, asked: None, said: String::new(), over: None }
     }
 
-    /// Asks, if it is time, and gives what is new.
+    /// Asks the batch system if the interval is over. Returns a new state of the job in words.
     pub fn look(&mut self) -> Option<String> {
         if self.over.is_some() || self.asked.is_some_and(|asked| asked.elapsed() < ASK) {
             return None;
@@ -40,7 +40,7 @@ impl Queue<'_> {
         is_new.then(|| self.said.clone())
     }
 
-    /// The job's number and how it ended, if it has been over for longer than this.
+    /// Returns the job's number and the way in which it ended, if it ended longer ago than `time`.
     pub fn over_for(&self, time: Duration) -> Option<(&str, &str)> {
         let (since, how) = self.over.as_ref()?;
         (since.elapsed() > time).then_some((&self.job.job, how))

@@ -1,6 +1,6 @@
-//! How a run stands, from its directory alone. A viewer touches a file there; while it is fresh, the manager
-//! publishes the status in another file. So it works the same on the manager's machine and on any other that
-//! sees the directory; a socket could be reached from its own machine only.
+//! The state of a run, read in its directory alone. A viewer touches a file there. As long as that file is
+//! new, the manager publishes the status in another file. This works on each machine that sees the directory,
+//! while a socket can only be reached on its own machine.
 
 use ligament_manager::{RunDirectory, UtcTime};
 use serde_json::Value;
@@ -9,26 +9,27 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often the manager is told that somebody watches: more often than it forgets that.
+/// Interval at which a viewer touches its file. It is shorter than the time after which the manager stops to
+/// publish.
 const ASK: Duration = Duration::from_secs(2);
-/// How often somebody looks who waits for one snapshot.
+/// Interval at which a viewer checks for a snapshot.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A reader of snapshots.
 pub struct Snapshots {
     watched: PathBuf,
     status: PathBuf,
-    /// When the manager was told, if it could be.
+    /// Time at which the file was last touched. `None` if that was not possible.
     asked: Option<Instant>,
     tried: Option<Instant>,
     denied: bool,
-    /// When the last one was written, by the manager's clock, and when it was seen here.
+    /// Time of the last snapshot on the manager's clock, and the time at which it was read here.
     last: Option<String>,
     heard: Instant,
 }
 
 impl Snapshots {
-    /// Of this run. What was written for others before does not count.
+    /// Makes a reader for a run. A snapshot that was written for earlier viewers is ignored.
     pub fn of(run: &RunDirectory) -> Snapshots {
         let mut new = Snapshots {
             watched: run.watched(),
@@ -43,14 +44,14 @@ impl Snapshots {
         new
     }
 
-    /// Tells the manager, if it is time, that somebody watches. Who may not write into the run directory
-    /// cannot.
+    /// Touches the viewer's file if the interval is over. This fails for a user who may not write to the run
+    /// directory.
     pub fn ask(&mut self) {
         if self.tried.is_some_and(|tried| tried.elapsed() < ASK) {
             return;
         }
         self.tried = Some(Instant::now());
-        // Never made here: then the run is over.
+        // The file is never made here: if it is not there, the run is over.
         let file = File::options().write(true).truncate(true).open(&self.watched);
         let told =
             file.and_then(|mut file| writeln!(file, "{} {}", UtcTime::now().rfc3339(), std::process::id()));
@@ -63,22 +64,22 @@ impl Snapshots {
         }
     }
 
-    /// Returns true if the manager could be told.
+    /// Returns true if the viewer's file could be touched.
     pub fn asked(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Returns true if this user may not tell it.
+    /// Returns true if this user may not touch the viewer's file.
     pub fn denied(&self) -> bool {
         self.denied
     }
 
-    /// For how long nothing new has come.
+    /// Returns the time since the last new snapshot.
     pub fn silent_for(&self) -> Duration {
         self.heard.elapsed()
     }
 
-    /// How the run stands, as `ligament status --json` says it, if that is new.
+    /// Returns the state of the run, in the form of `ligament status --json`, if it is new.
     pub fn news(&mut self) -> Option<Value> {
         let text = std::fs::read_to_string(&self.status).ok()?;
         let json: Value = serde_json::from_str(&text).ok()?;
@@ -91,7 +92,7 @@ impl Snapshots {
         Some(json)
     }
 
-    /// One, at most so late.
+    /// Waits for a snapshot, for this time at most.
     pub fn one_within(&mut self, time: Duration) -> Option<Value> {
         let until = Instant::now() + time;
         self.ask();

@@ -1,4 +1,4 @@
-//! Steering as a client: what somebody wants of a run, and who they are.
+//! Steering as a client: the request to a run, and the name of the user who makes it.
 
 use super::{ask, is_here};
 use ligament_catalogue::{fault, Fault};
@@ -6,19 +6,19 @@ use ligament_manager::{RunDirectory, RunRecord, RunState};
 use ligament_wire::control::{ChangeRequest, Question, SteerRequest};
 use serde_json::Value;
 
-/// Whoever sits here: `alice@host`.
+/// Returns the user's name and machine, such as `alice@host`.
 pub fn who() -> String {
-    // `$USER` says what a shell was told, and is another one's after `su` or `sudo`.
+    // `$USER` is not used, because it may be the name of another user after `su` or `sudo`.
     let number = rustix::process::geteuid().as_raw();
     let user = ligament_launch::user_name(number).unwrap_or_else(|| number.to_string());
     format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// Asks for it, and waits until all have agreed, or one has not. Of `ChangeRequest::Nothing` there is an answer
-/// of a run that is over, too: what was steered.
+/// Sends the request, and waits until all instances have accepted it or one has refused it. For
+/// `ChangeRequest::Nothing`, a run that is over has an answer, too: the changes that were made.
 ///
 /// # Errors
-/// Why it does not happen: it is refused, or the run is over.
+/// The change is refused, or the run is over. The error says why.
 pub fn steer(run: &RunDirectory, record: &RunRecord, order: SteerRequest) -> Result<Value, Fault> {
     let shows = order.wanted == ChangeRequest::Nothing;
     match ask(run, record, Question::from(order))? {

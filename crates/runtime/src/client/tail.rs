@@ -1,4 +1,4 @@
-//! The lines of a file that grows, and that is put aside and begins anew when it has become too large.
+//! The lines of a file that grows. When the file has become too large, it is renamed and a new file begins.
 
 use ligament_manager::RunLog;
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// The part that has been read of it. It is opened anew at every look: a network's file system may show of a
-/// file that is open what it was a while ago.
+/// The part of the file that has been read. The file is opened again for each look, because a network file
+/// system may show an old state of a file that stays open.
 pub struct Tail {
     path: PathBuf,
     inode: Option<u64>,
     read: u64,
-    /// The begin of a line whose end has not come.
+    /// The begin of a line whose end is not in the file yet.
     half: Vec<u8>,
 }
 
@@ -21,7 +21,7 @@ impl Tail {
         Tail { path, inode: None, read: 0, half: Vec::new() }
     }
 
-    /// The lines that have come. That there is no file yet is no error.
+    /// Returns the new lines. It is no error if the file does not exist yet.
     pub fn lines(&mut self) -> Vec<String> {
         let mut bytes = std::mem::take(&mut self.half);
         if let Ok(file) = File::open(&self.path) {
@@ -38,7 +38,7 @@ impl Tail {
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     }
 
-    /// Lines that were added to the file before it was put aside.
+    /// Reads the lines that were added to the file before it was renamed.
     fn finish_earlier(&self, to: &mut Vec<u8>) {
         let Ok(file) = File::open(RunLog::earlier(&self.path)) else { return };
         if file.metadata().is_ok_and(|found| Some(found.ino()) == self.inode) {
@@ -47,7 +47,7 @@ impl Tail {
     }
 }
 
-/// Reads what follows a place; how much it was.
+/// Reads the bytes from the offset `from` on. Returns their number.
 fn rest(mut file: File, from: u64, to: &mut Vec<u8>) -> u64 {
     let before = to.len();
     if file.seek(SeekFrom::Start(from)).is_ok() {

@@ -1,5 +1,5 @@
-//! Messages of a port of an instance, for a viewer: now and then the latest value, out of a box that the
-//! instance writes when it is asked to. The instance never waits for anybody here.
+//! The values of a port for a viewer. The instance writes the latest value to a box when the viewer asks for
+//! it. The instance never waits for a viewer.
 
 use super::{broken, hear, reach, record_of, say, wait_for_answer};
 use ligament_catalogue::{fault, Code, Fault};
@@ -14,27 +14,27 @@ use ligament_wire::{decode_body, Bytes, Limits, Value};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 
-/// Room for a value, if nobody says how much, bytes.
+/// Default for the maximum size of a value, in bytes.
 pub const DEFAULT_BOX_BYTES: u64 = 64 << 20;
-/// How often is looked whether a value has come: at first, and at the most seldom. A value is not waited for in
-/// the way of messages, since to wake somebody would cost the sender time.
+/// Shortest and longest interval between two checks for a value. The viewer checks again and again, because
+/// it would cost the sender time to wake the viewer.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A port, as people write it: `macro.state_out`, `micro[3].out`, `macro.out[2]`.
+/// A port in the form in which a user writes it: `macro.state_out`, `micro[3].out`, `macro.out[2]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortOf {
     pub instance: String,
     pub port: String,
-    /// Of a vector port.
+    /// The slot of a vector port.
     pub slot: Option<u32>,
 }
 
 impl PortOf {
-    /// Reads it.
+    /// Reads a port from a text.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is no port.
     pub fn of(text: &str) -> Result<PortOf, Fault> {
         let wrong = || {
             fault!(
@@ -68,12 +68,12 @@ impl std::fmt::Display for PortOf {
 /// A value that a port has sent.
 #[derive(Debug, Clone)]
 pub struct PortValue {
-    /// Of the message, s.
+    /// Timestamp of the message, in s.
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
-    /// Of a vector port.
+    /// The slot of a vector port.
     pub slot: Option<u32>,
-    /// The number of messages that the port had sent since the tap began, with this one.
+    /// Number of messages that the port has sent since the tap began, including this one.
     pub number: u64,
     pub value: Value,
 }
@@ -83,9 +83,9 @@ pub struct PortValue {
 pub enum TapEvent {
     /// The value.
     Shown(Box<PortValue>),
-    /// None yet.
+    /// No value has arrived yet.
     Nothing,
-    /// None any more, and why.
+    /// No further value will arrive; the reason.
     Over(String),
 }
 
@@ -94,17 +94,18 @@ pub struct TapSession {
     socket: Socket,
     bin: TapBox,
     port: PortOf,
-    /// True if a value was asked for and has not come.
+    /// True if a value was requested and has not arrived.
     asked: bool,
     over: Option<String>,
 }
 
 impl TapSession {
-    /// Begins to look at a port of a run that is under way, with room for values of so many bytes. None if the
-    /// run is not, or its head cannot be reached from this machine.
+    /// Begins to view a port of a running run, for values of up to `room` bytes. `None` if the run is over,
+    /// or if its head cannot be reached from this machine.
     ///
     /// # Errors
-    /// It does not answer, or refuses: there is no such port, or not yet (`TAP_TOO_EARLY`).
+    /// The run does not answer, or refuses the tap: there is no such port, or the port is not known yet
+    /// (`TAP_TOO_EARLY`).
     pub fn begin(
         run: &RunDirectory,
         record: &RunRecord,
@@ -127,10 +128,10 @@ impl TapSession {
         }
     }
 
-    /// As `begin`, of a run that is named as the command's arguments name it.
+    /// Does the same as `begin` for a run that is named as in the command's arguments.
     ///
     /// # Errors
-    /// As `begin`; there is no such run, or it is not under way on this machine.
+    /// As `begin`. There is no such run, or it does not run on this machine.
     pub fn of(run: &str, port: &PortOf, wanted: &TapSelection, room: u64) -> Result<TapSession, Fault> {
         let run = find_run(run)?;
         let begun = TapSession::begin(&run, &record_of(&run)?, port, wanted, room)?;
@@ -143,21 +144,21 @@ impl TapSession {
         })
     }
 
-    /// The port.
+    /// Returns the port.
     pub fn port(&self) -> &PortOf {
         &self.port
     }
 
-    /// Messages that the port has sent since the tap began.
+    /// Returns the number of messages that the port has sent since the tap began.
     pub fn passed(&self) -> u64 {
         self.bin.passed()
     }
 
-    /// Asks for the next value that is sent, and waits for it, for so long at the most. One that was asked for
-    /// and came late is given the next time.
+    /// Requests the next value that the port sends, and waits for it for `patience` at most. A value that
+    /// arrives later is returned by the next call.
     ///
     /// # Errors
-    /// The value cannot be shown as it was asked for (`NOT_SHOWN`); the next value may be.
+    /// The value cannot be shown in the requested form (`NOT_SHOWN`). The next value perhaps can.
     pub fn next(&mut self, patience: Duration) -> Result<TapEvent, Fault> {
         if !std::mem::replace(&mut self.asked, true) {
             self.bin.ask();
@@ -165,7 +166,7 @@ impl TapSession {
         let until = Instant::now().checked_add(patience);
         let mut pause = MIN_POLL_INTERVAL;
         loop {
-            // Before what is there is looked at: the last value may have come before the end.
+            // The end is read before the box, because the last value may have arrived before the end.
             let over = self.is_over();
             if let Some(came) = self.take()? {
                 return Ok(TapEvent::Shown(Box::new(came)));
@@ -182,7 +183,7 @@ impl TapSession {
         }
     }
 
-    /// Lets time pass before the next value is asked for, as long as there may be one.
+    /// Waits before the next value is requested. Returns earlier if there will be no further value.
     pub fn rest(&mut self, time: Duration) {
         let until = Instant::now().checked_add(time);
         while self.is_over().is_none() {
@@ -194,14 +195,14 @@ impl TapSession {
         }
     }
 
-    /// Sleeps, unless the agent says something.
+    /// Sleeps, but not longer than until the agent sends a message.
     fn sleep(&self, time: Duration) {
         let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
         let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
         let _ = poll(&mut fds, Some(&time));
     }
 
-    /// Why nothing comes any more, if so.
+    /// Returns the reason why no further value will arrive, if there is one.
     fn is_over(&mut self) -> Option<String> {
         if self.over.is_none() {
             self.over = match self.socket.try_receive() {
@@ -216,7 +217,7 @@ impl TapSession {
         self.over.clone()
     }
 
-    /// The content of the box, if there is any.
+    /// Takes the value out of the box, if there is one.
     fn take(&mut self) -> Result<Option<PortValue>, Fault> {
         let wrong = |what: &dyn std::fmt::Display| {
             fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.port)
@@ -226,7 +227,7 @@ impl TapSession {
             Ok(Some(taken)) => Ok(taken),
             Err(error) => Err(wrong(&error)),
         };
-        // Also after nonsense, so that the next value may be better.
+        // This also holds after a value that cannot be read, so that the next value is requested.
         self.asked = false;
         let (note, body) = taken?;
         let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = note;
@@ -266,7 +267,7 @@ impl TapSession {
     }
 }
 
-/// The value with this body, which is checked as one from a socket is.
+/// Reads the value from a body. The body is checked like one from a socket.
 fn value_of(parts: u16, body_len: u64, body: OwnMemory) -> Result<Value, Fault> {
     match (parts, body_len) {
         (0, 0) => Ok(Value::None),

@@ -1,4 +1,4 @@
-//! How a run stands, again and again, as its head tells over one connection.
+//! The state of a run as the head reports it again and again over one connection.
 
 use super::{broken, hear, reach, say, wait_for_answer};
 use ligament_catalogue::Fault;
@@ -8,7 +8,7 @@ use ligament_wire::control::{Notice, Question};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A client that watches a run that is under way.
+/// A client that watches a running run.
 pub struct WatchSession {
     socket: Socket,
     record: RunRecord,
@@ -17,11 +17,11 @@ pub struct WatchSession {
 }
 
 impl WatchSession {
-    /// Begins to watch, with news no more often than `every`. None if the run is not under way, or its head
-    /// cannot be reached from this machine.
+    /// Begins to watch a run, with at least `every` between two updates. `None` if the run is over, or if its
+    /// head cannot be reached from this machine.
     ///
     /// # Errors
-    /// It does not answer, or is another user's.
+    /// The run does not answer, or belongs to another user.
     pub fn begin(
         run: &RunDirectory,
         record: &RunRecord,
@@ -32,10 +32,11 @@ impl WatchSession {
         Ok(Some(WatchSession { socket, record: record.clone(), token, every }))
     }
 
-    /// News: the first time all, then what has changed, as `head/news.rs` tells it.
+    /// Waits for an update: the whole state the first time, and then the changes, in the form of
+    /// `head/picture.rs`.
     ///
     /// # Errors
-    /// The run is gone, or stands still. There is no use in asking again on this connection.
+    /// The run is over, or is stopped. This connection brings no further updates.
     pub fn news(&mut self) -> Result<Value, Fault> {
         say(&mut self.socket, &self.record, &self.token, Question::Watch { every: self.every })?;
         wait_for_answer(&self.socket, &self.record)?;

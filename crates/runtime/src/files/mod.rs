@@ -1,5 +1,5 @@
-//! Files between the domains of a run, whichever way they go: out in parts (`sender`), in until they are
-//! whole (`receiver`); and what is to be seen of an instance's files while it runs (`sight`).
+//! Files between the domains of a run: `sender` sends a file in parts, and `receiver` puts the parts
+//! together. `sight` reads an instance's files while it runs.
 
 mod receiver;
 mod sender;
@@ -9,5 +9,5 @@ pub(crate) use receiver::FileReceiver;
 pub(crate) use sender::FileSender;
 pub(crate) use sight::see;
 
-/// The directory of a run's inputs, below that of the run.
+/// Name of the directory of a run's inputs, below the run directory.
 pub(crate) const INPUTS: &str = "inputs";

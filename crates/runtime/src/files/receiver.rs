@@ -1,5 +1,5 @@
-//! A file that arrives in parts. It has its own name only when it is whole, and what it was is proved by its
-//! digest: what is there under its name is never a half or another one.
+//! A file that arrives in parts. It gets its name when it is complete and has the sender's digest. So a file
+//! with this name is never incomplete, and never another file.
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_launch::staging::cannot_write;
@@ -10,11 +10,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Files from one sender, which sends one file after the other.
+/// The files of one sender, which sends them one after the other.
 #[derive(Default)]
 pub(crate) struct FileReceiver {
     current: Option<Current>,
-    /// Of which no more is wanted.
+    /// Path of a file that has failed, so that its further parts are ignored.
     failed: Option<PathBuf>,
 }
 
@@ -27,11 +27,12 @@ struct Current {
 }
 
 impl FileReceiver {
-    /// A part of the file that is to be at `path`; whether it is whole now. Of its permissions those in `mask`
-    /// are kept.
+    /// Takes a part of the file for `path`. Returns true if the file is complete now. The file gets those of
+    /// its permissions that are in `mask`.
     ///
     /// # Errors
-    /// It cannot be there, and why; told once. Nothing of it is left then, and further parts are passed over.
+    /// The file cannot be written, and why. This is returned once; the incomplete file is removed, and its
+    /// further parts are ignored.
     pub fn take(&mut self, path: &Path, part: &FilePart, mask: u32) -> Result<bool, Fault> {
         if part.offset == 0 {
             self.failed = None;
@@ -43,7 +44,7 @@ impl FileReceiver {
             None => Ok(false),
         });
         taken.map_err(|wrong| {
-            // Removed first, so that what is said to be free is.
+            // The incomplete file is removed first, so that the free space in the error is right.
             self.current = None;
             self.failed = Some(path.to_path_buf());
             match wrong {
@@ -99,7 +100,7 @@ impl Current {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".part-{}", std::process::id()));
         let unfinished = path.with_file_name(name);
-        // A new one: what an earlier copy has left goes, and a link of this name is not followed.
+        // A file that an earlier copy has left is removed, and a link with this name is not followed.
         let _ = std::fs::remove_file(&unfinished);
         let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         let digest = Context::new(&SHA256);
@@ -108,7 +109,7 @@ impl Current {
 }
 
 impl Drop for Current {
-    /// One that is whole has another name already.
+    /// Removes an incomplete file. A complete one has another name already.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.unfinished);
     }

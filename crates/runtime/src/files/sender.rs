@@ -1,4 +1,4 @@
-//! Files on their way to another domain, in parts, of which a few are under way at a time.
+//! Files that are sent to another domain in parts. The number of bytes that are under way is limited.
 
 use ligament_wire::domains::{FilePart, FileSummary, MAX_PIECE};
 use ring::digest::{Context, SHA256};
@@ -7,19 +7,19 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 
-/// Files that are to go, each with a label by which the other side knows it.
+/// Files to be sent, each with a label by which the receiver knows it.
 pub(crate) struct FileSender<L> {
     waiting: VecDeque<(L, PathBuf)>,
     going: Option<FileInTransit<L>>,
-    /// The number of bytes that may be under way.
+    /// Maximum number of bytes under way.
     most: u64,
     sent: u64,
     arrived: u64,
-    /// Files that could not be read, and why.
+    /// Files that could not be read, and the reasons.
     pub lost: Vec<(L, String)>,
 }
 
-/// The file that is going.
+/// The file that is being sent.
 struct FileInTransit<L> {
     label: L,
     path: PathBuf,
@@ -30,7 +30,7 @@ struct FileInTransit<L> {
 }
 
 impl<L: Clone + PartialEq> FileSender<L> {
-    /// None yet; of those to come so many bytes may be under way.
+    /// Makes a sender without files, with `most` bytes under way at most.
     pub fn new(most: u64) -> FileSender<L> {
         FileSender { waiting: VecDeque::new(), going: None, most, sent: 0, arrived: 0, lost: Vec::new() }
     }
@@ -39,22 +39,22 @@ impl<L: Clone + PartialEq> FileSender<L> {
         self.waiting.push_back((label, path));
     }
 
-    /// So many bytes have arrived, in all.
+    /// Notes the number of all bytes that have arrived.
     pub fn arrived(&mut self, bytes: u64) {
         self.arrived = bytes;
     }
 
-    /// The other side cannot take the rest of a file.
+    /// Stops sending a file that the receiver cannot take.
     pub fn give_up(&mut self, label: &L) {
         self.going.take_if(|going| going.label == *label);
     }
 
-    /// Returns true if all has gone.
+    /// Returns true if all files have been sent.
     pub fn are_gone(&self) -> bool {
         self.waiting.is_empty() && self.going.is_none()
     }
 
-    /// The next part, if there is one and it may go now.
+    /// Returns the next part, if there is one and the limit allows it now.
     pub fn next_part(&mut self) -> Option<(L, FilePart)> {
         if self.sent.saturating_sub(self.arrived) >= self.most {
             return None;

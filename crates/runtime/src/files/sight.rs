@@ -1,4 +1,4 @@
-//! The visible content of a path below an instance's directory, and of nothing outside of it.
+//! The content of a path below an instance's directory. Nothing outside of this directory is shown.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::peek::{Entry, Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
@@ -7,8 +7,8 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
-/// The content of `path` below `home`; of a file at most so many bytes from `offset` on. Of an output
-/// (`output.log`) what was taken out of it is passed over.
+/// Returns the content of `path` below `home`: of a file at most `most` bytes from `offset` on. A part that
+/// was removed from an output (`output.log`) is skipped.
 pub(crate) fn see(home: &Path, path: &str, offset: u64, most: u32) -> Sight {
     look(home, path, offset, most).unwrap_or_else(|why| Sight::Nothing(why.with_code()))
 }
@@ -32,7 +32,7 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
         }
         _ => fault!(NOTHING_TO_SEE, "\"{named}\" cannot be read: {error}"),
     };
-    // Links are followed as far as they stay inside.
+    // A link is followed if its target is inside of the directory.
     let there = home.join(path).canonicalize().map_err(wrong)?;
     if !home.canonicalize().is_ok_and(|home| there.starts_with(home)) {
         return Err(outside());
@@ -44,7 +44,7 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
     if !found.is_file() {
         return Err(fault!(NOTHING_TO_SEE, "\"{named}\" is neither a file nor a directory"));
     }
-    // A link or a pipe that is put in its place meanwhile is not waited for.
+    // If a link or a pipe has replaced the file in the meantime, it is not followed, and opening does not wait.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(&there).map_err(wrong)?;
     let found = file.metadata().map_err(wrong)?;
@@ -63,7 +63,7 @@ fn entries(directory: &Path) -> std::io::Result<Sight> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(directory)?.take(MAX_DIRECTORY_ENTRIES) {
         let entry = entry?;
-        // One that went meanwhile, or is a link to nothing.
+        // The entry was removed in the meantime, or is a link without a target.
         let Ok(found) = std::fs::metadata(entry.path()) else { continue };
         let age = found.modified().ok().and_then(|at| at.elapsed().ok()).map_or(0, |age| age.as_secs());
         let name = entry.file_name().to_string_lossy().into_owned();

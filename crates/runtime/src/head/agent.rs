@@ -1,4 +1,4 @@
-//! Requests of the head's agent, and its reports.
+//! The host of the head's own agent: it handles the agent's requests and reports.
 
 use super::{Runtime, ToStart, REDRAW};
 use crate::observe::{gained, see_threads};
@@ -16,7 +16,7 @@ use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;
 
 impl Runtime<'_> {
-    /// Adds the activities of a rank of any domain until `now`.
+    /// Adds the activities of a rank in any domain up to `now` to the run's timeline.
     pub(super) fn add_to_timeline(&mut self, rank: RankId, seen: &TimelineDelta, now: u64, why: DrainReason) {
         let Some(timeline) = &mut self.timeline else { return };
         let moment = match (why, seen.status.state) {
@@ -54,7 +54,7 @@ impl Host for Runtime<'_> {
         for i in InstanceId::first(n) {
             if self.by_hand[i.index()] && self.homes.contains_key(&i) {
                 let (name, run) = (self.name(i), self.directory.name());
-                // For whoever watches; at the end it is no news.
+                // This is for a user who watches the start. At the end of the run, it is not repeated.
                 let text = format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND");
                 self.add(Level::Warning, &name, &text);
                 self.record.warnings.retain(|one| one.who != name || one.text != text);
@@ -188,7 +188,7 @@ impl Host for Runtime<'_> {
         self.log.add(Level::Info, "run", &text);
         match &mut self.view {
             Some(screen) => screen.say(text.trim_end()),
-            // The log may be shown already.
+            // The log already shows it.
             None if self.shown => {}
             None => crate::say_lines(&text),
         }

@@ -1,5 +1,5 @@
-//! How a run over several domains begins: its head invites their agents, waits until all have joined, decides
-//! who runs where, and tells them.
+//! The begin of a run over several domains. The head invites the agents, waits until all have joined, places
+//! the instances, and tells each agent its part.
 
 use super::domains::{Abroad, DomainPaths};
 use super::{ExpectedDomain, Runtime};
@@ -21,36 +21,36 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The file with which an agent finds out whether it sees the run directory.
+/// Name of a file by which an agent finds out if it sees the run directory.
 pub(crate) const MARKER: &str = ".marker";
-/// The file that lets agents join the run.
+/// Name of the file with which agents join the run.
 pub(crate) const INVITATION: &str = "invitation";
-/// How often somebody looks whether what starts agents has failed.
+/// Interval between two checks if a command that starts agents has failed.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How a run spreads over several domains. This process is the head, domain 0.
+/// The options of a run over several domains. This process is the head, domain 0.
 pub struct DomainSpread<'a> {
     /// The other domains, numbered from 1.
     pub expected: Vec<ExpectedDomain>,
-    /// The address of the head.
+    /// Address at which the head listens.
     pub listen: Listen,
-    /// The head's way over relays: domains that do not reach each other meet at the last of them.
+    /// The relays between the head and the others. At the last one, domains meet that cannot reach each other.
     pub way: Option<Arc<Route>>,
     pub encrypt: bool,
-    /// For how long to wait for all to join.
+    /// Time within which all domains must join.
     pub join_timeout: Duration,
-    /// For how long a domain may be cut off before the run is given up.
+    /// Time for which a domain may be cut off before the run fails.
     pub patience: Duration,
-    /// The name of this machine; none: by its own name.
+    /// Name of this machine in the run. `None`: the machine's own name.
     pub name: Option<String>,
-    /// Cores that the run may use here; none: all that this process may.
+    /// Number of cores that the run may use here. `None`: all cores that this process may use.
     pub cores: Option<u32>,
-    /// The number of cores that each domain keeps for its agent, of which nothing else is said; none: as many
-    /// as `ligament_launch::reserved` says.
+    /// Number of cores that each domain reserves for its agent, unless another number is given for the
+    /// domain. `None`: the number that `ligament_launch::reserved` returns.
     pub agent_cores: Option<u32>,
-    /// The number of connections that the links to this machine have; none: as many as they need.
+    /// Number of streams of each path to this machine. `None`: as many as the path needs.
     pub streams: Option<u16>,
-    /// Bytes in a second that this machine sends to a domain far away, at most.
+    /// Maximum number of bytes per second that this machine sends to a distant domain.
     pub pace: Option<u64>,
     /// The placement of instances for which the model says nothing.
     pub place: PlacementOptions,
@@ -60,30 +60,30 @@ pub struct DomainSpread<'a> {
 
 /// The launcher of the agents of a run's other domains.
 pub trait Agents {
-    /// Starts them. `invitation` is a file in the run directory, for its owner's eyes only; an agent is started
-    /// with `ligament agent --join FILE --domain N`.
+    /// Starts the agents. `invitation` is a file in the run directory that only its owner may read. An agent
+    /// is started with `ligament agent --join FILE --domain N`.
     ///
     /// # Errors
-    /// Why they cannot be started.
+    /// The reason why the agents cannot be started.
     fn start(&mut self, invitation: &Path, expected: &[ExpectedDomain]) -> Result<(), Fault>;
-    /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a
-    /// second.
+    /// Returns the domains whose agents will not join, or will not return, with the reasons. Each domain is
+    /// returned once. The head calls this a few times per second.
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
     }
-    /// Returns true if all of them have been started. What `start` did may wait in a queue; the time in which
-    /// agents are to join begins after that.
+    /// Returns true if all agents have been started. A job that `start` has submitted may wait in a queue;
+    /// the time within which agents must join begins after that.
     fn are_coming(&mut self) -> bool {
         true
     }
-    /// News of their start, for the log. Asked as often as `lost`, and after it.
+    /// Returns lines about the start for the log. The head calls this after each call of `lost`.
     fn news(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The key that makes a domain a part of the run, and the key of the head's last word. Made before the guard,
-/// which needs it then.
+/// The key by which a domain joins the run, and the key of the head's last message. They are made before the
+/// guard starts, because the guard needs them when the head is gone.
 pub(super) struct Secrets {
     keys: RunKeys,
     last_word: LastWord,
@@ -97,8 +97,8 @@ impl Secrets {
         Secrets { keys, last_word }
     }
 
-    /// Tells the domains that the head is gone; `noted` has where they are. So they end now, and not when they
-    /// have lost patience.
+    /// Tells the domains that the head is gone. `noted` has their addresses. With this message they end now;
+    /// without it, they would wait until their patience is over.
     pub fn tell(last_word: &LastWord, noted: &str, why: &str) {
         const MAX_GREETINGS_AT_ONCE: usize = 32;
         let one = |line: &str| {
@@ -110,7 +110,7 @@ impl Secrets {
         for some in domains.chunks(MAX_GREETINGS_AT_ONCE) {
             std::thread::scope(|scope| {
                 for (domain, addresses) in some {
-                    // One that cannot be reached loses patience in time.
+                    // A domain that cannot be reached ends when its patience is over.
                     scope.spawn(|| last_word.say_to(*domain, addresses, why));
                 }
             });
@@ -122,13 +122,13 @@ impl Secrets {
     }
 }
 
-/// The guard's notes about the domains that have joined: a line for each, its number and its addresses.
+/// Returns the guard's notes about the domains that have joined: a line with number and addresses for each.
 fn noted(gathering: &DomainRoster) -> String {
     let joined = gathering.have_joined().filter_map(|domain| gathering.joined(domain));
     joined.map(|one| format!("{} {}\n", one.domain, one.join.addresses.join(" "))).collect()
 }
 
-/// An invitation that lies in a file for as long as this is there.
+/// An invitation in a file. The file is removed when this is dropped.
 struct InvitationOnDisk<'f>(&'f Path);
 
 impl Drop for InvitationOnDisk<'_> {
@@ -137,13 +137,13 @@ impl Drop for InvitationOnDisk<'_> {
     }
 }
 
-/// Why a run over several domains does not begin.
+/// The reason why a run over several domains does not begin.
 pub(super) enum Unready {
     Failed(Fault),
-    /// Not all domains have come, or one has gone again.
+    /// A domain has not joined, or has left again.
     Incomplete(Fault),
     Interrupted,
-    /// Somebody wants it to end.
+    /// A user has ended the run.
     Stopped,
 }
 
@@ -154,7 +154,7 @@ impl From<Fault> for Unready {
 }
 
 impl<'a> Runtime<'a> {
-    /// Waits until all domains have joined, and decides who runs where.
+    /// Waits until all domains have joined, and places the instances.
     pub(super) fn gather(
         &mut self,
         plan: &RunPlan,
@@ -163,7 +163,8 @@ impl<'a> Runtime<'a> {
         guard: &mut Guard,
     ) -> Result<UnboundedReceiver<CarrierReport>, Unready> {
         let expected = spread.expected.clone();
-        // Before anybody can know of the run: whoever has seen its invitation may end it, or its terminal.
+        // The event loop is made before the invitation, because from then on a user or the terminal may end
+        // the run.
         let mut events = event_loop()?;
         let listener =
             Listener::bind(&spread.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
@@ -205,7 +206,7 @@ impl<'a> Runtime<'a> {
             },
             guard,
         );
-        // Whoever comes from now on comes too late.
+        // An agent that joins from now on is too late.
         drop(written);
         let own = spread.cores.unwrap_or_else(own_cores);
         let name = spread.name.unwrap_or_else(|| self.record.host.clone());
@@ -354,7 +355,8 @@ impl<'a> Runtime<'a> {
         }
     }
 
-    /// The domain of each instance. Rooms have the names that people know, machines those that launchers do.
+    /// Determines the domain of each instance. A domain has a name for users, and its machine one for
+    /// launchers.
     fn decide(
         &mut self,
         plan: &RunPlan,
@@ -362,7 +364,7 @@ impl<'a> Runtime<'a> {
         machines: &[&str],
         options: PlacementOptions,
     ) -> Result<Vec<DomainId>, Fault> {
-        // Instances that this process or a person starts can only be here.
+        // An instance that this process or a user starts can only be in this domain.
         let fixed = |i: InstanceId| {
             (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
         };
@@ -388,7 +390,7 @@ impl<'a> Runtime<'a> {
         Ok(placement.domains)
     }
 
-    /// Tells all agents what their instances are, and the log who runs where.
+    /// Tells each agent its instances, and writes the placement to the log.
     pub(super) fn tell_begin(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         let Some(abroad) = &self.abroad else { return Ok(()) };
         let uuid = Path::new("/proc/sys/kernel/random/uuid");

@@ -1,4 +1,4 @@
-//! Files that instances of other domains left, on their way into the run directory.
+//! Files of instances in other domains, which are copied to the run directory at the end.
 
 use super::Runtime;
 use crate::files::FileReceiver;
@@ -12,14 +12,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often it is said how much has come.
+/// Interval between two lines about the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Files that have arrived, by domain.
 #[derive(Default)]
 pub(super) struct Brought {
     domains: HashMap<DomainId, FromDomain>,
-    /// The number of files that could not be written, and the error of the first.
+    /// Number of files that could not be written, and the error of the first of them.
     missing: usize,
     first: Option<Fault>,
 }
@@ -33,7 +33,7 @@ struct FromDomain {
 }
 
 impl Brought {
-    /// Why a run is not as it should be though all instances are done.
+    /// Returns the failure of a run whose instances are done but whose files could not all be copied.
     pub fn failure(&self) -> Option<RunOutcome> {
         let what = match (self.missing, self.first.clone()?) {
             (1, first) => first,
@@ -46,7 +46,7 @@ impl Brought {
 }
 
 impl Runtime<'_> {
-    /// So much is going to come from a domain.
+    /// Notes the number of files and bytes that a domain will send.
     pub(super) fn begin_bringing(&mut self, domain: DomainId, files: u64, bytes: u64) {
         let from = self.brought.domains.entry(domain).or_default();
         from.expected = bytes;
@@ -59,7 +59,7 @@ impl Runtime<'_> {
         );
     }
 
-    /// Puts a piece of a file where it would be if the instance had run here.
+    /// Writes a part of a file to the place where it would be if the instance had run here.
     pub(super) fn bring(&mut self, domain: DomainId, piece: &OutputPart) {
         let name = self.name(piece.instance);
         let home = self.directory.home(&name);
@@ -78,7 +78,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// It stays where it is, and the run is told to be incomplete.
+    /// Handles a file that cannot be written: it stays in its domain, and the run is reported as incomplete.
     fn cannot_bring(&mut self, domain: DomainId, piece: &OutputPart, name: &str, why: &Fault) {
         let scratch = self.record.domains.get(domain.index()).and_then(|domain| domain.scratch.clone());
         let home = self.directory.home(name);

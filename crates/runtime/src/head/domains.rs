@@ -1,5 +1,5 @@
-//! The rest of a run over several domains, once all have joined: telling them what to do, taking in what they
-//! tell, and parting from them. What follows from all that is `ligament_manager::domains`' to know.
+//! A run over several domains after all have joined. The head sends them orders, handles their reports, and
+//! releases them at the end. `ligament_manager::domains` decides what follows from a report.
 
 use super::assembly::Agents;
 use super::Runtime;
@@ -24,26 +24,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How long an agent's last word may come after the end of the command that had started it.
+/// Time for which the head waits for an agent's last message after the command that started the agent has
+/// ended.
 const A_LAST_WORD: Duration = Duration::from_secs(1);
 
-/// The other domains of a run, as its head has them.
+/// The other domains of a run, as the head knows them.
 pub(super) struct Abroad<'a> {
     pub(super) head: Head,
     pub(super) part: DomainPaths,
     pub(super) joined: Vec<JoinedDomain>,
-    /// Addresses at which others reach the head.
+    /// Addresses at which other domains reach the head.
     pub(super) addresses: Vec<String>,
-    /// The number of connections that the links to it have, if that is set.
+    /// Number of streams of each path to the head, if the user has set it.
     pub(super) streams: Option<u16>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
-    /// Domains to which no path is left.
+    /// Domains to which there is no path any more.
     pub(super) cut_off: BTreeSet<DomainId>,
-    /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
+    /// Commands that started agents and have ended: the domain, the reason, and the time at which this was
+    /// noticed.
     pub(super) ended: Vec<(DomainId, Fault, Instant)>,
 }
 
-/// The part that outlives the runtime: the paths, and who is where.
+/// The part that exists longer than the event loop: the paths, and the place of each instance.
 #[derive(Clone)]
 pub(super) struct DomainPaths {
     pub(super) carrier: Arc<Carrier>,
@@ -55,7 +57,7 @@ impl Abroad<'_> {
         self.part.clone()
     }
 
-    /// Domains that can still be reached.
+    /// Returns the domains that can still be reached.
     pub fn in_reach(&self) -> Vec<DomainId> {
         self.joined.iter().map(|one| one.domain).filter(|domain| !self.cut_off.contains(domain)).collect()
     }
@@ -66,21 +68,21 @@ impl DomainPaths {
         OtherDomains { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }
 
-    /// Waits until what was said last to these domains has arrived.
+    /// Waits until the last messages to these domains have arrived.
     pub fn part_from(&self, domains: Vec<DomainId>, heard: UnboundedReceiver<CarrierReport>) {
         farewell(&self.carrier, heard, domains.into_iter());
     }
 }
 
 impl Runtime<'_> {
-    /// Somebody who knocked, at the port or at the agent's socket.
+    /// Reports a refused connection, to the port or to the agent's socket.
     pub(super) fn not_let_in(&mut self, who: &str, why: &str, others: u64) {
         if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
             self.add(Level::Warning, "run", &text);
         }
     }
 
-    /// The run does not begin after all.
+    /// Tells all domains that the run does not begin.
     pub(super) fn refuse(&self, why: &Fault) {
         self.tell_all(&to_bytes(&FromHead::Refused(why.with_code())));
     }
@@ -92,7 +94,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// All is over and written down.
+    /// Releases all domains after the end of the run has been recorded.
     pub(super) fn dismiss(&mut self) {
         let Some(abroad) = &self.abroad else { return };
         let last = abroad.head.dismiss_agents();
@@ -104,7 +106,7 @@ impl Runtime<'_> {
         self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of_all(instance) == DomainId::HEAD)
     }
 
-    /// All instances of the run, of which `own` has those of this domain.
+    /// Returns all instances of the run. `own` has those of this domain.
     pub(super) fn see(&self, own: &[InstanceView], now: u64) -> Vec<Observation> {
         let Some(abroad) = &self.abroad else { return self.manager.observe(own, now) };
         let mut all = own.to_vec();
@@ -112,13 +114,13 @@ impl Runtime<'_> {
         self.manager.observe(&all, now)
     }
 
-    /// The traffic of the run's conduits, of which `own` has the ends that are in this domain.
+    /// Returns the traffic of the run's conduits. `own` has the ends in this domain.
     pub(super) fn conduits(&self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
         self.see_channels(&mut own);
         self.watched.conduits.get_or_init(|| self.all_conduits()).records(&own)
     }
 
-    /// The same for the last time.
+    /// Returns the same at the end of the run.
     pub(super) fn conduits_at_end(&mut self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
         self.see_channels(&mut own);
         let all = self.watched.conduits.take().unwrap_or_else(|| self.all_conduits());
@@ -135,7 +137,8 @@ impl Runtime<'_> {
         Conduits::new(self.model.channels.len(), self.manager.names())
     }
 
-    /// The same, with what a look at their processes shows; agents elsewhere have told what they found.
+    /// Returns all instances of the run with the states of their processes. Agents of other domains have
+    /// reported these.
     pub(super) fn look_well(&mut self, view: &RunView<'_>) -> Vec<Observation> {
         let mut seen = self.see(&view.instances, view.now);
         for (i, (one, own)) in RankId::first(seen.len()).zip(seen.iter_mut().zip(&view.instances)) {
@@ -148,7 +151,7 @@ impl Runtime<'_> {
         seen
     }
 
-    /// The cores of a rank of this machine, if there are enough for all.
+    /// Returns the cores of a rank on this machine, if there are enough cores for all ranks.
     pub(super) fn cores_of(&self, rank: RankId) -> &[u32] {
         let instance = self.instance_of(rank);
         let cores = self.cores.get(&instance).map_or(&[][..], Vec::as_slice);
@@ -158,7 +161,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Notes in the record where each instance runs.
+    /// Writes the place of each instance to the record.
     pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
         for (i, one) in RankId::first(instances.len()).zip(instances.iter_mut()) {
             one.cores = Some(self.cores_of(i)).filter(|cores| !cores.is_empty()).map(said_cores);
@@ -180,7 +183,7 @@ impl Runtime<'_> {
         abroad.head.carriers(|| carried(&abroad.part.carrier))
     }
 
-    /// How the links of this domain to others do, for programs.
+    /// Returns the state of the paths of this domain for programs.
     pub(super) fn links(&self) -> Vec<serde_json::Value> {
         let Some(abroad) = &self.abroad else { return Vec::new() };
         let links = abroad.part.carrier.links();
@@ -200,7 +203,7 @@ impl Runtime<'_> {
         link.collect()
     }
 
-    /// The orders of those that are for this domain; the others are told.
+    /// Sends an order to the domains that it concerns. Returns the orders for this domain.
     pub(super) fn pass_on(&mut self, order: AgentOrder) -> Vec<AgentOrder> {
         match &mut self.abroad {
             None => vec![order],
@@ -230,13 +233,14 @@ impl Runtime<'_> {
         self.do_all(doings)
     }
 
-    /// Returns true if somebody is silent, or what started an agent has ended.
+    /// Checks for a domain that is silent, and for a command that started an agent and has ended. Returns the
+    /// orders that follow.
     pub(super) fn watch_others(&mut self, now: u64) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let mut doings = abroad.head.tick(now);
         let lost = abroad.agents.lost().into_iter().map(|(domain, why)| (domain, why, Instant::now()));
         abroad.ended.extend(lost);
-        // The agent itself, or who outlives it, knows better why, and may be about to say so.
+        // The agent itself, or its guard, knows the reason better, and may report it soon.
         let (known, fresh) =
             abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
         abroad.ended = fresh;
@@ -293,7 +297,7 @@ impl Runtime<'_> {
         orders
     }
 
-    /// An agent that cannot be reached any more does not bring what its instances have written.
+    /// Reports that the files of a domain stay there, because its agent cannot be reached any more.
     fn say_what_stays(&mut self, domain: DomainId) {
         let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain.index())
         else {
@@ -303,7 +307,7 @@ impl Runtime<'_> {
         self.add(Level::Warning, "run", &text);
     }
 
-    /// Does what is to be done; what is for the agent of this domain comes back.
+    /// Carries out actions of the head. Returns the orders for the agent of this domain.
     pub(super) fn do_all(&mut self, doings: Vec<HeadAction>) -> Vec<AgentOrder> {
         let mut orders = Vec::new();
         let mut timelines = false;

@@ -1,5 +1,5 @@
-//! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own;
-//! agents that do not see the run directory have them sent.
+//! Inputs of a run, before any instance starts. The run directory gets a copy of each input, and each
+//! instance gets another one. The head sends the inputs to agents that do not see the run directory.
 
 use super::assembly::Unready;
 use super::domains::{Abroad, DomainPaths};
@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How often it is said how far the inputs are.
+/// Interval between two lines about the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// How often somebody looks whether what starts agents has failed.
+/// Interval between two checks if a command that starts agents has failed.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The inputs of a domain.
@@ -32,8 +32,8 @@ struct ToDomain {
 }
 
 impl Runtime<'_> {
-    /// Makes the directories of all processes, and lays copies of their inputs there; the run directory has one
-    /// more of each.
+    /// Makes the directories of all processes, and copies their inputs to them. The run directory gets
+    /// another copy of each input.
     pub(super) fn stage_here(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         self.homes = self.make_homes()?.into_iter().collect();
         let inputs = StagedInputs::of(self.model, |i| plan.process_of(i))?;
@@ -69,7 +69,7 @@ impl Runtime<'_> {
         Ok(())
     }
 
-    /// The agent of a domain has everything in place.
+    /// Notes that the agent of a domain has all inputs.
     pub(super) fn is_ready(&mut self, domain: DomainId, scratch: Option<String>) {
         if let Some(domain) = self.record.domains.get_mut(domain.index()).filter(|_| scratch.is_some()) {
             domain.scratch = scratch;
@@ -77,7 +77,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Sends inputs to where the run directory is not to be seen, and waits until all are there.
+    /// Sends inputs to domains that do not see the run directory, and waits until all have arrived.
     pub(super) fn stage_elsewhere(
         &mut self,
         heard: Option<&mut UnboundedReceiver<CarrierReport>>,
@@ -175,7 +175,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// There is no path to a domain any more; what it is called.
+    /// Notes that there is no path to a domain any more. Returns the name of the domain.
     fn cut_off(&mut self, domain: DomainId) -> String {
         if let Some(abroad) = &mut self.abroad {
             abroad.cut_off.insert(domain);
@@ -196,7 +196,7 @@ impl Runtime<'_> {
         self.say_how_far(&text);
     }
 
-    /// The run ends before anything has started.
+    /// Ends the run before an instance has started.
     pub(super) fn end_early(
         self,
         unready: Unready,

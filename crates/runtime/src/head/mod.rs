@@ -1,9 +1,10 @@
-//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log,
-//! journal, record and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is
-//! what the head's agent asks for, `viewers` and `picture` what others see of the run while it goes on.
-//! `assembly` begins a run over several domains, `domains` is the rest of it, `brought` what comes back from
-//! there. `peeks` is what people want to see of it meanwhile, `why` what the reason of a failure says. Python
-//! uses this too, with a `Starter` that makes the processes of components that are functions.
+//! The head of a run: the agent of this machine, and the manager with directory, log, journal, record and
+//! view. `prepare` makes everything ready, `inputs` copies the inputs to the instances, and `agent` is the
+//! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on.
+//! `assembly` begins a run over several domains, `domains` is the rest of such a run, and `brought` copies
+//! files of instances in other domains back. `peeks` answers requests for files, and `why` explains a
+//! failure. Python uses this module, too, with a `Starter` that makes the processes of components that are
+//! functions.
 
 mod agent;
 mod assembly;
@@ -53,102 +54,104 @@ use std::time::{Duration, Instant};
 use steer::Steers;
 use viewers::ViewerWatch;
 
-/// How often the view is drawn.
+/// Interval at which the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
-/// Lines of an instance's output that are shown when it fails.
+/// Number of lines of an instance's output that are shown when the instance fails.
 pub const LAST_LINES: usize = 20;
 
-/// How a run is to be made.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Its directory; without it, a new one under `runs`.
+    /// The run directory. `None`: a new directory under `runs`.
     pub directory: Option<PathBuf>,
     /// Instances that are started by hand.
     pub manual: Vec<String>,
-    /// The output while it runs.
+    /// The output while the run goes on.
     pub show: Show,
     /// True if the view has colours.
     pub colours: Colours,
-    /// The fate of the run without its terminal.
+    /// The behaviour of the run if its terminal closes.
     pub terminal: Terminal,
-    /// The files that the model was read from.
+    /// The files from which the model was read.
     pub model_files: Vec<PathBuf>,
-    /// The names of settings that were set for this run by hand.
+    /// Names of the settings that the user has set for this run.
     pub settings: Vec<String>,
-    /// The model as resolved, for the run directory.
+    /// Text of the resolved model for the run directory.
     pub model_text: String,
     /// True if the user's group may read the run directory.
     pub for_group: bool,
-    /// Changes of an earlier run, to be made again at the same model times.
+    /// Changes of an earlier run that this run repeats at the same model times.
     pub steered: Vec<SteeringRecord>,
 }
 
 /// The output while a model runs, on standard error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Show {
-    /// Nothing but why it failed.
+    /// Only the reason of a failure.
     Nothing,
     /// The log.
     #[default]
     Log,
-    /// A view that is drawn again and again, if standard error is a terminal; else the log.
+    /// A view that is drawn again and again. If standard error is no terminal, the log.
     View,
 }
 
-/// The fate of a run whose terminal goes away (SIGHUP).
+/// The behaviour of a run if its terminal closes (SIGHUP).
 #[derive(Debug, Clone, Default)]
 pub enum Terminal {
-    /// It ends.
+    /// The run ends.
     #[default]
     EndsRun,
-    /// It goes on.
+    /// The run goes on.
     MayGo,
-    /// It has none from the start, and shows nothing when it is up. A byte here tells who started it.
+    /// The run has no terminal, and shows nothing once it has begun. A byte on this socket tells the process
+    /// that started the run that the run has begun.
     None(Arc<UnixStream>),
 }
 
-/// Makes the processes of instances that no program in the model makes.
+/// Starts the processes of instances that have no program in the model.
 pub trait Starter {
-    /// Returns true if it makes this component's processes.
+    /// Returns true if this starter starts the processes of this component.
     fn makes(&self, component: &str) -> bool;
-    /// Makes one: a child of this process, made by the calling thread, with `environment` added to its own, in
-    /// `directory`, with its output going to the end of the file `output`.
+    /// Starts a process as a child of this process, by the calling thread. The process runs in `directory`,
+    /// has the variables of `environment` in addition, and appends its output to the file `output`.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why the process cannot be started.
     fn start(&mut self, what: &ToStart<'_>) -> Result<StartedProcess, Fault>;
 }
 
 /// The order for a `Starter`.
 #[derive(Debug)]
 pub struct ToStart<'a> {
-    /// Its name, or that of the rank.
+    /// Name of the instance, or of the rank.
     pub instance: &'a str,
     pub component: &'a str,
-    /// To be added to the process's environment.
+    /// Variables that are added to the process's environment.
     pub environment: &'a [(&'static str, String)],
-    /// Its working directory; exists.
+    /// Working directory of the process, which exists.
     pub directory: &'a Path,
-    /// The file for what it prints.
+    /// File for the output of the process.
     pub output: &'a Path,
-    /// The cores that it is to run on; empty for all.
+    /// Cores on which the process runs. Empty: all cores.
     pub cores: &'a [u32],
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct RunResult {
     pub record: RunRecord,
     /// The run directory.
     pub directory: PathBuf,
-    /// Which instance failed first, if one did, and the last lines that it printed.
+    /// The instance that failed first, if one did, and the last lines of its output.
     pub failed: Option<(String, Vec<String>)>,
 }
 
-/// Runs a model to its end. The calling thread must last as long, since the instances' processes die with it.
+/// Runs a model to its end. The calling thread must exist as long as the run, because the instances'
+/// processes die with the thread.
 ///
 /// # Errors
-/// The run could not begin, with what to do. What goes wrong later is in the result.
+/// The run could not begin; the error has advice. A later failure is in the result.
 pub fn run_model<'a>(
     model: &'a ResolvedModel,
     options: RunOptions,
@@ -157,8 +160,7 @@ pub fn run_model<'a>(
     run_over(model, options, starter, None)
 }
 
-/// Runs a model over several domains, of which this process is the head, if `spread` says so; else as
-/// `run_model`.
+/// Does the same as `run_model`, but over several domains if `spread` is given. This process is the head.
 ///
 /// # Errors
 /// The run could not begin, with what to do. What goes wrong later is in the result.
@@ -178,13 +180,13 @@ pub fn run_over<'a>(
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
     record.steering = steered;
-    // While there is room: the record of a run that cannot begin, if nothing else, is to be there.
+    // Space for the record is reserved now, so that a run that cannot begin has at least a record.
     // A line of the record for a conduit is a tenth of that for an instance.
     directory.reserve(model.instances.len() + model.channels.len() / 8);
     let begun = begin(model, &mut options, &directory, since);
     let RunStart { view, shown_from, log, journal } =
         begun.map_err(|why| not_begun(&directory, record.clone(), why))?;
-    // A run that could not say how it went is not begun.
+    // A run whose record cannot be written does not begin.
     save(&directory, &record).map_err(|why| not_begun(&directory, record.clone(), why))?;
     let ranks = plan.ranks();
     let outputs = outputs_of(&plan, |i| Some(directory.home(&plan.instances[i.index()].name)));
@@ -224,7 +226,7 @@ pub fn run_over<'a>(
     };
     runtime.note_begun();
     runtime.tell_steerable();
-    // Before there is a second thread; and it stays until all is written down.
+    // This must happen before there is a second thread. The guard stays until the end of the run is recorded.
     let secrets = spread.as_ref().map(|spread| Secrets::make(&runtime.directory.name(), spread));
     let mut guard = runtime.guard(secrets.as_ref()).map_err(|why| runtime.could_not_begin(why))?;
     let gathered = spread.zip(secrets.as_ref());
@@ -267,7 +269,7 @@ pub fn run_over<'a>(
     result
 }
 
-/// The plan of the run: all instances, and how they are started; those of `manual` are started by hand.
+/// Makes the plan of the run. The instances in `manual` are started by hand.
 fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, Fault> {
     let mut plan = RunPlan::of(model, run)?;
     for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
@@ -284,10 +286,10 @@ fn plan(model: &ResolvedModel, run: &str, manual: &[String]) -> Result<RunPlan, 
     Ok(plan)
 }
 
-/// The parts of a run before anything is started.
+/// The parts of a run before any process is started.
 struct RunStart {
     view: Option<TerminalView>,
-    /// From which level on the log is shown.
+    /// Lowest level of the log's lines that are shown.
     shown_from: Option<Level>,
     log: RunLog,
     journal: Journal,
@@ -302,7 +304,7 @@ fn begin(
     if options.for_group {
         directory.share_with_group()?;
     }
-    // Of a large model that is megabytes.
+    // The text of a large model has megabytes, so its memory is freed.
     directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     directory.write("settings.yaml", &settings)?;
@@ -321,8 +323,8 @@ fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), Fault> {
     directory.write_record(&record.text())
 }
 
-/// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it
-/// stays.
+/// Records the reason why a run could not begin, and returns the reason. If the record cannot be written
+/// either, the run directory is removed.
 fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fault {
     record.state = RunState::Failed;
     record.blame(Some(&why));
@@ -339,7 +341,7 @@ fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fau
 /// Returns true if the model has this instance.
 ///
 /// # Errors
-/// It has not; says which it has.
+/// The model does not have the instance. The error lists the instances of the model.
 pub fn check_instance(model: &ResolvedModel, name: &str) -> Result<(), Fault> {
     if model.instances.iter().any(|instance| instance.name.to_string() == name) {
         return Ok(());
@@ -388,7 +390,7 @@ struct Runtime<'a> {
     by_hand: Vec<bool>,
     directory: RunDirectory,
     log: RunLog,
-    /// True if the log goes to standard error too.
+    /// True if the log is also written to standard error.
     shown: bool,
     journal: Journal,
     terminal: Terminal,
@@ -396,37 +398,37 @@ struct Runtime<'a> {
     news: NumberedPicture,
     rank_pages: RankPages,
     ranks: Ranks,
-    /// The process of each rank that the journal has.
+    /// Process of each rank for which the journal has a start.
     started: Vec<Option<u32>>,
     since: Instant,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<InstanceId, Command>,
-    /// The program of each process, for the reason why it failed.
+    /// Program of each process, for the explanation of a failure.
     ran: HashMap<InstanceId, LaunchedProgram>,
-    /// The directory of each process, by the first of its instances.
+    /// Directory of each process, by the first instance of the process.
     homes: HashMap<InstanceId, PathBuf>,
-    /// The cores of each process, likewise, if its machine has enough for all; of other machines, as their
-    /// agents tell.
+    /// Cores of each process, by its first instance, if its machine has enough cores for all. Agents report
+    /// the cores of other machines.
     cores: HashMap<InstanceId, Vec<u32>>,
-    /// The nodes of instances whose MPI processes are spread over several.
+    /// Nodes of the instances whose MPI processes are on several nodes.
     nodes: HashMap<InstanceId, Vec<NodeShare>>,
     inputs: StagedInputs,
     view: Option<TerminalView>,
     record: RunRecord,
-    /// The names of settings that were set by hand.
+    /// Names of the settings that the user has set for this run.
     given: Vec<String>,
     manager: Manager<ModelNames<'a>>,
     outputs: OutputFiles,
-    /// None if the model wants none, or if it cannot be written.
+    /// The timeline. `None` if the model has it switched off, or if it cannot be written.
     timeline: Option<TimelineRecorder>,
     /// The other domains, if there are any.
     abroad: Option<Abroad<'a>>,
     brought: Brought,
     peeks: Peeks,
-    /// News of taps in other domains, for the agent.
+    /// Messages about taps in other domains for the agent.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
-    /// Connections from strangers: of no domain.
+    /// Refused connections: from no domain of the run.
     strangers: Strangers,
 }
 
@@ -448,7 +450,7 @@ impl Runtime<'_> {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
     }
 
-    /// Writes down why; gives it back.
+    /// Records the reason why the run could not begin, and returns it.
     fn could_not_begin(&mut self, why: Fault) -> Fault {
         self.record.state = RunState::Failed;
         self.record.blame(Some(&why));
@@ -486,7 +488,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// How far something is that takes long: for the log, and for whoever watches.
+    /// Reports the progress of long work to the log and to viewers.
     fn say_how_far(&mut self, text: &str) {
         self.log.add(Level::Info, "run", text);
         if let Some(view) = &mut self.view {
@@ -500,7 +502,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// For how long the run has lasted, s: by a clock that nobody sets.
+    /// Returns the time since the run began, in s, by a clock that cannot be set.
     fn lasts(&self) -> f64 {
         self.since.elapsed().as_millis() as f64 / 1e3
     }
@@ -525,7 +527,7 @@ impl Runtime<'_> {
         self.record.instances = instances;
         self.record.conduits = self.conduits_at_end(channels);
         self.carry_out(last);
-        // After the last line of the log, which belongs to the run.
+        // The end is later than the last line of the log, which belongs to the run.
         let now = UtcTime::now();
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some(self.lasts());
@@ -547,7 +549,7 @@ impl Runtime<'_> {
         RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
     }
 
-    /// Keeps what the instances print within its limit.
+    /// Keeps the outputs of the instances within their limit.
     fn watch_outputs(&mut self) {
         for (rank, said) in self.outputs.look() {
             let name = self.manager.names().rank(RankId::at(rank));

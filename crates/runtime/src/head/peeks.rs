@@ -1,4 +1,5 @@
-//! Requests to see files of instances while they run: from the run directory, or from the agent that has them.
+//! Requests for files of instances while these run. The files come from the run directory, or from the agent
+//! that has them.
 
 use super::Runtime;
 use crate::files::see;
@@ -11,7 +12,7 @@ use ligament_wire::DomainId;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// For how long an agent is waited for.
+/// Time for which the head waits for an agent's answer.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Requests that wait for an answer.
@@ -35,14 +36,15 @@ impl Peeks {
         self.last
     }
 
-    /// A domain shows something; what it was not asked for is passed over.
+    /// Takes the answer of a domain. An answer without a request is ignored.
     pub fn seen(&mut self, domain: DomainId, seen: PeekReply) {
         if self.open.get(&seen.ticket).is_some_and(|open| open.domain == domain) {
             self.answered.extend(self.open.remove(&seen.ticket).map(|open| (open.link, seen.sight)));
         }
     }
 
-    /// Answers that are ready, also where an agent will not answer any more, as `why_not` says of a domain.
+    /// Returns the answers that are ready. If `why_not` has a reason for a domain, its agent will not answer,
+    /// and the reason is the answer.
     fn take(
         &mut self,
         now: Instant,
@@ -61,7 +63,7 @@ impl Peeks {
 }
 
 impl Runtime<'_> {
-    /// Looks at a file; none if the agent of another domain is asked.
+    /// Reads a file. `None` if the agent of another domain is asked for it.
     pub(super) fn look_at(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         let PeekRequest { instance, path, offset, most } = what;
         let domain = self.abroad.as_ref().map_or(DomainId::HEAD, |abroad| abroad.head.domain_of_all(*instance));
@@ -75,7 +77,7 @@ impl Runtime<'_> {
         None
     }
 
-    /// Answers for clients.
+    /// Returns the answers for clients.
     pub(super) fn sights_for_clients(&mut self) -> Vec<(ConnectionId, Sight)> {
         let (abroad, domains) = (&self.abroad, &self.record.domains);
         self.peeks.take(Instant::now(), |domain, late| {

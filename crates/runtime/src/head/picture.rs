@@ -1,7 +1,7 @@
-//! News for a client that watches: first how the run stands, then what has changed since it was told last.
-//! Parts of the picture (the run, each instance, each conduit) have the number of the picture in which they
-//! last changed, so any number of clients can be told what each lacks. No part changes by itself with time:
-//! waits and runs have the moments at which they began. So of a run that stands still there is nothing to tell.
+//! Updates for clients that watch a run: first the whole state, then the changes since the client's last
+//! update. Each part of the picture (the run, each instance, each conduit) has the number of the picture in
+//! which it last changed, so each client gets the parts that it lacks. No part changes with time alone: a
+//! wait has the time at which it began. So a run in which nothing happens has no updates.
 
 use super::Runtime;
 use crate::numbered::{changed_after, NumberedPart};
@@ -14,11 +14,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Clients that ask so shortly one after the other are told of the same picture; of a large run, for longer: of
-/// the head's time no more than a part, this many-th, goes into pictures.
+/// Time for which clients get the same picture. For a large run, it is longer: the head spends at most one
+/// part in `TIME_SHARE` of its time on pictures.
 const SAME: Duration = Duration::from_millis(50);
 const TIME_SHARE: u32 = 20;
-/// Moments are reckoned anew with each picture; those that differ by no more, in ms, are the same.
+/// Points in time are computed again for each picture. Two that differ by this time or less, in ms, are the
+/// same.
 const SAME_MOMENT_MS: f64 = 20.0;
 
 /// The last picture.
@@ -26,15 +27,15 @@ const SAME_MOMENT_MS: f64 = 20.0;
 pub(super) struct NumberedPicture {
     picture: u64,
     made: Option<Instant>,
-    /// The same moment by the clock of this machine. Clients reckon with it: they may be told of a picture
-    /// late.
+    /// Time of the picture by the clock of this machine. Clients need it, because they may get the picture
+    /// later.
     at: Option<UtcTime>,
-    /// How long that took.
+    /// Time that it took to make the picture.
     took: Duration,
     run: NumberedPart,
     instances: Vec<NumberedPart>,
     conduits: Vec<NumberedPart>,
-    /// On which ports the ranks of other domains send.
+    /// Ports on which the ranks of other domains send.
     senders: HashMap<RankId, Arc<[String]>>,
 }
 
@@ -48,14 +49,14 @@ fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, p
 }
 
 impl NumberedPicture {
-    /// A rank takes part, and sends on these ports.
+    /// Notes that a rank takes part and sends on these ports.
     pub fn sends(&mut self, rank: RankId, ports: Arc<[String]>) {
         self.senders.insert(rank, ports);
     }
 
-    /// The news since a picture, all if that is 0.
+    /// Returns the parts that have changed after a picture. All parts if `since` is 0.
     fn since(&self, since: u64) -> Value {
-        // A number of no picture that there was.
+        // There was no picture with this number.
         let since = if since > self.picture { 0 } else { since };
         let mut told = json!({ "ok": true, "picture": self.picture, "at": self.at.map(|at| at.0) });
         if self.run.is_newer_than(since) {
@@ -70,7 +71,7 @@ impl NumberedPicture {
     }
 }
 
-/// A moment in ms, as it was told before if that is near.
+/// Returns a point in time in ms. If it is near to the one in `before`, returns that one.
 fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
     let ms = (now.0 as f64 - seconds_ago * 1e3).round();
     match before.as_i64() {
@@ -79,7 +80,7 @@ fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
     }
 }
 
-/// An instance without what changes by itself.
+/// Returns the part of an instance that does not change with time alone.
 fn part_of(
     record: &InstanceRecord,
     is_gone: bool,
@@ -103,7 +104,7 @@ fn part_of(
             fields.remove(name);
         }
         moments.began = (record.total > 0.0).then(|| moment_of("began", record.total));
-        // The present wait follows from its begin.
+        // The length of the present wait follows from its begin.
         let waited = (record.waiting - record.waits_since.unwrap_or(0.0)).max(0.0);
         moments.waited = Some((waited * 1e3).round() / 1e3);
     }
@@ -114,7 +115,7 @@ fn part_of(
 }
 
 impl Runtime<'_> {
-    /// The news since a picture, and the number of the present one.
+    /// Returns the parts that have changed after a picture, and the number of the present picture.
     pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
         if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * TIME_SHARE)) {
             let began = Instant::now();

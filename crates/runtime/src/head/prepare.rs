@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 impl Runtime<'_> {
-    /// Begins the timeline, if the model wants one.
+    /// Begins the timeline, unless the model has it switched off.
     pub(super) fn begin_timeline(&self) -> Result<Option<TimelineRecorder>, Fault> {
         let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE_BYTES);
         if limit == 0 {
@@ -37,13 +37,13 @@ impl Runtime<'_> {
         TimelineRecorder::create(&self.directory, timeline).map(Some)
     }
 
-    /// A run goes on without a timeline if that cannot be written.
+    /// Goes on without a timeline, because it cannot be written.
     pub(super) fn no_timeline(&mut self, why: &str) {
         self.timeline = None;
         self.add(Level::Warning, "run", &said!(TIMELINE_STOPPED, "the timeline ends here: {why}"));
     }
 
-    /// Resolves every program, so that a missing one is found before any runs.
+    /// Finds the file of every program, so that a missing one is found before any process starts.
     pub(super) fn prepare_all(&mut self) -> Result<(), Fault> {
         let model_directory = self.model_directory()?;
         let mut homes: Vec<(InstanceId, PathBuf)> =
@@ -97,14 +97,14 @@ impl Runtime<'_> {
         self.cores = here.into_iter().zip(cores_for(&needs)).filter(|(_, cores)| !cores.is_empty()).collect();
     }
 
-    /// Says in the log who has which cores on this machine.
+    /// Writes the cores of each instance on this machine to the log.
     pub(super) fn say_cores(&mut self) {
         let mut each: Vec<InstanceId> = self.cores.keys().copied().filter(|&i| self.is_here(i)).collect();
         each.sort_unstable();
         self.say_cores_of(&each);
     }
 
-    /// Processes of another domain have these.
+    /// Notes the cores of processes in another domain.
     pub(super) fn note_cores(&mut self, own: Vec<OwnCores>) {
         let each: Vec<InstanceId> = own.iter().map(|one| one.instance).collect();
         self.cores.extend(own.into_iter().map(|one| (one.instance, one.cores)));
@@ -120,7 +120,7 @@ impl Runtime<'_> {
         self.add(Level::Info, "run", &format!("cores{on}: {}", ligament_manager::list_some(&cores, 20)));
     }
 
-    /// The directory of the model, in full.
+    /// Returns the full path of the model's directory.
     pub(super) fn model_directory(&self) -> Result<PathBuf, Fault> {
         let directory = match self.record.model_files.first() {
             Some(file) => Path::new(file).parent().map(Path::to_path_buf).unwrap_or_default(),
@@ -130,7 +130,7 @@ impl Runtime<'_> {
             .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "the current directory: {error}"))
     }
 
-    /// Makes the directories of all processes: for each the first of its instances, and where it has its files.
+    /// Makes the directories of all processes. Returns the first instance of each process, and its directory.
     pub(super) fn make_homes(&self) -> Result<Vec<(InstanceId, PathBuf)>, Fault> {
         let mut homes = Vec::new();
         let mut light: BTreeMap<String, Vec<InstanceId>> = BTreeMap::new();
@@ -148,7 +148,7 @@ impl Runtime<'_> {
         Ok(homes)
     }
 
-    /// The process that outlives this one, if this one is killed, and then says so.
+    /// Starts the guard. If this process is killed, the guard survives it and records that.
     pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, Fault> {
         let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
         let last_word = secrets.map(Secrets::last_word);

@@ -1,5 +1,5 @@
-//! Steering of a run: what clients want is checked, agreed on by all whom it concerns, and written down; and
-//! changes of an earlier run are made again.
+//! Steering of a run. The head checks a client's request, has it accepted by all instances that it concerns,
+//! and records it. It also repeats changes of an earlier run.
 
 use super::Runtime;
 use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan};
@@ -20,16 +20,16 @@ use serde_json::{json, Value};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// For how long all may take to agree, if nothing is said, and at most.
+/// Time within which all instances must accept a change: the default and the maximum.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 const MAX_PATIENCE: Duration = Duration::from_secs(600);
-/// Of so many changes that were refused the record keeps what they were.
+/// Maximum number of refused changes that the record keeps.
 const REFUSED: usize = 100;
-/// The longest name of somebody who steers, bytes.
+/// Maximum length of a user's name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
-/// Of those who have not accepted a change, so many are named to those who watch.
+/// Maximum number of instances that have not accepted a change and are named to viewers.
 const NAMED: usize = 8;
-/// So many looks in a row must show that nobody moves before a run is stopped.
+/// Number of consecutive looks in which no instance may do anything before the run counts as halted.
 const STILL: u32 = 3;
 
 /// The run's clients of steering.
@@ -37,20 +37,20 @@ const STILL: u32 = 3;
 pub(super) struct Steers {
     steering: Steering,
     steerables: SteerableSettings,
-    /// Clients that wait for the outcome of a change.
+    /// Clients that wait for the outcome of a change, by the number of the change.
     clients: HashMap<u64, ConnectionId>,
     orders: Vec<AgentOrder>,
     answers: Vec<(ConnectionId, Result<String, Fault>)>,
-    /// The epochs at the last look, and how many looks in a row have shown the same.
+    /// The epochs at the last look, and the number of consecutive looks with the same epochs.
     still: (Vec<u64>, u32),
 }
 
 impl Steers {
-    /// Of a run that makes these changes again, as they were made in an earlier one. They go into its plan and
-    /// its record.
+    /// Begins the steering of a run that repeats these changes of an earlier run. The changes become part of
+    /// the plan and of the record.
     ///
     /// # Errors
-    /// One of them cannot be made in this model.
+    /// One of the changes is not possible in this model.
     pub fn begin(
         model: &ResolvedModel,
         earlier: &[SteeringRecord],
@@ -76,7 +76,7 @@ impl Steers {
     }
 }
 
-/// A name that somebody has given themselves, fit to be shown.
+/// Returns a user's name without characters that would disturb a terminal.
 fn clean(who: &str) -> String {
     let end = (0..=who.len().min(MAX_NAME_BYTES)).rev().find(|&at| who.is_char_boundary(at)).unwrap_or(0);
     let name: String = who[..end].chars().filter(|c| !c.is_control()).collect();
@@ -87,7 +87,7 @@ fn clean(who: &str) -> String {
 }
 
 impl Runtime<'_> {
-    /// The settings that can be steered when the run begins.
+    /// Writes the settings that can be steered at the begin of the run to the log.
     pub(super) fn tell_steerable(&mut self) {
         self.record.steerable = self.steers.steerables.list();
         for one in self.record.steering.clone() {
@@ -95,7 +95,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// A client wants something. Why not, if that is known at once.
+    /// Handles a client's request. Returns the reason if it is refused at once.
     pub(super) fn steer_for(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Option<Fault> {
         let done = self.wanted(link, what, now);
         match done {
@@ -108,7 +108,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// The answer that can be given at once, if any.
+    /// Returns the answer to a request, if it is known at once.
     fn wanted(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Result<Option<Value>, Fault> {
         let SteerRequest { who, wanted, at, patience, dry } = what;
         let who = clean(&who);
@@ -144,7 +144,7 @@ impl Runtime<'_> {
                 return Err(fault!(STEERING_REFUSED, "the run does not stand still, and is not going to"))
             }
             ChangeRequest::Pause | ChangeRequest::Step | ChangeRequest::Until => halt(false),
-            // It stands still already, or is going to.
+            // The run is halted already, or is about to be halted.
             ChangeRequest::Stop if is_halted && at.is_none() => {
                 if !dry {
                     self.steers.steering.stop_at_halt();
@@ -195,7 +195,7 @@ impl Runtime<'_> {
         Ok(None)
     }
 
-    /// The settings that can be steered, and the changes that were made.
+    /// Returns the settings that can be steered, and the changes that were made.
     fn steering_in_all(&self) -> Value {
         json!({
             "ok": true,
@@ -206,8 +206,8 @@ impl Runtime<'_> {
         })
     }
 
-    /// The change that is being agreed on, for those who watch: its number, how many have not accepted it, and
-    /// the first of them.
+    /// Returns the change that is not accepted by all yet, for viewers: its number, the number of instances
+    /// that have not accepted it, and the first of these.
     pub(super) fn agreeing(&self) -> Option<OpenChange> {
         let change = self.steers.steering.open()?;
         let lacks = self.steers.steering.ranks_without_answer();
@@ -216,7 +216,7 @@ impl Runtime<'_> {
         Some(OpenChange { change, lacks: lacks.len(), names })
     }
 
-    /// A rank says something of a change.
+    /// Takes a rank's answer to a change.
     pub(super) fn rank_steers(&mut self, rank: RankId, change: u64, answer: Said) {
         let now = ligament_shm::status::now();
         let names = self.manager.names();
@@ -226,7 +226,7 @@ impl Runtime<'_> {
         self.show_halt();
     }
 
-    /// A code declares a setting.
+    /// Takes a code's declaration that a setting can be steered.
     pub(super) fn rank_declares(&mut self, rank: RankId, setting: &SteerableSetting) {
         match self.steers.steerables.declare(rank, setting) {
             Ok(()) => self.record.steerable = self.steers.steerables.list(),
@@ -237,7 +237,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Time has passed, and the run looks like this.
+    /// Handles a tick: the time that has passed, and the observed state of the run.
     pub(super) fn steering_tick(&mut self, seen: &[Observation], now: u64) {
         let names = self.manager.names();
         let turns = self.steers.steering.tick(now, &|rank| names.rank(rank));
@@ -247,9 +247,9 @@ impl Runtime<'_> {
         }
     }
 
-    /// Returns true if all stand still, somebody at a halt, for several looks.
+    /// Returns true if an instance is at a halt, and no instance has done anything for several looks.
     fn nobody_moves(&mut self, seen: &[Observation]) -> bool {
-        // One that is held holds all that its process runs; only its own row says so.
+        // An instance at a halt holds up all instances of its process. Only its own row shows the halt.
         let held = self.steers.steering.halt().map(|halt| &halt.held);
         let rests = |rank: RankId, one: &Observation| match one.state {
             InstanceState::Held => true,
@@ -271,7 +271,7 @@ impl Runtime<'_> {
         *looks >= STILL
     }
 
-    /// The run ends: who waits for an answer is told.
+    /// Answers all waiting clients, because the run ends.
     pub(super) fn steering_ends(&mut self) {
         let turns = self.steers.steering.run_ends();
         self.take_turns(turns);
@@ -309,7 +309,7 @@ impl Runtime<'_> {
                         if let Some(line) = HaltRecord::not_held(&unsteered) {
                             self.log.add(Level::Warning, "run", &line);
                         }
-                        // By this the run can be made again as it was.
+                        // With this record, a later run can repeat the change.
                         self.save();
                     }
                 }
@@ -353,7 +353,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Shows in the record who stands at a halt.
+    /// Writes the instances at a halt to the record.
     fn show_halt(&mut self) {
         self.record.halt = self.steers.steering.halt().map(|halt| HaltRecord {
             change: halt.change,
@@ -381,12 +381,12 @@ impl Runtime<'_> {
         self.show_halt();
     }
 
-    /// Orders for the agent.
+    /// Returns the orders for the agent.
     pub(super) fn steering_orders(&mut self) -> Vec<AgentOrder> {
         std::mem::take(&mut self.steers.orders)
     }
 
-    /// Answers for clients.
+    /// Returns the answers for clients.
     pub(super) fn steering_answers(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         std::mem::take(&mut self.steers.answers)
     }

@@ -1,5 +1,4 @@
-//! The files for viewers of a run while it goes on: its journal, and, as long as somebody watches it, how it
-//! stands now.
+//! The files for viewers of a running run: its journal, and its present state as long as a viewer watches.
 
 use super::{Runtime, Terminal};
 use ligament_agent::{failure_sentence, AgentOrder, AgentReport, ChannelView, RunView};
@@ -15,37 +14,37 @@ use std::iter::repeat_n;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-/// How often somebody looks whether anybody watches.
+/// Interval between two checks if a viewer watches.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// For how long who has shown that they watch is taken to watch on.
+/// Time for which a viewer counts as watching after it has touched its file.
 const ATTENTION: Duration = Duration::from_secs(10);
-/// How often who watches is told. Of that time no more than a part, this many-th, goes into telling.
+/// Interval at which the state is published. Of this time, at most one part in `TIME_SHARE` is spent on it.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
 const TIME_SHARE: u32 = 20;
-/// Settings that tell a component's last model time, the first that is there.
+/// Names of settings with a component's last model time. The first one that is set counts.
 const END_NAMES: [&str; 4] = ["t_max", "t_end", "total_time", "end_time"];
 
-/// Viewers, as far as their file tells.
+/// The viewers, as far as their file shows them.
 #[derive(Debug, Default)]
 pub(super) struct ViewerWatch {
-    /// When the file was looked at, and what of it changes when somebody writes there.
+    /// Time of the last look at the file, and the properties of the file that a write changes.
     looked: Option<Instant>,
     stamp: Option<(i64, i64, u64)>,
     until: Option<Instant>,
-    /// When the next telling is due.
+    /// Time at which the state is published next.
     due: Option<Instant>,
-    /// The last model time of each instance.
+    /// Last model time of each instance, if settings give it.
     ends: OnceCell<Vec<Option<f64>>>,
     pub(super) conduits: OnceCell<Conduits>,
 }
 
 impl ViewerWatch {
-    /// Returns true if somebody is to be told now.
+    /// Returns true if the state is to be published now.
     fn is_due(&mut self, file: &std::path::Path) -> bool {
         let now = Instant::now();
         if self.looked.is_none_or(|looked| now >= looked + POLL_INTERVAL) {
             self.looked = Some(now);
-            // Opened, since a network's file system may say of a file what it was a while ago until it is.
+            // The file is opened, because a network file system may show the old state of a file until then.
             let stamp = File::open(file).and_then(|file| file.metadata()).ok();
             let stamp = stamp.map(|found| (found.mtime(), found.mtime_nsec(), found.size()));
             if stamp != self.stamp && stamp.is_some_and(|(_, _, size)| size > 0) {
@@ -72,7 +71,8 @@ impl Runtime<'_> {
             directory: self.directory.path().display().to_string(),
             started: record.started.clone(),
         });
-        // A viewer writes there; made now, because who writes may not make it when the run is over.
+        // Viewers write to this file. It is made now, and viewers never make it, so that it does not appear
+        // after the run.
         if let Err(error) = self.directory.write(".watched", "") {
             self.add(Level::Warning, "run", &error);
         }
@@ -86,7 +86,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Of each domain, which instances are to run there.
+    /// Notes the domain of each instance.
     pub(super) fn note_placed(&mut self, placement: &[DomainId]) {
         for (domain, one) in (0u32..).zip(self.record.domains.clone()) {
             let all = InstanceId::first(placement.len()).zip(placement);
@@ -96,7 +96,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Takes in what an agent reports.
+    /// Handles a report of an agent.
     pub(super) fn take_in(&mut self, report: AgentReport) {
         let event = match &report {
             AgentReport::Registered { rank, pid, language } => Some(JournalEvent::Registered {
@@ -118,7 +118,7 @@ impl Runtime<'_> {
                     _ => None,
                 },
             }),
-            // The reports of these that are worth keeping come as warnings.
+            // Important reports of this kind come as warnings, too.
             AgentReport::Said { .. }
             | AgentReport::Remark { .. }
             | AgentReport::Slots { .. }
@@ -162,7 +162,7 @@ impl Runtime<'_> {
         self.journal.note(event);
     }
 
-    /// Notes whose processes run that were not there before.
+    /// Notes that the process of a rank has started.
     pub(super) fn note_started(&mut self, rank: RankId, pid: u32) {
         let known = &mut self.started[rank.index()];
         if *known != Some(pid) {
@@ -172,7 +172,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// The same of instances elsewhere, which tell only how they stand.
+    /// Notes the starts of instances in other domains, which follow from their reported states.
     pub(super) fn note_started_elsewhere(&mut self, seen: &[Observation]) {
         if self.abroad.is_none() {
             return;
@@ -192,7 +192,7 @@ impl Runtime<'_> {
         self.journal.note(JournalEvent::Over { state, reason, duration });
     }
 
-    /// The terminal went away. Gives whether the run goes on.
+    /// Handles the loss of the terminal. Returns true if the run goes on.
     pub(super) fn terminal_is_gone(&mut self) -> bool {
         if matches!(self.terminal, Terminal::EndsRun) {
             return false;
@@ -215,7 +215,7 @@ impl Runtime<'_> {
         true
     }
 
-    /// Of a run that was started without a terminal: who started it may go.
+    /// Tells the process that started a run without a terminal that the run has begun.
     pub(super) fn tell_that_it_is_up(&mut self) {
         self.journal.note(JournalEvent::Up);
         if let Terminal::None(line) = &self.terminal {
@@ -225,7 +225,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// The instances as they stand.
+    /// Returns the records of the instances with their present states.
     pub(super) fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
         let mut records = self.manager.records(seen);
         self.say_where(&mut records);
@@ -236,7 +236,7 @@ impl Runtime<'_> {
         records
     }
 
-    /// How the run stands, for programs.
+    /// Returns the state of the run for programs.
     pub(super) fn status_of(
         &self,
         seen: &[Observation],
@@ -256,7 +256,7 @@ impl Runtime<'_> {
         json.to_string()
     }
 
-    /// Writes down how the run stands, if somebody watches.
+    /// Publishes the state of the run, if a viewer watches.
     pub(super) fn tell_watchers(&mut self, view: &RunView<'_>) {
         if !self.watched.is_due(&self.directory.watched()) {
             return;
@@ -264,13 +264,14 @@ impl Runtime<'_> {
         let began = Instant::now();
         let seen = self.look_well(view);
         let text = self.status_of(&seen, view.core.memory(), view.channels());
-        // A viewer sees that nothing new comes; the run has its own ways to say that its disk is full.
+        // An error is ignored: the viewer sees that no update comes, and the run reports a full disk in other
+        // ways.
         let _ = self.directory.write("status.json", &text);
         self.watched.due = Some(Instant::now() + PUBLISH_INTERVAL.max(began.elapsed() * TIME_SHARE));
     }
 }
 
-/// The model time at which each rank will be done, as far as settings tell.
+/// Returns the model time at which each rank will be done, if settings give it.
 fn ends_of(model: &ResolvedModel) -> Vec<Option<f64>> {
     let names: Vec<Reference> = END_NAMES
         .iter()

@@ -1,4 +1,5 @@
-//! Why an instance failed, as far as what it printed tells: the reason of a run names the line and what to do.
+//! The explanation of an instance's failure from its output. The reason of the run names the line of the
+//! output, and what to do.
 
 use super::Runtime;
 use ligament_agent::{Exit, RunFailure, RunOutcome};
@@ -6,11 +7,11 @@ use ligament_launch::{advice, error_line, FailureContext};
 use ligament_manager::Names;
 use ligament_wire::InstanceId;
 
-/// Lines of an instance's output among which the reason is looked for: launchers of MPI say a lot.
+/// Number of lines of an instance's output that are searched for the reason. Launchers of MPI print many lines.
 const LINES: usize = 80;
 
 impl Runtime<'_> {
-    /// How the run ended, with what the instance that failed first printed about it.
+    /// Adds the explanation from the output of the instance that failed first to the outcome of the run.
     pub(super) fn explained(&self, outcome: &RunOutcome) -> RunOutcome {
         match outcome {
             RunOutcome::Failed(failure) => RunOutcome::Failed(self.with_cause(failure.clone())),
@@ -18,7 +19,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// The command of the instance that failed first.
+    /// Returns the command of the instance that failed first.
     pub(super) fn failed_command(&self, outcome: &RunOutcome) -> Option<String> {
         let RunOutcome::Failed(RunFailure { rank: Some(rank), .. }) = outcome else { return None };
         self.ran.get(&self.instance_of(*rank))?.words()
@@ -27,12 +28,12 @@ impl Runtime<'_> {
     fn with_cause(&self, mut failure: RunFailure) -> RunFailure {
         let Some(rank) = failure.rank else { return failure };
         let instance = self.instance_of(rank);
-        // Of one that ended as if all were well, what it printed last says nothing.
+        // If the process ended with status 0, its last lines do not explain the failure.
         if matches!(failure.exit, Some(Exit::Status(0) | Exit::Unknown)) && failure.said.is_none() {
             return failure;
         }
         let name = self.name(instance);
-        // One process runs all instances of a light program.
+        // All instances of a light program share the process of the first one.
         let first = match self.model.light_program(instance.number()) {
             Some(program) => {
                 let before = InstanceId::first(instance.index());
@@ -57,7 +58,8 @@ impl Runtime<'_> {
         let lines = self.directory.last_lines(&self.manager.names().rank(rank), LINES);
         let Some(line) = error_line(&lines) else { return failure };
         let advice = advice(&line, &place);
-        // Of one that took part the last line may be anything, and is shown with those before it.
+        // The last line of a process that has registered may be about anything. It is shown with the lines
+        // before it.
         if advice.is_none() && !failure.what.text().ends_with("before it had registered") {
             return failure;
         }

@@ -1,4 +1,5 @@
-//! A case file: what a submodel is fed, and what it is to answer. `docs/reference/case-file.md` describes it.
+//! A case file: the messages that a submodel gets, and the messages that it must answer with.
+//! `docs/reference/case-file.md` describes the format.
 
 use super::values::read_value;
 use ligament_catalogue::Code;
@@ -22,28 +23,28 @@ pub(super) struct CasePort {
     pub operator: Operator,
     pub name: String,
     pub is_vector: bool,
-    /// Number of slots that the model gives it; `None` if the sender sets the number.
+    /// Number of slots that the model gives the port. `None` if the sender sets the number.
     pub slots: Option<u32>,
 }
 
 /// A message to or from the submodel.
 #[derive(Debug)]
 pub(super) struct CaseStep {
-    /// Its place in the file, for messages.
+    /// Place of the message in the file, for errors.
     pub at: At,
-    /// True if the submodel receives it.
+    /// True if the submodel receives the message, false if it sends the message.
     pub to: bool,
     pub port: String,
     pub slot: Option<u32>,
-    /// Of a message that the submodel sends, what is not given is not compared.
+    /// Timestamp of the message. If the case does not give the timestamp of a sent message, it is not compared.
     pub timestamp: Option<f64>,
     pub next_timestamp: Option<Option<f64>>,
     pub data: Option<Value>,
     pub tolerance: Tolerance,
 }
 
-/// How far a number may be off: |found − expected| ≤ absolute + relative · |expected|. An infinite number is
-/// only like itself, and NaN like NaN.
+/// The allowed difference of a number: |found − expected| ≤ absolute + relative · |expected|. An infinite
+/// number is only equal to itself, and NaN to NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Tolerance {
     pub relative: f64,
@@ -59,7 +60,7 @@ impl Tolerance {
                 && (found - expected).abs() <= self.absolute + self.relative * expected.abs())
     }
 
-    /// The same for whole numbers, whose difference has all its digits.
+    /// Does the same for whole numbers, whose difference is exact.
     pub fn admits_whole(self, found: i128, expected: i128) -> bool {
         let off = found.abs_diff(expected);
         off == 0 || off as f64 <= self.absolute + self.relative * (expected as f64).abs()
@@ -68,14 +69,14 @@ impl Tolerance {
 
 const KEYS: &[&str] = &["ligament_case", "description", "ports", "settings", "tolerance", "messages"];
 const STEP_KEYS: &[&str] = &["to", "from", "slot", "timestamp", "next_timestamp", "data", "tolerance"];
-/// A port has no more slots than this in a case.
+/// Maximum number of slots of a port in a case.
 const MAX_SLOTS: u32 = 1 << 20;
 const OPERATORS: &[&str] = &["f_init", "o_i", "s", "o_f"];
 
 /// Reads a case.
 ///
 /// # Errors
-/// All that is wrong with it, in the order of the file.
+/// All problems of the case, in the order of the file.
 pub(super) fn read_case(text: &str, file: &str) -> Result<Case, Vec<Problem>> {
     let mut reader = FieldReader::default();
     let file: Arc<str> = file.into();
@@ -194,7 +195,7 @@ fn read_tolerance(reader: &mut FieldReader, node: &YamlNode) -> Option<Tolerance
     Some(Tolerance { relative: part("relative")?, absolute: part("absolute")? })
 }
 
-/// A number that is a model time.
+/// Reads a number that is a model time.
 fn finite(reader: &mut FieldReader, node: &YamlNode, what: &str) -> Option<f64> {
     let number = reader.number(node, what)?;
     if !number.is_finite() {
@@ -284,7 +285,7 @@ fn read_step(
     Some(CaseStep { at: node.at.clone(), to, port, slot, timestamp, next_timestamp, data, tolerance })
 }
 
-/// A node as YAML on one line.
+/// Returns a node as YAML on one line.
 fn flow(node: &YamlNode) -> String {
     match &node.kind {
         YamlKind::Null => "null".into(),

@@ -1,15 +1,15 @@
-//! Differences between a value that came and the one that a case expects.
+//! Differences between a received value and the value that a case expects.
 
 use super::case::Tolerance;
 use super::values::{elements, written, written_element, written_number, Element};
 use ligament_catalogue::said;
 use ligament_wire::{Array, Value};
 
-/// The longest text of a value in a message, in characters.
+/// Maximum length of a value's text in a message, in characters.
 const MAX_TEXT_CHARS: usize = 60;
 
-/// The first difference, with its place in the value; none if the value is as expected. Numbers may be off by
-/// the tolerance; a whole number that is expected admits the same number with a point.
+/// Returns the first difference with its place in the value, or `None` if the value is as expected. Numbers
+/// may differ by the tolerance. Where a whole number is expected, the same number as a double is accepted.
 pub(super) fn difference(found: &Value, expected: &Value, tolerance: Tolerance) -> Option<String> {
     differ(found, expected, tolerance, "")
 }

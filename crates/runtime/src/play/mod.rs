@@ -1,5 +1,6 @@
-//! One submodel alone, fed from a case file, its answers compared with what the case expects. The run has two
-//! instances: the submodel, and a player (`player.rs`), which is the command `ligament` once more.
+//! A run of one submodel alone. It gets its messages from a case file, and its answers are compared with the
+//! case. The run has two instances: the submodel, and a player (`player.rs`), whose program is the command
+//! `ligament`.
 
 mod case;
 mod compare;
@@ -25,7 +26,7 @@ use std::time::Duration;
 /// The submodel's name in its run.
 pub const SUBMODEL: &str = "submodel";
 
-/// How a case is played.
+/// The options of `ligament play`.
 #[derive(Debug)]
 pub struct PlayOptions {
     /// The case file.
@@ -34,13 +35,14 @@ pub struct PlayOptions {
     pub program: Vec<OsString>,
     /// True if the submodel is started by hand; then it needs no program.
     pub by_hand: bool,
-    /// The number of MPI processes that the submodel is, and what starts them; none if it is no MPI program.
+    /// Number of the submodel's MPI processes, and the command that starts them. `None` if the submodel is no
+    /// MPI program.
     pub mpi: Option<(u32, String)>,
     /// The command `ligament`, which is the player's program.
     pub ligament: PathBuf,
-    /// How long to wait for each answer.
+    /// Maximum time for each answer.
     pub timeout: Duration,
-    /// The run directory; without it, a temporary one, which stays only if something differs.
+    /// The run directory. `None`: a temporary directory, which is kept only if an answer differs.
     pub directory: Option<PathBuf>,
 }
 
@@ -50,7 +52,7 @@ pub struct PlaySession {
     model: ResolvedModel,
     model_text: String,
     place: PlayDirectories,
-    /// True if the run directory was asked for, so that it stays.
+    /// True if the user has given the run directory, so that it is kept.
     is_kept: bool,
     by_hand: bool,
     expected: usize,
@@ -68,14 +70,14 @@ pub struct PlayResult {
 }
 
 impl PlayResult {
-    /// Returns true if all was as expected.
+    /// Returns true if all answers were as expected.
     pub fn is_right(&self) -> bool {
         !self.failed && self.verdict.wrong.is_empty()
     }
 }
 
 impl PlaySession {
-    /// Reads a case and makes its run ready.
+    /// Reads a case and prepares its run.
     ///
     /// # Errors
     /// The case, the program or the place has an error.
@@ -106,12 +108,12 @@ impl PlaySession {
         })
     }
 
-    /// The directory of the run.
+    /// Returns the directory of the run.
     pub fn directory(&self) -> &Path {
         &self.place.run
     }
 
-    /// Makes the run. Of a temporary directory nothing stays, unless something differs.
+    /// Runs the case. A temporary directory is removed unless an answer differs.
     ///
     /// # Errors
     /// The run could not begin.
@@ -135,13 +137,13 @@ impl PlaySession {
         };
         let verdict = std::fs::read_to_string(&place.result).ok().and_then(|text| Verdict::from_json(&text));
         let (verdict, failed) = match verdict {
-            // That the run failed is the player's doing.
+            // The player has ended the run because of the differences, so the failure itself is not reported.
             Some(verdict) if !verdict.wrong.is_empty() => (verdict, false),
             Some(verdict) => (verdict, run.record.state != RunState::Done),
             None => (Verdict::default(), true),
         };
         let played = PlayResult { verdict, expected, failed, run };
-        // A run that differs stays to be looked at.
+        // A run with differences is kept, so that the user can look at it.
         if played.is_right() || is_kept || played.run.record.state == RunState::Interrupted {
             place.clear();
         }
@@ -149,12 +151,13 @@ impl PlaySession {
     }
 }
 
-/// The run, and its result.
+/// A finished run, and its result.
 #[derive(Debug)]
 struct PlayDirectories {
     run: PathBuf,
     result: PathBuf,
-    /// A directory of our own: around both, unless the run is to be elsewhere.
+    /// A temporary directory for the model and the result; for the run, too, if the user has given no
+    /// directory.
     temporary: PathBuf,
 }
 
@@ -185,13 +188,13 @@ impl PlayDirectories {
         Ok(PlayDirectories { run, result: temporary.join("result.json"), temporary })
     }
 
-    /// Takes away what was temporary.
+    /// Removes the temporary directory.
     fn clear(self) {
         let _ = std::fs::remove_dir_all(self.temporary);
     }
 }
 
-/// The model of submodel and player, in yMMSL.
+/// Returns the model of submodel and player in yMMSL.
 fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Path) -> Result<String, Fault> {
     let mut text = String::from("ymmsl_version: v0.1\nmodel:\n  name: play\n  components:\n");
     let mut component = |name: &str, ports: &[(&str, Vec<&str>)]| {
@@ -217,7 +220,8 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
             None => {
                 let _ = writeln!(text, "    {from}.{name}: {to}.{name}");
             }
-            // Conduits from slot to slot give both ends as many slots as the submodel has in its own model.
+            // With conduits from slot to slot, both ports have as many slots as the submodel has in its own
+            // model.
             Some(count) => (0..count).for_each(|slot| {
                 let _ = writeln!(text, "    {from}.{name}[{slot}]: {to}.{name}[{slot}]");
             }),
@@ -245,7 +249,7 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
             // The line of the submodel's program is the last one.
             text.truncate(text.trim_end().trim_end_matches('}').len());
             match launcher.as_str() {
-                // yMMSL has no name for it.
+                // yMMSL has no execution model for MPICH.
                 "mpich" => {
                     let _ = writeln!(text, "}}\nligament: {{mpich: [{SUBMODEL}]}}");
                 }
@@ -256,7 +260,7 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
             let _ = writeln!(text, "resources:\n  {SUBMODEL}: {{mpi_processes: {processes}}}");
         }
     } else {
-        // It is started by hand; what a program must have is never started.
+        // The submodel is started by hand. A program must have an executable, which is never started.
         let _ = writeln!(text, "  {SUBMODEL}: {{executable: /bin/true}}");
     }
     Ok(text)
@@ -273,8 +277,8 @@ fn program(text: &mut String, name: &str, executable: &OsStr, arguments: &[OsStr
     Ok(())
 }
 
-/// A word of the program's, with the whole path if it names a file from here: the submodel works elsewhere. A
-/// program without a slash is looked up in PATH.
+/// Returns a word of the program's command with the full path, if it names a file in the present directory,
+/// because the submodel runs in another one. A program without a slash is found in PATH.
 fn located(word: &OsStr, is_program: bool) -> OsString {
     let path = Path::new(word);
     let names_a_file = path.is_file() && (!is_program || word.to_string_lossy().contains('/'));
@@ -290,7 +294,7 @@ fn resolved(text: &str) -> Result<ResolvedModel, Fault> {
     let mut report = check_configuration(configuration, &options);
     match report.resolved.take().filter(|_| report.is_ok()) {
         Some(model) => Ok(model),
-        // The model was generated: its line numbers mean nothing to the user, and are left out.
+        // The model is generated, so its line numbers have no meaning for the user.
         None => {
             let errors: Vec<&Problem> = report.problems.iter().filter(|problem| problem.is_error()).collect();
             let words: Vec<String> = errors.iter().map(|problem| in_words(problem)).collect();
@@ -299,7 +303,7 @@ fn resolved(text: &str) -> Result<ResolvedModel, Fault> {
     }
 }
 
-/// The problem of a program that was given on the command line.
+/// Returns the text for a problem of the program on the command line.
 fn in_words(problem: &Problem) -> String {
     match problem
         .advice

@@ -1,5 +1,4 @@
-//! The other side of the submodel: an instance of the run that sends what the case has for it, and compares
-//! what comes.
+//! The player: the instance that sends the messages of the case to the submodel, and compares the answers.
 
 use super::case::{read_case, Case, CasePort, CaseStep};
 use super::compare::difference;
@@ -12,15 +11,15 @@ use ligament_wire::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// So many messages that the case does not expect are shown of a port.
+/// Maximum number of unexpected messages that are shown for a port.
 const MAX_SURPRISES: usize = 20;
 
 /// The findings.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Messages that came as expected.
+    /// Number of messages that were as expected.
     pub right: usize,
-    /// The differences: line of the case, or 0, and text.
+    /// The differences: the line of the case, or 0, and the text.
     pub wrong: Vec<(u32, String)>,
 }
 
@@ -40,11 +39,10 @@ impl Verdict {
     }
 }
 
-/// Is the player in a run: plays a case, as the instance that the environment names. What was found goes to the
-/// file `result`.
+/// Plays a case, as the instance that the environment names. Writes the findings to the file `result`.
 ///
 /// # Errors
-/// The case cannot be read, or the run not be joined.
+/// The case cannot be read, or the run cannot be joined.
 pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), Fault> {
     let text = ligament_model::read_text(case)
         .map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", case.display()))?;
@@ -57,7 +55,7 @@ pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), F
     let mut instance = Instance::new(Some(&ports))?;
     let mut verdict = Verdict::default();
     let ended = play_all(&mut instance, &case, patience, &mut verdict);
-    // The verdict is there before the run can end because of it.
+    // The findings are written before this process can end the run.
     let temporary = result.with_extension("part");
     std::fs::write(&temporary, verdict.to_json().to_string())
         .and_then(|()| std::fs::rename(&temporary, result))
@@ -68,13 +66,13 @@ pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), F
             let why = fault!(CASE_DIFFERS, "the submodel does not do what the case expects");
             Ok(instance.error_shutdown(&why.with_code())?)
         }
-        // The run says why.
+        // The run reports the reason itself.
         Err(error) if error.kind() == ErrorKind::RunEnds => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Returns true if the submodel can end by itself.
+/// Plays all messages of the case. Returns true if the submodel can end by itself.
 fn play_all(
     instance: &mut Instance,
     case: &Case,
@@ -140,7 +138,8 @@ fn play_all(
     Ok(true)
 }
 
-/// Notes what the submodel has sent on other ports while an answer was waited for: often why none came.
+/// Notes the messages that the submodel has sent on other ports instead of an answer. They often show why the
+/// answer did not come.
 fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdict) -> Result<(), Error> {
     for (port, slot) in places(instance, case)? {
         for _ in 0..MAX_SURPRISES {
@@ -157,7 +156,7 @@ fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdi
     Ok(())
 }
 
-/// The ports and slots on which the submodel sends.
+/// Returns the ports and slots on which the submodel sends.
 fn places<'a>(instance: &Instance, case: &'a Case) -> Result<Vec<(&'a str, Option<u32>)>, Error> {
     let mut places = Vec::new();
     for port in case.ports.iter().filter(|port| port.operator.sends()) {
@@ -182,7 +181,7 @@ fn surprise(port: &str, slot: Option<u32>, message: &Message) -> String {
     )
 }
 
-/// Notes what comes although the case does not expect it. Whether the conduit has ended.
+/// Notes messages that the case does not expect. Returns true if the conduit has ended.
 fn more_came(
     instance: &mut Instance,
     port: &str,
@@ -190,7 +189,7 @@ fn more_came(
     patience: Duration,
     verdict: &mut Verdict,
 ) -> Result<bool, Error> {
-    // A submodel that sends without end is ended.
+    // The number is limited, because a submodel may send without end.
     for _ in 0..MAX_SURPRISES {
         match instance.receive_within(port, slot, Wait::AtMost(patience)) {
             Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
@@ -217,12 +216,13 @@ fn named(port: &str, slot: Option<u32>) -> String {
     }
 }
 
-/// True if a time is the expected one: a code may have added it up, and a person have written it.
+/// Returns true if a time is the expected one. A small difference is allowed, because a code adds times up
+/// while a user writes them.
 fn is_time(found: f64, expected: f64, step: &CaseStep) -> bool {
     step.tolerance.admits(found, expected) || TimeSeries::default().is_same(found, expected)
 }
 
-/// The differences of a message from the expected one.
+/// Returns the differences of a message from the expected one.
 fn wrong_with(message: &Message, step: &CaseStep) -> Option<String> {
     if let Some(expected) = step.timestamp {
         if !is_time(message.timestamp, expected, step) {

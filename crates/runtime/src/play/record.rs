@@ -1,5 +1,6 @@
-//! Recording a case: a run of a whole model in which all messages of one instance pass through a recorder (the
-//! command `ligament` once more), which writes them down in the order in which it hands them on.
+//! Recording a case: a run of a whole model in which all messages of one instance pass through a recorder.
+//! The recorder, whose program is the command `ligament`, forwards the messages and writes them in the order
+//! in which it forwards them.
 
 use super::values::{written, written_number};
 use super::PlayDirectories;
@@ -18,27 +19,27 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The recorder's component, if no other has this name.
+/// Name of the recorder's component, if no other component has it.
 const RECORDER: &str = "recorder";
-/// The port on which overlays of settings come.
+/// Name of the port on which overlays of settings arrive.
 const SETTINGS_IN: &str = "muscle_settings_in";
-/// How long nothing may be on any port until it is looked whether one of them has ended.
+/// Time without a message on any port after which the recorder checks if a port has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The order to record.
+/// The options of a recording.
 #[derive(Debug)]
 pub struct RecordOptions {
-    /// The case file that is to be written. It must not be there.
+    /// Path of the case file, which must not exist.
     pub case: PathBuf,
     /// The instance.
     pub instance: String,
     /// The command `ligament`, which is the recorder's program.
     pub ligament: PathBuf,
-    /// Of the run.
+    /// Options of the run.
     pub run: RunOptions,
 }
 
-/// The order for the recorder.
+/// The instructions for the recorder.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordPlan {
     /// The first lines of the case.
@@ -49,14 +50,14 @@ struct RecordPlan {
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordedPort {
     name: String,
-    /// The recorder's own port, on which it hands on what came.
+    /// The recorder's port on which it forwards the messages of this port.
     handed_on: String,
-    /// True if the submodel receives on it.
+    /// True if the submodel receives on the port.
     to: bool,
     vector: bool,
 }
 
-/// Runs a model and writes the case of one of its instances. Nothing is written unless the run was done.
+/// Runs a model and writes the case of one of its instances. Without a successful run, no case is written.
 ///
 /// # Errors
 /// The ports cannot be recorded, or the run could not begin.
@@ -81,17 +82,17 @@ pub fn record(mut model: ResolvedModel, options: RecordOptions) -> Result<RunRes
     written
 }
 
-/// A case file that is to be written: under another name beside it, so that nothing of the user's is ever
-/// replaced.
+/// A new case file. It is written under a temporary name in the same directory, so that no file of the user
+/// is ever replaced.
 struct NewCase {
     case: PathBuf,
     part: PathBuf,
-    /// True if the other name is still to be removed.
+    /// True if the file with the temporary name must still be removed.
     is_open: bool,
 }
 
 impl NewCase {
-    /// Before the run: whether the file can be written.
+    /// Begins the file before the run. Fails if the file cannot be written.
     fn begin(case: &Path) -> Result<NewCase, Fault> {
         if case.symlink_metadata().is_ok() {
             return Err(NewCase::is_there(case));
@@ -106,7 +107,7 @@ impl NewCase {
     fn finish(mut self, text: &[u8]) -> Result<(), Fault> {
         std::fs::write(&self.part, text)
             .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", self.case.display()))?;
-        // A second name, which must be a new one.
+        // A hard link fails if the name exists already.
         match std::fs::hard_link(&self.part, &self.case) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -114,7 +115,7 @@ impl NewCase {
                 let why = NewCase::is_there(&self.case);
                 Err(why.told(|why| format!("{why}; the recording is in {}", self.part.display())))
             }
-            // Some file systems have no second names.
+            // Some file systems have no hard links.
             Err(_) => {
                 self.is_open = false;
                 std::fs::rename(&self.part, &self.case).map_err(|error| {
@@ -137,7 +138,7 @@ impl Drop for NewCase {
     }
 }
 
-/// Puts the recorder between an instance and its peers.
+/// Inserts the recorder between an instance and its peers.
 fn prepare(
     model: &mut ResolvedModel,
     name: &str,
@@ -211,7 +212,7 @@ fn prepare(
 
 fn program(ligament: &Path, words: &[&OsStr]) -> Result<Program, Fault> {
     let text = |word: &OsStr| match word.to_str() {
-        // A path may have a "$" in it.
+        // A path may contain a "$", which is no variable.
         Some(word) => Ok(without_variables(word)),
         None => Err(fault!(CASE_UNREADABLE, "{} is no text in UTF-8", word.to_string_lossy())),
     };
@@ -221,7 +222,8 @@ fn program(ligament: &Path, words: &[&OsStr]) -> Result<Program, Fault> {
     Ok(program)
 }
 
-/// Every channel of the instance leads to the recorder, and one more from there to where it led.
+/// Leads every channel of the instance to the recorder, and adds a channel from the recorder to the old
+/// receiver.
 fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
     let recorder = model.instances.len() as u32;
     let submodel = &model.instances[of as usize];
@@ -261,14 +263,15 @@ fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
         component: model.components.len() as u32 - 1,
         index: Vec::new(),
         program: Some(model.programs.len() as u32 - 1),
-        // One process, whatever the submodel is.
+        // The recorder is one process, even if the submodel is an MPI program.
         resources: Resources::default(),
         ranks: None,
         ports: ports.into(),
     });
 }
 
-/// The port on which the recorder sends what came on another: named after it, and like none of the others.
+/// Returns a new name for the recorder's port that forwards the messages of another port. The name is derived
+/// from that port's name.
 fn handed_on(port: &ResolvedPort, all: &[&ResolvedPort]) -> Identifier {
     let mut name = format!("{}_recorded", port.name);
     while all.iter().any(|other| other.name.to_string() == name) {
@@ -277,7 +280,7 @@ fn handed_on(port: &ResolvedPort, all: &[&ResolvedPort]) -> Identifier {
     Identifier::new(&name).expect("letters after a port's name make another")
 }
 
-/// A name that no component has.
+/// Returns a name that no component has.
 fn unused(model: &ResolvedModel) -> Identifier {
     let is_free = |name: &String| model.components.iter().all(|one| one.name.to_string() != *name);
     let names = (0..).map(|i| if i == 0 { RECORDER.to_owned() } else { format!("{RECORDER}_{i}") });
@@ -285,7 +288,7 @@ fn unused(model: &ResolvedModel) -> Identifier {
     Identifier::new(&name).expect("a recorder's name is one")
 }
 
-/// The head of the case, before its messages.
+/// Returns the begin of the case, before its messages.
 fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     let instance = &model.instances[of as usize];
     let mut text = String::from("ligament_case: 1\n");
@@ -316,8 +319,8 @@ fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     text
 }
 
-/// The settings that an instance may see, under the names by which it asks for them: of `a.micro[1].x`,
-/// `a.micro.x`, `a.x` and `x` the first.
+/// Returns the settings of an instance by the names that its code uses. Of `a.micro[1].x`, `a.micro.x`, `a.x`
+/// and `x`, the first one that is set counts.
 fn settings_of(model: &ResolvedModel, instance: &str) -> Vec<(String, String)> {
     let without_index = instance.split('[').next().unwrap_or(instance);
     let mut prefixes = vec![format!("{instance}."), format!("{without_index}.")];
@@ -352,10 +355,10 @@ fn settings_of(model: &ResolvedModel, instance: &str) -> Vec<(String, String)> {
     found.into_iter().map(|(name, _, value)| (name, value)).collect()
 }
 
-/// Is the recorder in a run: hands on all messages, and writes the case when the last conduit has ended.
+/// Works as the recorder of a run: forwards all messages, and writes the case when the last conduit has ended.
 ///
 /// # Errors
-/// The run cannot be joined, or the case not be written.
+/// The run cannot be joined, or the case cannot be written.
 pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     let told = std::fs::read_to_string(plan)
         .map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
@@ -367,7 +370,7 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     match hand_on(&mut instance, &plan, &mut text) {
         Ok(None) => {}
         Ok(Some(why)) => return Ok(instance.error_shutdown(&why.with_code())?),
-        // The run says why.
+        // The run reports the reason itself.
         Err(error) if error.kind() == ErrorKind::RunEnds => return Ok(()),
         Err(error) => return Err(error.into()),
     }
@@ -376,14 +379,13 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     Ok(instance.finish()?)
 }
 
-/// A port and slot that has not ended.
+/// A port and slot whose conduit has not ended.
 struct OpenPort<'a> {
     port: &'a RecordedPort,
     slot: Option<u32>,
 }
 
-/// Hands on all messages and notes them in `text`. What cannot be recorded, if something came that a case does
-/// not hold.
+/// Forwards all messages and appends them to `text`. Returns a fault if a case cannot hold one of the messages.
 fn hand_on(instance: &mut Instance, plan: &RecordPlan, text: &mut String) -> Result<Option<Fault>, Error> {
     instance.reuse_instance()?;
     let mut open = Vec::new();
@@ -423,7 +425,7 @@ fn hand_on(instance: &mut Instance, plan: &RecordPlan, text: &mut String) -> Res
                 }
                 Err(error) if error.kind() == ErrorKind::Closed => {
                     open.remove(at);
-                    // Its slots end together.
+                    // All slots of a port end together.
                     if open.iter().all(|other| other.port.name != port.name) {
                         instance.end_port(&port.handed_on)?;
                     }
@@ -451,7 +453,7 @@ fn holds_settings(value: &Value) -> bool {
     }
 }
 
-/// A message as a case has it.
+/// Returns a message in the form of a case.
 fn step(port: &RecordedPort, slot: Option<u32>, message: &Message) -> String {
     let mut text = format!("  - {{{}: {}", if port.to { "to" } else { "from" }, port.name);
     if let Some(slot) = slot {

@@ -1,7 +1,7 @@
-//! Values of messages as they stand in a case file, and back.
+//! Conversion between values of messages and their form in a case file.
 //!
-//! Plain YAML stands for itself. What YAML has no word for is a mapping of one key: `array`, `complex`, `bytes`
-//! (base 64), `uint`; a mapping of the user's own that happens to have just that key is written under `map`.
+//! Plain YAML stands for itself. A value that YAML does not have is a mapping with one key: `array`,
+//! `complex`, `bytes` (base 64), or `uint`. A map that has only such a key itself is written under `map`.
 
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::Code;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
 
-/// The value that a node stands for. None if it stands for none, which is noted.
+/// Reads the value that a node stands for. If there is none, reports the problem and returns `None`.
 pub(super) fn read_value(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     match &node.kind {
         YamlKind::Null => Some(Value::None),
@@ -91,7 +91,8 @@ fn read_bytes(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     bytes.map(|bytes| Value::Bytes(bytes.into()))
 }
 
-/// A whole number beyond those of 64 bits with sign, which YAML's do not hold: its digits as text.
+/// Reads a whole number that does not fit into `i64`. Its digits are a text, because YAML's numbers cannot
+/// hold it.
 fn read_large(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     let large = match &node.kind {
         YamlKind::Str(digits) => digits.parse().ok(),
@@ -105,10 +106,10 @@ fn read_large(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     large.map(|large| i64::try_from(large).map_or(Value::UInt(large), Value::Int))
 }
 
-/// A number as an array's element.
+/// Returns a number as an element of an array.
 fn number(node: &YamlNode) -> Option<f64> {
     match &node.kind {
-        // None is another than the one that stands there.
+        // A whole number that a double cannot hold exactly is refused.
         YamlKind::Int(value, _) => Some(*value as f64).filter(|&number| number as i128 == i128::from(*value)),
         YamlKind::Float(value, _) => Some(*value),
         YamlKind::Bool(value, _) => Some(f64::from(u8::from(*value))),
@@ -116,12 +117,13 @@ fn number(node: &YamlNode) -> Option<f64> {
     }
 }
 
-/// A number in single precision, if that can hold it.
+/// Converts a number to single precision. `None` if single precision cannot hold it.
 fn single(number: f64) -> Option<f32> {
     Some(number as f32).filter(|single| single.is_finite() || !number.is_finite())
 }
 
-/// `{dtype: float64, data: [[1, 2], [3, 4]], shape: …, names: …, unit: …}`, or a list of numbers by itself.
+/// Reads an array: `{dtype: float64, data: [[1, 2], [3, 4]], shape: …, names: …, unit: …}`, or a list of
+/// numbers.
 fn read_array(reader: &mut FieldReader, node: &YamlNode) -> Option<Array> {
     const KEYS: &[&str] = &["dtype", "shape", "data", "names", "unit"];
     let fields: Fields<'_> = reader.mapping(node, "an array", KEYS);
@@ -192,7 +194,8 @@ fn read_array(reader: &mut FieldReader, node: &YamlNode) -> Option<Array> {
     }
 }
 
-/// The elements of nested lists, the last index fastest; the extents are those of the first items.
+/// Collects the elements of nested lists, the last index running fastest. The extents are those of the first
+/// items.
 fn flatten<'a>(
     reader: &mut FieldReader,
     node: &'a YamlNode,
@@ -200,7 +203,8 @@ fn flatten<'a>(
     shape: &mut Vec<usize>,
     elements: &mut Vec<&'a YamlNode>,
 ) -> Option<()> {
-    // A complex number is a list of two numbers as well: `{complex: [1, 2]}` is not, and stands for itself.
+    // Here, a complex number may also be a list of two numbers. `{complex: [1, 2]}` is an element, and not a
+    // list.
     let YamlKind::Seq(items) = &node.kind else {
         elements.push(node);
         return Some(());
@@ -216,7 +220,7 @@ fn flatten<'a>(
     items.iter().try_for_each(|item| flatten(reader, item, depth + 1, shape, elements))
 }
 
-/// Appends an element's bytes; none if it does not fit.
+/// Appends the bytes of an element. Returns `None` if its type cannot hold the value.
 fn put(dtype: DType, node: &YamlNode, bytes: &mut Vec<u8>) -> Option<()> {
     macro_rules! whole {
         ($type:ty) => {{
@@ -269,7 +273,7 @@ fn put(dtype: DType, node: &YamlNode, bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// An element of an array, as a case file has it: complex numbers have two parts, all others one.
+/// An element of an array in a case file. A complex number has two parts, any other element has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Element {
     Whole(i128),
@@ -277,7 +281,7 @@ pub(super) enum Element {
     Pair(f64, f64),
 }
 
-/// The elements of an array, the last index fastest.
+/// Returns the elements of an array, the last index running fastest.
 pub(super) fn elements(array: &Array) -> Vec<Element> {
     let (dtype, strides, shape) = (array.dtype(), array.strides(), array.shape());
     let mut found = Vec::with_capacity(array.len() as usize);
@@ -319,7 +323,7 @@ fn element(dtype: DType, bytes: &[u8]) -> Element {
     }
 }
 
-/// A value as a case file has it, on one line.
+/// Returns a value in the form of a case file, on one line.
 pub(super) fn written(value: &Value) -> String {
     let mut text = String::new();
     write_value(value, &mut text);
@@ -379,7 +383,7 @@ fn write_array(array: &Array, out: &mut String) {
     out.push_str("]}}");
 }
 
-/// An element as a case file has it.
+/// Returns an element in the form of a case file.
 pub(super) fn written_element(element: Element) -> String {
     match element {
         Element::Whole(value) if value > i128::from(i64::MAX) => format!("\"{value}\""),
@@ -391,7 +395,7 @@ pub(super) fn written_element(element: Element) -> String {
     }
 }
 
-/// A number with as many digits as it takes to read the same one, and never like a whole number.
+/// Returns a number with enough digits to read the same number again. It never looks like a whole number.
 pub(super) fn written_number(value: f64) -> String {
     if value.is_nan() {
         return ".nan".into();
@@ -400,14 +404,14 @@ pub(super) fn written_number(value: f64) -> String {
         return if value > 0.0 { ".inf".into() } else { "-.inf".into() };
     }
     let text = format!("{value:?}");
-    // YAML 1.1 wants a point in numbers with an exponent.
+    // In YAML 1.1, a number with an exponent must have a point.
     match text.split_once('e') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
         _ => text,
     }
 }
 
-/// Text in double quotes, as YAML and JSON both read it.
+/// Returns a text in double quotes, in a form that both YAML and JSON read.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

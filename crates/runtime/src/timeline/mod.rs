@@ -6,5 +6,5 @@ mod trace;
 pub use shares::{rows, ShareRow, TimeShares, KINDS};
 pub use trace::write as write_trace;
 
-/// More instances than this are put together by component.
+/// Maximum number of instances that have a row of their own. With more instances, each component has a row.
 pub const MAX_SEPARATE_INSTANCES: usize = 40;

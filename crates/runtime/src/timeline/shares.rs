@@ -1,5 +1,5 @@
-//! A timeline as columns: what part of each piece of wall time an instance, or on average the instances of a
-//! component, spent computing, waiting, sending and receiving.
+//! A timeline as columns. Each column has the shares of a piece of wall time that an instance spent
+//! computing, waiting, sending and receiving; for a component, the average over its instances.
 
 use super::MAX_SEPARATE_INSTANCES;
 use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSums};
@@ -13,22 +13,23 @@ pub type TimeShares = [f64; KINDS.len()];
 /// A row of the picture.
 pub struct ShareRow {
     pub name: String,
-    /// For each column the part of it spent on each kind, of each instance on average; not more than 1
-    /// together.
+    /// For each column, the share of its time for each kind, as an average over the instances. The sum is 1
+    /// at most.
     pub columns: Vec<TimeShares>,
-    /// The sums over all of its time, on average, s.
+    /// Time spent on each kind in all columns, as an average over the instances, in s.
     pub seconds: TimeShares,
 }
 
 impl ShareRow {
-    /// The part of its time spent on each kind.
+    /// Returns the share of the whole time for each kind.
     pub fn parts(&self) -> TimeShares {
         let all: f64 = self.seconds.iter().sum();
         self.seconds.map(|one| if all > 0.0 { one / all } else { 0.0 })
     }
 }
 
-/// Times of a length of time in which this was counted; of what was waited, so much at a steering point.
+/// Returns the times of each kind in a period of this length. `held` is the part of the waits at a steering
+/// point.
 fn times(length: u64, sums: &TimelineSums, held: u64) -> TimeShares {
     let others = sums.busy_otherwise();
     let scale = if others > length { length as f64 / others as f64 } else { 1.0 };
@@ -38,7 +39,7 @@ fn times(length: u64, sums: &TimelineSums, held: u64) -> TimeShares {
     [computing, part(sums.waited - held), part(sums.sending), part(sums.receiving), part(held)]
 }
 
-/// Spreads times evenly over `begin..end`.
+/// Distributes times evenly over `begin..end`.
 fn spread(begin: u64, end: u64, times: &TimeShares, column: f64, columns: &mut [TimeShares]) {
     if end <= begin || columns.is_empty() {
         return;
@@ -73,8 +74,8 @@ fn add(timeline: &RunTimeline, lane: &TimelineLane, column: f64, columns: &mut [
     }
 }
 
-/// For how long each instance was held, ns. The sums of causes are exact, and the last of them may not be
-/// written yet.
+/// Returns the time for which each instance was held at steering points, in ns. The sums of the causes are
+/// exact, but the last ones may not be written yet.
 fn held(timeline: &RunTimeline) -> Vec<u64> {
     let is_held = |cause: u32| timeline.causes[cause as usize].activity == Activity::Steering;
     let spans = |lane: &TimelineLane| -> u64 {
@@ -91,7 +92,7 @@ fn held(timeline: &RunTimeline) -> Vec<u64> {
     held
 }
 
-/// The rows: one for each instance, or for each component if there are many, and at most `most` of them.
+/// Returns at most `most` rows: one for each instance, or one for each component if there are many instances.
 pub fn rows(timeline: &RunTimeline, columns: usize, most: usize) -> Vec<ShareRow> {
     let end = timeline.end().max(1);
     let column = end as f64 / columns as f64;

@@ -6,7 +6,7 @@ use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSp
 use ligament_manager::RunRecord;
 use std::io::{Result, Write};
 
-/// ns as the format's µs.
+/// Converts ns to the format's µs.
 fn us(ns: u64) -> String {
     format!("{}.{:03}", ns / 1000, ns % 1000)
 }
@@ -15,7 +15,7 @@ fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The category of an activity, by which viewers choose colours.
+/// Returns the category of an activity, by which viewers choose colours.
 fn category(activity: Activity) -> &'static str {
     match activity {
         Activity::Send => "send",
@@ -50,7 +50,7 @@ pub fn write(timeline: &RunTimeline, record: &RunRecord, out: &mut dyn Write) ->
     let mut events = Events { out, first: true };
     let mut components: Vec<&str> = Vec::new();
     for (i, lane) in timeline.lanes.iter().enumerate() {
-        // Instances of a component follow each other.
+        // The instances of a component are next to each other.
         if components.last() != Some(&lane.component.as_str()) {
             components.push(&lane.component);
             let pid = components.len();
@@ -111,7 +111,7 @@ fn write_lane(
     Ok(())
 }
 
-/// Counts from the end of the span before.
+/// Returns the counters since the end of the previous span.
 fn counts(span: &TimelineSpan, iterations: u64) -> String {
     let TimelineSpan { sums, time, .. } = span;
     let time = time.map_or(String::new(), |time| format!(",\"model_time\":{}", serde_json::Value::from(time)));
@@ -121,7 +121,7 @@ fn counts(span: &TimelineSpan, iterations: u64) -> String {
     )
 }
 
-/// Name, category and arguments of an interval or a period.
+/// Returns the name, the category and the arguments of an interval or a period.
 fn described(timeline: &RunTimeline, span: &TimelineSpan, iterations: u64) -> (String, &'static str, String) {
     let cause = span.cause.map(|cause| &timeline.causes[cause as usize]);
     let peer = cause.map(|cause| timeline.peer_name(cause));
