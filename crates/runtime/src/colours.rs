@@ -3,7 +3,7 @@
 /// The condition under which the output has colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Colours {
-    /// The output is a terminal, and NO_COLOR is not set (https://no-color.org).
+    /// The output is a terminal, and NO_COLOR is not set (<https://no-color.org>).
     #[default]
     Auto,
     Always,
