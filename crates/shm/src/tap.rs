@@ -165,7 +165,7 @@ impl TapBox {
         self.turn().answer();
     }
 
-    /// Viewer, when it has not asked or has taken the value: asks for the next value.
+    /// Asks for the next value. The viewer calls this if it has not asked yet, or has taken the last value.
     pub fn ask(&self) {
         self.turn().ask();
     }
