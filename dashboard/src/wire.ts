@@ -11,7 +11,7 @@ export type SettingType =
   | "[float]"
   | "[[float]]";
 
-/** Memory for messages, bytes. */
+/** The memory for messages that is in use, and its limit, both in bytes. */
 export interface MessageMemory {
   used: number;
   limit: number;

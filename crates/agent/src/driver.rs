@@ -1,5 +1,6 @@
-//! The driver of the agent: sockets, processes and timers around the logic in `core`. It has one thread, which
-//! must last as long as the run, because the children die with it.
+//! The driver of the agent: sockets, processes and timers around the logic in `core`. The driver has one
+//! thread. This thread must last until the end of the run, because the thread's child processes die with
+//! the thread.
 
 mod connections;
 mod other_domains;
@@ -37,51 +38,55 @@ use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 use watchers::Watchers;
 
-/// Grace period in which instances may end by themselves when a run ends early.
+/// Time that instances have to end by themselves when a run ends early.
 const END_GRACE: Duration = Duration::from_secs(2);
-/// Time that a tolerated failed instance has to end while the run goes on: its senders wait for it.
+/// Time that a failed instance has to end if the run goes on without the instance. The time is limited
+/// because the senders to this instance wait for its end.
 const FAILED_INSTANCE_GRACE: Duration = Duration::from_secs(5);
 
-/// Estimated need for descriptors: of every run, and of every process (connection, area, outbox, two slabs).
+/// Estimated number of file descriptors that every run needs, and that every process of a run needs in
+/// addition (connection, area, outbox, two slabs).
 const MIN_FILES_OF_RUN: u64 = 64;
 const MIN_FILES_PER_PROCESS: u64 = 5;
 
 enum DriverEvent {
     Arriving,
-    /// Accepting was interrupted for other events, and goes on now.
+    /// The driver has interrupted accepting connections to handle other events, and now continues to
+    /// accept.
     ArrivingStill,
     Readable(ConnectionId),
     Writable(ConnectionId),
     Exited(EndpointId),
-    /// The process that registered for a rank has ended, and it is not the one that was started for it.
+    /// The process that registered for a rank has ended. A different process, such as `mpirun`, was started
+    /// for the rank.
     SpeakerGone(EndpointId),
-    /// Some time after that: the launcher still runs.
+    /// `LAUNCHER_END_DELAY` has passed since the event `SpeakerGone`.
     Silent(EndpointId),
-    /// A process has ended some time ago; its end is handled now.
+    /// The delay after the end of a process has passed, and the driver now handles the end.
     Over(EndpointId, Exit),
     GuardTells,
-    /// An MPI rank has ended some time ago.
+    /// `RANK_END_GRACE` has passed since an MPI rank has ended cleanly.
     Left(EndpointId),
-    /// The time that a failed endpoint has to end has passed.
+    /// The time that a failed endpoint had to end has passed.
     Lingered(EndpointId),
 }
 
 /// The end of a run, or of its part in one domain.
 pub struct DomainResult {
     pub outcome: RunOutcome,
-    /// Instances by rank number.
+    /// The state of each rank at the end, by rank number.
     pub instances: Vec<InstanceView>,
-    /// Channels by number.
+    /// The counts of messages of each channel, by channel number.
     pub channels: Vec<ChannelView>,
 }
 
-/// Runs a plan to its end. `guard` is the run's guard: it starts the programs, and ends their remaining
-/// processes at the end of the run. `plan` is always that of the whole run; `elsewhere` tells which instances
-/// run in other domains. The run is over when the instances here have ended and everything that they sent has
-/// arrived.
+/// Runs a plan to its end. `guard` is the run's guard, which starts the programs, and ends their remaining
+/// processes at the end of the run. `plan` is always the plan of the whole run. `elsewhere` has the domain
+/// of each instance, if the run has several domains. The run is over when the instances of this domain have
+/// ended and everything that these instances sent has arrived.
 ///
 /// # Errors
-/// The run could not begin: there is no memory, socket or event loop.
+/// The run could not begin, because the agent got no memory, no socket or no event loop.
 pub fn run(
     plan: RunPlan,
     guard: &mut Guard,
@@ -125,17 +130,17 @@ struct Driver<'h> {
     host: &'h mut dyn Host,
     elsewhere: Option<OtherDomains<'h>>,
     listener: Rc<AsyncFd<OwnedFd>>,
-    /// The directory of the listening socket; it is removed when this is dropped.
+    /// The directory of the listening socket. Dropping this value removes the directory.
     _directory: Option<SocketDirectory>,
     admission: ConnectionAdmission,
     connections: HashMap<ConnectionId, AgentConnection>,
     next_link: ConnectionId,
-    /// Handles of endpoints' processes.
+    /// The running process of each endpoint.
     processes: HashMap<EndpointId, ProcessHandle>,
-    /// The endpoint of each process that the guard has started.
+    /// The endpoint of each process that the guard has started, by process number.
     guarded: HashMap<u32, EndpointId>,
     guard: &'h mut Guard,
-    /// True if the loss of the guard has been reported.
+    /// True if the driver has reported that the guard is lost.
     is_guard_loss_reported: bool,
     events: UnboundedReceiver<DriverEvent>,
     sender: UnboundedSender<DriverEvent>,
@@ -143,7 +148,7 @@ struct Driver<'h> {
     watchers: Watchers,
     remote_taps: RemoteTaps,
     over: bool,
-    /// True if the host was told that all processes of this domain have ended.
+    /// True if the driver has reported to the host that all processes of this domain have ended.
     done_here: bool,
 }
 
@@ -274,7 +279,8 @@ impl<'h> Driver<'h> {
         Ok(())
     }
 
-    /// The first interruption ends the run in order, the second one at once.
+    /// Handles a signal that interrupts the run. The first signal ends the run in order, and the second
+    /// signal ends the run at once.
     fn interrupted(&mut self, signal: &'static str) {
         self.host.external_request(&ExternalRequest::Signal(signal));
         let actions = match self.core.ending() {
@@ -314,7 +320,8 @@ impl<'h> Driver<'h> {
         self.show_sights();
     }
 
-    /// Carries out the orders of the host, and sends its replies to clients, after each event.
+    /// Carries out the orders of the host, and sends the host's replies to clients. The event loop calls
+    /// this function after each event.
     fn settle(&mut self) {
         loop {
             let orders = self.host.orders();
@@ -338,7 +345,7 @@ impl<'h> Driver<'h> {
         }
     }
 
-    /// Sends replies to clients that asked for a file.
+    /// Sends the host's replies to clients that asked for a file.
     fn show_sights(&mut self) {
         for (link, sight) in self.host.peek_replies() {
             self.send_with(link, &Notice::Peeked(sight), Vec::new());
@@ -376,7 +383,7 @@ impl<'h> Driver<'h> {
         }
     }
 
-    /// Ends the run for a reason that no instance gave.
+    /// Ends the run because of a failure that is not the failure of an instance.
     fn fail(&mut self, what: Fault) {
         let actions = self.core.stop(RunOutcome::failed(what));
         self.act(actions);
@@ -396,7 +403,8 @@ impl<'h> Driver<'h> {
                 self.call(endpoint);
             }
             Action::AskWhetherSteers { link, endpoint, change } => {
-                // An endpoint whose notice could not be sent yet does not learn of it in its first step.
+                // If the notice of the change could not be sent yet, the endpoint may take its first step
+                // without the notice. So the agent must not accept the change for the endpoint then.
                 let is_told = self.connections.get(&link).is_some_and(|connection| !connection.is_full());
                 let bell = self.custody.board().doorbell(endpoint);
                 if is_told && bell.is_some_and(|bell| !bell.steers()) {

@@ -1,4 +1,6 @@
-//! The host of an agent, as its driver sees it, and the view of a run that the driver gives to the host.
+//! The interface between an agent's driver and its host: the trait `Host`, and the view of a run that the
+//! driver gives to the host. The host is the program around the agent: the head, or the agent of another
+//! domain.
 
 use crate::action::{AgentOrder, AgentReport, ConnectionId};
 use crate::core::AgentCore;
@@ -21,18 +23,18 @@ pub struct StartedProcess {
     pub leads_group: bool,
 }
 
-/// The present state of a run.
+/// The present state of a run, as the driver shows it to the host.
 pub struct RunView<'a> {
     pub core: &'a AgentCore,
     pub custody: &'a Custody,
-    /// Instances by rank number.
+    /// The state of each rank, by rank number.
     pub instances: Vec<InstanceView>,
-    /// ns of CLOCK_MONOTONIC.
+    /// Time at which the view was made, in ns of CLOCK_MONOTONIC.
     pub now: u64,
 }
 
 impl<'a> RunView<'a> {
-    /// The state at this moment.
+    /// Returns the state at this moment.
     pub fn of(core: &'a AgentCore, custody: &'a Custody) -> RunView<'a> {
         let one = |rank| {
             let (phase, pid) = core.rank(rank);
@@ -42,20 +44,21 @@ impl<'a> RunView<'a> {
         RunView { core, custody, instances, now: ligament_shm::status::now() }
     }
 
-    /// Messages that have passed each channel, by channel number. An end in another domain is `None`.
+    /// Returns the counts of messages at both ends of each channel, by channel number. The count of an end
+    /// in another domain is `None`.
     pub fn channels(&self) -> Vec<ChannelView> {
         self.custody.channels()
     }
 }
 
-/// The reason why timelines are drained.
+/// The reason why the agent reads the news of timelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrainReason {
-    /// A regular tick.
+    /// The time of a regular tick has come.
     Tick,
-    /// A client asked for the present state.
+    /// A client has asked for the present state.
     OnDemand,
-    /// The instance's process has ended: this is the last time.
+    /// The instance's process has ended, so its timeline is read for the last time.
     ProcessEnded,
 }
 
@@ -64,43 +67,44 @@ pub enum DrainReason {
 pub struct PeekRequest {
     /// The instance's number.
     pub instance: InstanceId,
-    /// Path below the directory of the instance's process.
+    /// Path of the file below the directory of the instance's process.
     pub path: String,
-    /// Part of a file: the first byte, and the maximum number of bytes.
+    /// The wanted part of the file: the offset of its first byte, and the maximum number of bytes.
     pub offset: u64,
     pub most: u32,
 }
 
-/// A request from outside of the run.
+/// A request that a person or another program makes from outside of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalRequest {
     /// A signal, such as `SIGINT`, that ends the run.
     Signal(&'static str),
     /// A client ends the run.
     Stop,
-    /// A client joins as this instance.
+    /// A client takes part in the run as the instance of this name.
     Join(String),
 }
 
 /// A message about a tap between domains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemoteTapEvent {
-    /// A request of the head.
+    /// A request of the head to this agent.
     Wanted(TapOrder),
-    /// An answer of this domain's agent.
+    /// An answer of the agent of the given domain to the head.
     Shown(DomainId, TapReply),
 }
 
-/// The surroundings of an agent: the host starts processes, writes logs, and shows the state of the run.
+/// The program around an agent. The host starts processes, writes logs, and shows the state of the run.
 pub trait Host {
-    /// The run begins. Clients reach it at this address (in the form of `LIGAMENT_AGENT`) with this token.
+    /// Takes note that the run begins. Clients reach the run at this address (in the form of
+    /// `LIGAMENT_AGENT`) with this token.
     fn begins(&mut self, address: &str, token: &str);
     /// Starts an endpoint's process: the program of this instance, with these variables added to its
-    /// environment. The host either asks the guard to launch it under the endpoint's number and returns `None`,
-    /// or starts it as a child of the calling thread.
+    /// environment. The host either asks the guard to start the process under the endpoint's number and
+    /// returns `None`, or starts the process as a child of the calling thread and returns it.
     ///
     /// # Errors
-    /// The reason, as the end of a sentence that begins "could not be started:".
+    /// The error is the end of a sentence that begins "could not be started:".
     fn start(
         &mut self,
         guard: &mut Guard,
@@ -108,30 +112,32 @@ pub trait Host {
         instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<StartedProcess>, Fault>;
-    /// The process of a rank of this domain runs.
+    /// Takes note that the process of a rank of this domain runs.
     fn started(&mut self, rank: RankId, pid: u32) {
         let _ = (rank, pid);
     }
     /// Takes a report of the agent's logic.
     fn report(&mut self, report: AgentReport);
-    /// Notes a request from outside of the run. Its effect is reported separately.
+    /// Takes note of a request from outside of the run. The effect of the request is reported separately.
     fn external_request(&mut self, wish: &ExternalRequest) {
         let _ = wish;
     }
-    /// The terminal has gone (SIGHUP). Returns whether the run goes on without it; otherwise it ends.
+    /// Takes note that the terminal has been closed (SIGHUP). Returns true if the run goes on without a
+    /// terminal, and false if the run ends.
     fn hung_up(&mut self) -> bool {
         false
     }
-    /// The state of the run, for a client: JSON.
+    /// Returns the state of the run as JSON, for a client.
     fn status(&mut self, view: &RunView<'_>) -> String;
-    /// The changes of the run's state after position `since`, for a client that watches; everything if `since`
-    /// is 0. Returns JSON and the new position, or `None` if this agent does not know.
+    /// Returns the changes of the run's state after position `since` as JSON, and the new position, for a
+    /// client that watches. If `since` is 0, the JSON has the whole state. Returns `None` if this agent
+    /// does not know the state of the whole run.
     fn status_since(&mut self, view: &RunView<'_>, since: u64) -> Option<(String, u64)> {
         let _ = (view, since);
         None
     }
-    /// A client asks for a file, or a directory, of an instance's process. `None` means that the answer follows
-    /// later from `peek_replies`, with this connection.
+    /// Handles a client's request for a file or a directory of an instance's process. Returns the answer,
+    /// or `None` if `peek_replies` will return the answer later, with this connection.
     fn peek(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         let _ = (link, what);
         Some(Sight::Nothing(said!(
@@ -139,12 +145,13 @@ pub trait Host {
             "this agent knows its own part of the run only; ask where the run was begun"
         )))
     }
-    /// Replies to clients that asked for a file. Called after each event from other domains, and at every tick.
+    /// Returns replies to clients that asked for a file. The driver calls this function after each event
+    /// from other domains, and at every tick.
     fn peek_replies(&mut self) -> Vec<(ConnectionId, Sight)> {
         Vec::new()
     }
-    /// A client asks for a change at a model time. Returns the reason if it is refused at once. Otherwise the
-    /// answers follow later from `steer_replies`, with this connection.
+    /// Handles a client's request for a change at a model time. Returns the reason if the host refuses the
+    /// request at once. Otherwise `steer_replies` returns the answers later, with this connection.
     fn steer(&mut self, link: ConnectionId, what: SteerRequest, view: &RunView<'_>) -> Option<Fault> {
         let _ = (link, what, view);
         Some(fault!(
@@ -152,49 +159,53 @@ pub trait Host {
             "this agent knows its own part of the run only; ask where the run was begun"
         ))
     }
-    /// Replies to clients that steer: JSON, or the reason of a refusal.
+    /// Returns replies to clients that steer: JSON, or the reason of a refusal.
     fn steer_replies(&mut self) -> Vec<(ConnectionId, Result<String, Fault>)> {
         Vec::new()
     }
-    /// Messages about taps between domains. Called after every event.
+    /// Returns messages about taps between domains. The driver calls this function after every event.
     fn taps(&mut self) -> Vec<RemoteTapEvent> {
         Vec::new()
     }
-    /// Orders of the host for the agent. Called after every event.
+    /// Returns orders of the host for the agent. The driver calls this function after every event.
     fn orders(&mut self) -> Vec<AgentOrder> {
         Vec::new()
     }
-    /// The working directory of an instance that is started by hand.
+    /// Returns the working directory of an instance that a person starts.
     fn directory(&self, instance: InstanceId) -> String;
-    /// Interval between two calls of `tick`; `None`: it is never called.
+    /// Returns the interval between two calls of `tick`, or `None` if the driver is never to call `tick`.
     fn tick_every(&self) -> Option<Duration>;
-    /// A regular tick. Returns orders for the agent.
+    /// Does the host's regular work. Returns orders for the agent.
     fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder>;
-    /// Takes what was added to a rank's timeline up to `now` (ns, CLOCK_MONOTONIC); `why` says why it was read.
+    /// Takes the additions to a rank's timeline up to `now` (ns of CLOCK_MONOTONIC). `why` is the reason
+    /// why the timeline was read.
     fn timeline(&mut self, rank: RankId, gained: &TimelineDelta, now: u64, why: DrainReason);
-    /// All timelines were drained, so their news can be written.
+    /// Takes note that the agent has read all timelines, so that the host can write the additions to a
+    /// file.
     fn timelines_seen(&mut self);
-    /// Prints the state of the run on the terminal, because somebody asked for it (SIGQUIT).
+    /// Prints the state of the run on the terminal, because a user asked for the state (SIGQUIT).
     fn show(&mut self, view: &RunView<'_>);
-    /// Takes an event of the carrier. After this call the agent handles failures in it by itself.
+    /// Takes an event of the carrier, and returns orders for the agent. If the event reports a failure, the
+    /// driver handles the failure after this call.
     fn heard(&mut self, heard: &CarrierReport) -> Vec<AgentOrder> {
         let _ = heard;
         Vec::new()
     }
-    /// A connection was refused, with the reason. `others` counts refused connections before it that were not
-    /// reported.
+    /// Takes note that the agent has refused a connection of `who` for the reason `why`. `others` is the
+    /// number of earlier refused connections that were not reported.
     fn connection_refused(&mut self, who: &str, why: &str, others: u64) {
         let _ = (who, why, others);
     }
-    /// The outcome of a run that a signal ends.
+    /// Returns the outcome of a run that a signal ends.
     fn interruption(&mut self, _signal: &str) -> crate::RunOutcome {
         crate::RunOutcome::Interrupted
     }
-    /// The grace period is cut short, because somebody does not want to wait.
+    /// Takes note that the grace period ends early, because a second signal has arrived.
     fn grace_cut_short(&mut self) {}
-    /// All processes of this domain have ended, in a run over several domains, and everything has been read
-    /// from their memory. The run goes on until `AgentOrder::Release`. `None`: it is over when everything sent
-    /// to this domain has arrived.
+    /// Takes note that all processes of this domain have ended, in a run over several domains, and that the
+    /// agent has read everything from their memory. Returns orders for the agent if the run is to go on
+    /// until `AgentOrder::Release`. Returns `None` if the run is over when everything sent to this domain
+    /// has arrived.
     fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<AgentOrder>> {
         let _ = view;
         None

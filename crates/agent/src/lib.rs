@@ -1,5 +1,6 @@
-//! The agent: one per domain. It makes the memory that instances share and holds it, starts and watches their
-//! processes, and ends all of them when one fails. `core` is its logic, without I/O; `driver` does the I/O.
+//! The agent of a domain. The agent makes and holds the memory that instances share, starts and watches the
+//! processes of the instances, and ends all these processes when one of them fails. `core` is the agent's
+//! logic, without I/O; `driver` does the I/O.
 
 mod action;
 mod agent_socket;

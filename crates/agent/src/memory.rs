@@ -1,12 +1,13 @@
-//! Memory for messages: an account of what is in use, and the amount that the system can spare (the limit of
-//! the control group, version 1 or 2, and the available memory). The latter is read again for large requests,
-//! because beyond the limit the kernel kills processes instead of refusing memory.
+//! Limits of the memory for messages: an account of the bytes in use, and the amount that the system can
+//! spare (the limit of the control group, version 1 or 2, and the available memory). The agent reads the
+//! spare amount again for large requests, because beyond the limit the kernel kills processes instead of
+//! refusing memory.
 
 use ligament_catalogue::{fault, Fault};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An account of memory in use, with a limit.
+/// An account of the memory for messages that is in use, with a limit.
 #[derive(Debug, Clone)]
 pub struct MemoryLedger {
     limit: u64,
@@ -14,7 +15,7 @@ pub struct MemoryLedger {
     origin: String,
 }
 
-/// A number of bytes for people, such as `1.5 MiB`.
+/// Returns a number of bytes as text for people. Example: `1.5 MiB`.
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = (0..UNITS.len() - 1).take_while(|&i| bytes >> (10 * (i + 1)) != 0).count();
@@ -25,13 +26,13 @@ pub fn format_bytes(bytes: u64) -> String {
 }
 
 impl MemoryLedger {
-    /// An account with this limit; `origin` says in errors where the limit comes from.
+    /// Makes an empty account with this limit in bytes. Errors name `origin` as the source of the limit.
     pub fn new(limit: u64, origin: impl Into<String>) -> MemoryLedger {
         MemoryLedger { limit, used: 0, origin: origin.into() }
     }
 
-    /// The account of a run. The limit is that of the model, or 80 % of the memory that the machine can spare
-    /// now.
+    /// Makes the account of a run. `wanted` is the limit in the model, in bytes. If the model sets no
+    /// limit, the limit is 80 % of the memory that the machine can spare now.
     pub fn for_run(wanted: Option<u64>) -> MemoryLedger {
         match wanted {
             Some(bytes) => MemoryLedger::new(bytes, "\"memory:\" under \"ligament:\" in the model"),
@@ -42,20 +43,20 @@ impl MemoryLedger {
         }
     }
 
-    /// Bytes in use.
+    /// Returns the number of bytes in use.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// The limit, bytes.
+    /// Returns the limit in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Takes bytes from the account.
+    /// Adds bytes to the bytes in use.
     ///
     /// # Errors
-    /// Names the limit, its origin, and the bytes in use.
+    /// The sum would be above the limit. The error names the limit, its origin, and the bytes in use.
     pub fn take(&mut self, bytes: u64) -> Result<(), Fault> {
         match self.used.checked_add(bytes) {
             Some(sum) if sum <= self.limit => {
@@ -74,29 +75,30 @@ impl MemoryLedger {
         }
     }
 
-    /// Gives bytes back.
+    /// Subtracts bytes from the bytes in use, because their memory is free again.
     pub fn give_back(&mut self, bytes: u64) {
         self.used = self.used.saturating_sub(bytes);
     }
 }
 
-/// Memory for messages, bytes.
+/// The memory for messages that is in use, and its limit, both in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct MessageMemory {
     pub used: u64,
     pub limit: u64,
 }
 
-/// The memory that the system can spare.
+/// The memory that the system can spare, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpareMemory {
     pub bytes: u64,
-    /// The source of the figure, for errors.
+    /// The source of the number of bytes, for errors.
     pub origin: String,
 }
 
 impl SpareMemory {
-    /// The least of the available memory and the remainders of all control groups.
+    /// Returns the smallest of these amounts: the memory available on the machine, and the memory that the
+    /// limit of each control group of this process leaves.
     pub fn now() -> SpareMemory {
         let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_memory(&text));
         let mut spare = SpareMemory {
@@ -118,7 +120,7 @@ impl SpareMemory {
     /// Checks that the system can spare this many bytes now.
     ///
     /// # Errors
-    /// Names the source and the bytes that can be spared.
+    /// The system cannot spare the bytes. The error names the source of the limit and the bytes to spare.
     pub fn check(bytes: u64) -> Result<(), Fault> {
         let spare = SpareMemory::now();
         if bytes <= spare.bytes {
@@ -145,7 +147,8 @@ enum CgroupVersion {
     V2,
 }
 
-/// The directories of this process's memory groups and of all groups above them.
+/// Returns the directories of this process's control groups for memory, and of all groups above these
+/// groups. `groups` is the text of `/proc/self/cgroup`.
 fn group_directories(groups: &str) -> Vec<(PathBuf, CgroupVersion)> {
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -179,7 +182,7 @@ fn room_in_group(directory: &Path, version: CgroupVersion) -> Option<u64> {
     };
     let number = |name: &str| fs::read_to_string(directory.join(name)).ok()?.trim().parse::<u64>().ok();
     let (limit, usage) = (number(limit)?, number(usage)?);
-    // Clean file pages count as usage, but are dropped when memory is needed.
+    // Clean file pages count as usage, but the kernel drops these pages when a process needs memory.
     let cache = fs::read_to_string(directory.join("memory.stat")).map_or(0, |stat| inactive_file(&stat));
     Some(limit.saturating_sub(usage.saturating_sub(cache)))
 }

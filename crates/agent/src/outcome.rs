@@ -1,4 +1,5 @@
-//! The end of a process, and the outcome of a run; and how a failure is described.
+//! The types for the end of a process and for the outcome of a run, and the sentence that describes a
+//! failure.
 
 use ligament_catalogue::{hinted, Fault};
 use ligament_launch::terminal_text;
@@ -6,8 +7,8 @@ pub use ligament_wire::domains::{RunFailure, RunOutcome};
 pub use ligament_wire::Exit;
 use ligament_wire::RankId;
 
-/// A failure as a whole sentence; `name` names a rank. If the instance's own message has an error code, that
-/// code takes precedence, because it is more specific.
+/// Returns a failure as a whole sentence. `name` returns the name of a rank. If the instance's own message
+/// has an error code, that code takes precedence, because it is more specific.
 pub fn failure_sentence(failure: &RunFailure, name: impl Fn(RankId) -> String) -> Fault {
     let mut text = match failure.rank {
         Some(rank) => format!("{} {}", name(rank), failure.what),

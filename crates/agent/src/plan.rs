@@ -1,8 +1,8 @@
-//! The plan of a run, for its agents: instances, their ports, and the channels between them. The number of a
-//! channel is its index in `channels`. An instance has one or more ranks, and an endpoint serves each rank. The
-//! number of an endpoint is that of the first rank that it serves. Most endpoints serve one rank. The endpoint
-//! of a light program serves all instances that share its process, and the carrier serves all instances of
-//! other domains.
+//! The plan of a run, for its agents: instances, their ports, and the channels between the ports. The
+//! number of a channel is its index in `channels`. An instance has one or more ranks, and an endpoint
+//! serves each rank. The number of an endpoint is the number of the first rank that the endpoint serves.
+//! Most endpoints serve one rank. The endpoint of a light program serves all instances that share its
+//! process, and the carrier serves all instances of other domains.
 
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
@@ -26,51 +26,54 @@ pub struct RunPlan {
     pub run: String,
     pub instances: Vec<PlannedInstance>,
     pub channels: Vec<PlannedChannel>,
-    /// Lists of filters of conduits, in the form of a model file; each different list once.
+    /// The different lists of filters of conduits, each in the form of a model file. A channel refers to
+    /// its list by index.
     pub filters: Vec<String>,
     /// The body of a message that holds all settings.
     pub settings: Vec<u8>,
-    /// Limit of the memory for messages, bytes; `None`: the amount that the machine can spare.
+    /// Limit of the memory for messages, in bytes. If `None`, the limit follows from the memory that the
+    /// machine can spare.
     pub memory: Option<u64>,
-    /// Limit of the bytes that one reader's views may hold before `receive` copies.
+    /// Maximum number of bytes that the views of one reader may hold. Beyond, `receive` copies.
     pub pinned_limit: Option<u64>,
     /// True if instances keep a timeline.
     pub timeline: bool,
-    /// Changes whose model times are known before the run, and the ranks concerned.
+    /// Changes whose model times are known before the run, each with the ranks to which the change applies.
     pub schedule: Vec<(ScheduledChange, Vec<RankId>)>,
 }
 
-/// An instance.
+/// An instance of the plan.
 #[derive(Debug, Clone, Default)]
 pub struct PlannedInstance {
-    /// For example `micro[3]`.
+    /// The instance's name. Example: `micro[3]`.
     pub name: String,
-    /// Ports. All instances of a component share one list.
+    /// The instance's ports. All instances of a component share one list.
     pub ports: Arc<[PlannedPort]>,
-    /// True if a person starts the instance.
+    /// True if a person starts the instance, so that the agent does not.
     pub by_hand: bool,
-    /// The first of the instances that share its process, if its program is light.
+    /// The first of the instances that share one process with this instance; `None` if the program of this
+    /// instance is not light.
     pub shares: Option<InstanceId>,
     /// True if the instance is in another domain, so that the carrier's endpoint serves it.
     pub elsewhere: bool,
-    /// The lowest level of its lines that go to the run's log.
+    /// The lowest level of the instance's log lines that go to the run's log.
     pub log_level: u8,
     /// Number of cores that the instance keeps busy on a node while it computes.
     pub cores: u32,
-    /// Number of ranks, if each rank takes part by itself; `None`: the instance has one rank, without a number
-    /// of its own in its name.
+    /// Number of ranks, if each rank takes part by itself. If `None`, the instance has one rank, and the
+    /// name of this rank has no number.
     pub ranks: Option<u32>,
-    /// True if one command, such as `mpirun`, starts all ranks.
+    /// True if one command, such as `mpirun`, starts all ranks of the instance.
     pub together: bool,
-    /// True if the run goes on if the instance ends before it is done.
+    /// True if the run goes on after the instance has ended before it was done.
     pub may_fail: bool,
 }
 
-/// A port of the model.
+/// A port of an instance, as the model describes the port.
 #[derive(Debug, Clone)]
 pub struct PlannedPort {
     pub name: Arc<str>,
-    /// The port's operator; `None` if the code decides.
+    /// The port's operator; `Operator::None` if the code decides on the operator.
     pub operator: Operator,
     /// True if the port sends.
     pub sends: bool,
@@ -79,20 +82,21 @@ pub struct PlannedPort {
     pub length: Option<u64>,
     /// True if a conduit is connected to the port.
     pub connected: bool,
-    /// True if the code may make it a vector port whose length the sender sets. Its conduits do not determine
-    /// slots.
+    /// True if the code may make the port a vector port whose length the sender sets. This is so if the
+    /// port's conduits do not determine slots.
     pub resizable: bool,
-    /// True if the code may omit the port although it is connected. (Settings arrive without help of the code.)
+    /// True if the code need not declare the port although the port is connected. This is so for the port
+    /// of settings, because settings arrive without help of the code.
     pub implicit: bool,
-    /// Shape of the whole array, if the port takes part in an exchange of one.
+    /// Shape of the whole array, if the port takes part in the exchange of a distributed array.
     pub array: Option<Arc<[u64]>>,
 }
 
 impl RunPlan {
-    /// The plan of a resolved model.
+    /// Makes the plan of a resolved model for the run named `run`.
     ///
     /// # Errors
-    /// The settings cannot be put into a message; the error says why.
+    /// The settings cannot be put into a message. The error has the reason.
     pub fn of(model: &ResolvedModel, run: &str) -> Result<RunPlan, Fault> {
         let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
             name: port.name.shared(),
@@ -105,7 +109,7 @@ impl RunPlan {
             implicit: port.name.as_str() == SETTINGS_PORT,
             array: port.array.clone(),
         };
-        // A port gets its shape from conduits for all instances of its component.
+        // The conduits of one instance determine a port's shape for all instances of the component.
         let mut slotted = vec![Vec::new(); model.components.len()];
         for channel in &model.channels {
             if channel.from.slot == NO_SLOT && channel.to.slot == NO_SLOT {
@@ -180,18 +184,19 @@ impl RunPlan {
         })
     }
 
-    /// The ranks of all instances.
+    /// Returns the numbering of the ranks of all instances.
     pub fn ranks(&self) -> Ranks {
         Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
     }
 
-    /// The first of the instances that share an instance's process; the instance itself if none do.
+    /// Returns the first of the instances that share a process with `instance`. Returns `instance` itself
+    /// if no other instance shares its process.
     pub fn process_of(&self, instance: InstanceId) -> InstanceId {
         self.instances[instance.index()].shares.unwrap_or(instance)
     }
 
-    /// The plan of the same run for the agent of domain `me`. `domain_of` has the domain of each instance;
-    /// instances of one light program have the same.
+    /// Returns the plan of the same run for the agent of domain `me`. `domain_of` has the domain of each
+    /// instance. All instances of one light program have the same domain.
     pub fn in_domain(mut self, domain_of: &[DomainId], me: DomainId) -> RunPlan {
         for (instance, _) in self.instances.iter_mut().zip(domain_of).filter(|(_, &domain)| domain != me) {
             instance.elsewhere = true;
@@ -199,7 +204,7 @@ impl RunPlan {
         self
     }
 
-    /// The connections between ranks and between endpoints.
+    /// Determines the connections between ranks and between endpoints.
     pub fn wiring(&self) -> Wiring {
         Wiring::new(self)
     }
@@ -214,7 +219,7 @@ impl From<&PlannedPort> for PortInfo {
                 Operator::None => Operator::S.name().into(),
                 known => known.name().into(),
             },
-            // The code of a port of an array sees no slots.
+            // A code sees no slots on a port that exchanges a distributed array.
             vector: port.vector && port.array.is_none(),
             length: port.length,
             array: port.array.as_deref().map(<[u64]>::to_vec),
@@ -227,13 +232,13 @@ fn tell_steps(steps: ligament_model::ConduitSteps) -> ChannelSteps {
     ChannelSteps { depth, last, repeats, pads, milestones }
 }
 
-/// The level from which lines go to the run's log, if the model sets none.
+/// The lowest level of an instance's lines that go to the run's log, if the model sets no level.
 const LEVEL_INFO: u8 = 1;
 
-/// The body of a message that holds these settings.
+/// Returns the body of a message that holds these settings.
 ///
 /// # Errors
-/// They are too large for a message.
+/// The settings are too large for a message.
 pub fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, Fault> {
     use ligament_model::SettingValue as Setting;
     let value = |value: &Setting| match value {

@@ -1,4 +1,4 @@
-//! Checks that the ports that a code declares fit those of its model.
+//! Checks that the ports that an instance's code declares fit the ports in the model.
 
 use crate::plan::{PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
 use crate::wiring::Wiring;
@@ -23,11 +23,12 @@ fn shape(vector: bool) -> &'static str {
     }
 }
 
-/// The ports for an instance's `Welcome`: those of the model in their order, then those that only the code
-/// declares.
+/// Returns the ports for an instance's `Welcome`: first the ports of the model in the model's order, then
+/// the ports that only the code declares.
 ///
 /// # Errors
-/// Every port that does not fit, with the code's declaration, the model's, and advice.
+/// A port does not fit. The error names every such port, with the code's declaration, the model's, and
+/// advice.
 pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -> Result<Vec<PortInfo>, Fault> {
     let mut ports: Vec<PortInfo> = instance.ports.iter().map(PortInfo::from).collect();
     let Some(declared) = declared else {
@@ -83,8 +84,8 @@ pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -
     Err(fault!(PORTS_DO_NOT_FIT, "the ports of {} do not fit its model: {all}", instance.name).caused_by(first))
 }
 
-/// Ports that the code uses under another operator of the same direction than the model. The run follows the
-/// code; a warning tells readers of the model.
+/// Returns a warning for each port that the code declares with another operator than the model, but with
+/// the same direction. The run uses the operator in the code. The warning is for people who read the model.
 pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -> Vec<String> {
     let differs = |port: &PortDeclaration| {
         let known = instance.ports.iter().find(|known| *known.name == *port.name)?;
@@ -104,12 +105,12 @@ pub fn other_operators(instance: &PlannedInstance, declared: Option<&[PortDeclar
     declared.into_iter().flatten().filter_map(differs).collect()
 }
 
-/// Checks that the ports of a rank have slots exactly if the connected ports have slots, as far as the peers
-/// have registered. `slotted` says of each port of a rank whether it has slots; it is `None` for ranks that
-/// have not registered.
+/// Checks that each port of a rank has slots exactly if the port at the other end of its conduit has slots.
+/// The check leaves out peers that have not registered. For each port of a rank, `slotted` returns true if
+/// the port has slots. For a rank that has not registered, `slotted` returns `None`.
 ///
 /// # Errors
-/// The first pair that does not fit, with advice.
+/// Two connected ports do not fit. The error names the first such pair, with advice.
 pub fn agree_with_peers<'a>(
     plan: &RunPlan,
     wiring: &Wiring,

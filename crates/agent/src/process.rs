@@ -1,21 +1,22 @@
-//! The kernel's view of a process that takes part in a run.
+//! The state of a process of a run, as the kernel reports it in `/proc`.
 
-/// A process at one moment.
+/// The state of a process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessState {
-    /// Stopped by a signal (SIGSTOP, Ctrl-Z) or held by a debugger.
+    /// True if a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped the process.
     pub stopped: bool,
     pub threads: u64,
-    /// The kernel's state of the process, in a word.
+    /// The kernel's state of the process in words. Example: `waiting for a device`.
     pub doing: &'static str,
 }
 
-/// Reads the state of a process. `None` if no process has this number.
+/// Reads the state of a process. Returns `None` if no process has this number.
 pub fn process_state(pid: u32) -> Option<ProcessState> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Parses `/proc/PID/stat` (proc(5)). The program's name stands in parentheses and may hold any character.
+/// Parses `/proc/PID/stat` (proc(5)). The program's name is in parentheses and may contain any character,
+/// so the fields begin after the last closing parenthesis.
 fn parse(stat: &str) -> Option<ProcessState> {
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();

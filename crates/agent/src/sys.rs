@@ -1,4 +1,4 @@
-//! System calls for processes, random numbers and events. The only unsafe code of the crate is here.
+//! System calls for processes, random numbers and events. This file has the only unsafe code of the crate.
 
 use crate::outcome::Exit;
 use ligament_catalogue::{fault, Fault};
@@ -8,7 +8,7 @@ use rustix::rand::{getrandom, GetRandomFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// 128 random bits, as hexadecimal text.
+/// Returns 128 random bits as hexadecimal text.
 pub fn random_hex() -> Result<String, Fault> {
     let mut bytes = [0u8; 16];
     let got = getrandom(&mut bytes[..], GetRandomFlags::empty())
@@ -19,13 +19,14 @@ pub fn random_hex() -> Result<String, Fault> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A descriptor that becomes readable when the process ends.
+/// Opens a descriptor that becomes readable when the process ends.
 pub fn pidfd(pid: u32) -> std::io::Result<OwnedFd> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(std::io::ErrorKind::InvalidInput)?;
     Ok(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
 }
 
-/// The end of a process that has ended. Reaps the process if it is a child of this one.
+/// Returns the exit status, or the signal, with which a process has ended. If the ended process is a child
+/// of the calling process, the function also reaps the child.
 pub fn exit_of(pidfd: impl AsFd) -> Exit {
     match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
         Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
@@ -37,7 +38,7 @@ pub fn exit_of(pidfd: impl AsFd) -> Exit {
     }
 }
 
-/// Sends a signal to one process. It is no error if the process has ended already.
+/// Sends a signal to one process. Does nothing if the process has ended already.
 pub fn push_one(pidfd: impl AsFd, signal: Signal) {
     let _ = pidfd_send_signal(pidfd, signal);
 }

@@ -1,5 +1,5 @@
-//! The connections between ranks, and between the endpoints that serve them. They follow from a plan's
-//! instances and channels.
+//! The connections between ranks, and between the endpoints that serve the ranks. The connections follow
+//! from the instances and channels of a plan.
 
 use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, RunPlan};
 use ligament_wire::control::{ChannelInfo, InnerChannel, InnerEnd};
@@ -7,7 +7,7 @@ use ligament_wire::{rank_name, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
 
 /// The connections between ranks and between endpoints. Tables by endpoint have an entry for every rank,
-/// because the number of an endpoint is that of the first rank that it serves.
+/// because the number of an endpoint is the number of the first rank that the endpoint serves.
 #[derive(Debug, Default)]
 pub struct Wiring {
     ranks: Ranks,
@@ -15,35 +15,38 @@ pub struct Wiring {
     endpoints: Vec<EndpointId>,
     /// The carrier's endpoint, if any instance is in another domain.
     carrier: Option<EndpointId>,
-    /// For each endpoint, the ranks that it serves; empty for numbers that are no endpoint's.
+    /// For each endpoint, the ranks that the endpoint serves. The list is empty for a number that belongs
+    /// to no endpoint.
     members: Vec<Vec<RankId>>,
-    /// For each rank, its place among those of its endpoint.
+    /// For each rank, its index among the ranks of its endpoint.
     places: Vec<u32>,
-    /// For each rank, the channels that it sends on, and those that it receives on.
+    /// For each rank, the channels on which the rank sends, and the channels on which the rank receives.
     sends: Vec<Vec<u32>>,
     receives: Vec<Vec<u32>>,
     /// For each endpoint, the number of channels from other endpoints.
     incoming: Vec<u32>,
-    /// For each endpoint, the endpoints that send to it. The index here is the number of an inbox of its area.
+    /// For each receiving endpoint, the endpoints that send to it. The index of a sender in this list is
+    /// the number of the sender's inbox in the receiver's area.
     senders: Vec<Vec<EndpointId>>,
-    /// For each endpoint, the endpoints that it sends to.
+    /// For each sending endpoint, the endpoints that receive from it.
     receivers: Vec<Vec<EndpointId>>,
-    /// (reader, sender) → inbox.
+    /// For each pair (reader, sender) of endpoints, the number of the sender's inbox in the reader's area.
     inboxes: HashMap<(EndpointId, EndpointId), u32>,
-    /// For each channel, its place among those of the receiving endpoint; `None` for a channel within an
-    /// endpoint.
+    /// For each channel, its index among the channels from other endpoints to the receiving endpoint;
+    /// `None` for a channel within an endpoint.
     credits: Vec<Option<u32>>,
 }
 
-/// The numbers of an endpoint's channels, each list in the order in which the endpoint learns of them.
+/// The numbers of an endpoint's channels. Each list has the order in which the agent sends the channels to
+/// the endpoint.
 #[derive(Debug, Clone)]
 pub struct ChannelLists {
-    /// Channels on which it sends to other endpoints.
+    /// Channels on which the endpoint sends to other endpoints.
     pub sends: Vec<u32>,
-    /// Channels on which it receives from other endpoints. The index of a channel is the place where the
-    /// endpoint returns the channel's credit.
+    /// Channels on which the endpoint receives from other endpoints. The index of a channel in this list is
+    /// the place where the endpoint returns the channel's credit.
     pub receives: Vec<u32>,
-    /// Channels between its own instances.
+    /// Channels between the endpoint's own instances.
     pub inner: Vec<u32>,
 }
 
@@ -98,68 +101,69 @@ impl Wiring {
         wiring
     }
 
-    /// The ranks of all instances.
+    /// Returns the numbering of the ranks of all instances.
     pub fn ranks(&self) -> &Ranks {
         &self.ranks
     }
 
-    /// The instance that a rank belongs to.
+    /// Returns the instance to which a rank belongs.
     pub fn instance<'p>(&self, plan: &'p RunPlan, rank: RankId) -> &'p PlannedInstance {
         &plan.instances[self.ranks.instance(rank).index()]
     }
 
-    /// The instance of the first rank that an endpoint serves.
+    /// Returns the instance of the first rank that an endpoint serves.
     pub fn first_instance(&self, endpoint: EndpointId) -> InstanceId {
         self.ranks.instance(endpoint.leader())
     }
 
-    /// The endpoint that serves a rank.
+    /// Returns the endpoint that serves a rank.
     pub fn endpoint_of(&self, rank: RankId) -> EndpointId {
         self.endpoints[rank.index()]
     }
 
-    /// True if an endpoint serves a rank. The rank need not exist.
+    /// Returns true if an endpoint serves a rank. Returns false if the rank does not exist.
     pub fn serves(&self, endpoint: EndpointId, rank: RankId) -> bool {
         self.endpoints.get(rank.index()) == Some(&endpoint)
     }
 
-    /// All endpoints.
+    /// Returns all endpoints, the carrier included.
     pub fn endpoints(&self) -> impl Iterator<Item = EndpointId> + '_ {
         self.ranks.all().map(EndpointId::led_by).filter(|&one| self.endpoint_of(one.leader()) == one)
     }
 
-    /// The carrier's endpoint, if any instance is in another domain.
+    /// Returns the carrier's endpoint, if any instance is in another domain.
     pub fn carrier(&self) -> Option<EndpointId> {
         self.carrier
     }
 
-    /// The endpoints of this domain's processes.
+    /// Returns the endpoints of this domain's processes: all endpoints except the carrier.
     pub fn own_endpoints(&self) -> impl Iterator<Item = EndpointId> + '_ {
         self.endpoints().filter(|&one| self.carrier != Some(one))
     }
 
-    /// True if an endpoint serves the instances of a light program.
+    /// Returns true if an endpoint serves the instances of a light program.
     pub fn is_light(&self, plan: &RunPlan, endpoint: EndpointId) -> bool {
         let instance = self.instance(plan, endpoint.leader());
         instance.shares.is_some() && !instance.elsewhere
     }
 
-    /// The ranks that an endpoint serves; empty for a number that is no endpoint's.
+    /// Returns the ranks that an endpoint serves. The list is empty for a number that belongs to no
+    /// endpoint.
     pub fn members(&self, endpoint: EndpointId) -> &[RankId] {
         &self.members[endpoint.index()]
     }
 
-    /// The place of a rank among those of its endpoint.
+    /// Returns the index of a rank among the ranks of its endpoint.
     pub fn place(&self, rank: RankId) -> u32 {
         self.places[rank.index()]
     }
 
-    /// Number of channels to an endpoint from other endpoints.
+    /// Returns the number of channels to an endpoint from other endpoints.
     pub fn incoming(&self, endpoint: EndpointId) -> u32 {
         self.incoming[endpoint.index()]
     }
 
-    /// The numbers of an endpoint's channels.
+    /// Returns the numbers of an endpoint's channels.
     pub fn channels(&self, endpoint: EndpointId) -> ChannelLists {
         let of = |lists: &[Vec<u32>]| -> Vec<u32> {
             self.members(endpoint).iter().flat_map(|&member| lists[member.index()].iter().copied()).collect()
@@ -167,27 +171,29 @@ impl Wiring {
         let is_between = |id: &u32| self.credits[*id as usize].is_some();
         let (sends, inner): (Vec<u32>, Vec<u32>) = of(&self.sends).into_iter().partition(is_between);
         let mut receives: Vec<u32> = of(&self.receives).into_iter().filter(is_between).collect();
-        // The same order in which `new` assigns places.
+        // `new` assigns places of credit in the order of channel numbers, so the list has the same order.
         receives.sort_unstable();
         ChannelLists { sends, receives, inner }
     }
 
-    /// The endpoints that send to an endpoint, in the order of its inboxes.
+    /// Returns the endpoints that send to an endpoint, in the order of the receiver's inboxes.
     pub fn senders(&self, endpoint: EndpointId) -> &[EndpointId] {
         &self.senders[endpoint.index()]
     }
 
-    /// The endpoints that an endpoint sends to.
+    /// Returns the endpoints to which an endpoint sends.
     pub fn receivers(&self, endpoint: EndpointId) -> &[EndpointId] {
         &self.receivers[endpoint.index()]
     }
 
-    /// The number of the inbox of `reader` that belongs to `sender`, if they are connected.
+    /// Returns the number of the inbox of `reader` that belongs to `sender`, or `None` if `sender` does not
+    /// send to `reader`.
     pub fn inbox(&self, reader: EndpointId, sender: EndpointId) -> Option<u32> {
         self.inboxes.get(&(reader, sender)).copied()
     }
 
-    /// The channels on which an endpoint sends to others, in the form in which the endpoint learns of them.
+    /// Returns the channels on which an endpoint sends to other endpoints, in the form in which the agent
+    /// sends this list to the endpoint.
     pub fn sends(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
         self.channels(endpoint)
             .sends
@@ -196,7 +202,8 @@ impl Wiring {
             .collect()
     }
 
-    /// The channels on which an endpoint receives from others, in the same form.
+    /// Returns the channels on which an endpoint receives from other endpoints, in the same form as
+    /// `sends`.
     pub fn receives(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<ChannelInfo> {
         self.channels(endpoint)
             .receives
@@ -205,7 +212,7 @@ impl Wiring {
             .collect()
     }
 
-    /// The channels between the instances of an endpoint.
+    /// Returns the channels between the instances of an endpoint.
     pub fn inner(&self, plan: &RunPlan, endpoint: EndpointId) -> Vec<InnerChannel> {
         let ids = self.channels(endpoint).inner;
         let end = |end: PlannedEnd| InnerEnd { member: self.place(end.rank), port: end.port, slot: end.slot };
@@ -225,7 +232,7 @@ impl Wiring {
             .collect()
     }
 
-    /// The ends of the channels of a rank: its own and its peer's.
+    /// Returns both ends of each channel of a rank: first the rank's own end, then the end of its peer.
     pub fn ends<'a>(
         &'a self,
         plan: &'a RunPlan,
@@ -237,13 +244,13 @@ impl Wiring {
         sends.chain(receives.map(|channel| (channel.to, channel.from)))
     }
 
-    /// The name of a rank for people: `micro[3]`, or `flow:2` if ranks take part by themselves.
+    /// Returns the name of a rank for people: `micro[3]`, or `flow:2` if ranks take part by themselves.
     pub fn name(&self, plan: &RunPlan, rank: RankId) -> String {
         let instance = self.instance(plan, rank);
         rank_name(&instance.name, instance.ranks.map(|_| self.ranks.place(rank)))
     }
 
-    /// The name of a channel's end for people: `micro[3].init`, `macro.out[2]`, `flow:2.out`.
+    /// Returns the name of a channel's end for people: `micro[3].init`, `macro.out[2]`, `flow:2.out`.
     pub fn end_name(&self, plan: &RunPlan, end: PlannedEnd) -> String {
         let name = self.name(plan, end.rank);
         let ports = &self.instance(plan, end.rank).ports;
@@ -254,7 +261,8 @@ impl Wiring {
         }
     }
 
-    /// The description of a channel for an endpoint; `None` for a channel within an endpoint.
+    /// Returns the description of a channel for an endpoint, or `None` for a channel within an endpoint.
+    /// `ends` returns the endpoint's own end of the channel, and the end of its peer.
     fn info(
         &self,
         plan: &RunPlan,

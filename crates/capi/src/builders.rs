@@ -65,9 +65,9 @@ unsafe fn growing<'a>(value: *mut lig_value, what: &str) -> Result<&'a mut Built
 }
 
 impl Built {
-    /// Makes sure that the item can lie in this, and notes how deep that is.
+    /// Fails if the item would be nested too deep in this value. Otherwise notes the new depth.
     fn hold(&mut self, item: &Built) -> Result<(), Error> {
-        // The replaced value of a map may have been the one that made it deep.
+        // If an item of a map is replaced, the old item may have been the deepest one.
         let inside = if item.height < MAX_DEPTH { item.height } else { height(&item.value) };
         if inside >= MAX_DEPTH {
             return Err(Misuse::TooDeep { most: MAX_DEPTH }.into());

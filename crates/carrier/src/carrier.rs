@@ -128,7 +128,7 @@ impl Drop for Carrier {
     fn drop(&mut self) {
         self.shared.stop();
         for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
-            // A thread that crashed has reported it.
+            // The result is not needed: a thread that crashes reports this itself.
             let _ = thread.join();
         }
     }

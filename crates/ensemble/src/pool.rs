@@ -190,7 +190,7 @@ impl<T> InstancePool<T> {
         }
         self.tasks[instance].pop_front();
         self.last[instance] = Some(number);
-        // The time of an instance's first evaluation includes its start.
+        // The first evaluation seems longer, because its time includes the start of the instance's process.
         let is_first = !std::mem::replace(&mut self.started[instance], true);
         // The instance begins the next evaluation only now.
         if let Some(next) = self.tasks[instance].front_mut() {

@@ -12,7 +12,7 @@ const WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW
 
 pub(crate) struct Tree {
     root: OwnedFd,
-    /// The local name that replaces the first component of all names, if it differs.
+    /// Local name of the directory with which all names begin, if it differs from the sender's.
     first: Option<Vec<u8>>,
     /// The components and descriptors that lead to the directory that was used last.
     way: Vec<(Vec<u8>, OwnedFd)>,

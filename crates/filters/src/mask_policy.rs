@@ -39,8 +39,9 @@ pub(crate) fn fill<T: Float>(elements: &mut [T], shape: &[u64], order: ArrayOrde
     }
 }
 
-/// The nearest element that is not NaN, found along the axes that are done: its index in the array, and the
-/// square of its distance. The distance is infinite if none has been found.
+/// The nearest element that is not NaN. The search takes one axis after the other, and this is the best result
+/// so far: the element's index in the array, and the square of its distance, which is infinite if no element
+/// has been found yet.
 #[derive(Debug, Clone, Copy)]
 struct NearestElement {
     from: usize,

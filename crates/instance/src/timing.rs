@@ -191,7 +191,7 @@ impl Instance {
         Ok(true)
     }
 
-    /// Returns the message of a slot in the pass that begins.
+    /// Returns the message that a slot of an `F_INIT` port has received for the pass that now begins.
     fn at_start(&self, port: usize, slot: usize) -> Result<(Message, Overlay), Error> {
         let nothing = || TimelineError::Nothing { port: self.table.ports[port].describe(slot) };
         let timing = self.timing.as_ref().ok_or_else(nothing)?;

@@ -1,5 +1,5 @@
-//! The limit on connections from outside that have not identified themselves, and the choice of the one to
-//! close.
+//! A limit on the number of connections from outside that have not identified themselves. If there are too
+//! many, one of them is chosen and closed.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

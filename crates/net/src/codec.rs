@@ -15,8 +15,8 @@ const SAMPLE_BYTES: usize = 32 << 10;
 /// Zstandard's level.
 const LEVEL: i32 = 1;
 
-/// The packing of a piece: the low four bits give the method, the high four bits the size of a number (as a
-/// power of 2; 0 means that the bytes are not sorted).
+/// The packing of a piece. The low four bits are the method. If the high four bits are n > 0, numbers have 2^n
+/// bytes, and the bytes are grouped: all first bytes of the numbers, then all second bytes. 0: not grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackingMethod(u8);
 

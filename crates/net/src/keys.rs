@@ -112,7 +112,7 @@ impl RunKeys {
         self.derived("ligament 1: identity")
     }
 
-    /// Returns the prover that makes and checks proofs.
+    /// Returns the prover, with which each end shows to the other that it knows the key.
     pub(crate) fn prover(&self) -> Prover {
         Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")[..]) }
     }

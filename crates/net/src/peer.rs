@@ -87,7 +87,7 @@ pub(crate) struct Peer {
     pub boot: Option<Boot>,
     /// True if there may be something to write.
     pub due: bool,
-    /// True if the other end's first relay is not this end's, so that a trunk links the two relays.
+    /// True if the two ends use different relays, with a trunk between these.
     pub by_trunk: bool,
     /// The last reason for which there was no stream.
     pub trouble: Fault,

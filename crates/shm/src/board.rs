@@ -162,7 +162,7 @@ impl Doorbell {
         }
     }
 
-    /// Returns true if the owner is awake and last began to wait on this core.
+    /// Returns true if the owner is awake, and ran on this core when its latest wait began.
     pub fn is_awake_on(&self, core: u32) -> bool {
         self.core.load(Ordering::Relaxed) == core + 1 && self.awake.load(Ordering::Relaxed) != 0
     }

@@ -339,7 +339,8 @@ mod model {
             };
             let (entries, count, taken) = ends(&memory);
             let mut reader = unsafe { RingReader::new(entries, count, taken) };
-            // The first two go round the ring of two; what is looked at is the announcement of the third.
+            // The ring has two entries. Entries 1 and 2 fill it once; the test checks the announcement of
+            // entry 3.
             let mut writer = unsafe { RingWriter::new(entries, count, taken) };
             for i in 1..=2 {
                 announce(&writer, i);

@@ -64,7 +64,7 @@ pub struct ArrayRef<'a> {
 }
 
 impl<'a> ArrayRef<'a> {
-    /// An array over contiguous elements.
+    /// Makes an array over contiguous elements.
     pub fn from_slice<T: Element>(elements: &'a [T], shape: &'a [u64], order: ArrayOrder) -> ArrayRef<'a> {
         ArrayRef {
             dtype: T::DTYPE,
@@ -84,7 +84,7 @@ impl ArrayRef<'_> {
     /// there is a name for each axis or no name.
     ///
     /// # Errors
-    /// One of these is not so.
+    /// Fails if one of these conditions does not hold.
     pub fn check(&self) -> Result<(), WireError> {
         check_names(self.names, self.shape.len())?;
         array_source(self).map(|_| ())

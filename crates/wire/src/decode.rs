@@ -22,13 +22,14 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A head of 1 GiB, 2²⁶ items.
+    /// Returns limits of 1 GiB for the head and 2²⁶ items.
     fn default() -> Limits {
         Limits { head: 1 << 30, items: 1 << 26 }
     }
 }
 
-/// Maximum number of places that a list has at first, whatever length the message claims for it.
+/// Maximum number of items for which a list gets memory at first, whatever length the message claims for
+/// the list.
 const FIRST_CAPACITY: usize = 64;
 
 /// Reads a value from its head and its parts.
@@ -145,8 +146,8 @@ impl Plain {
 }
 
 /// The fast path. It reads a tree that is one array without names, unit and strides, in the form that our
-/// encoder writes, if the array's part is the only one. Returns `None` for every other body, also for a wrong
-/// one; then the general function reads it.
+/// encoder writes, if the array's part is the only part. Returns `None` for every other body, also for a
+/// wrong body. The general function then reads this body.
 #[inline]
 fn plain_array(body: &CheckedBody<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {

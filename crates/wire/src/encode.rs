@@ -30,7 +30,7 @@ pub struct EncodingPlan<'e, 'a> {
 }
 
 impl Encoder {
-    /// An encoder with empty buffers.
+    /// Makes an encoder with empty buffers.
     pub fn new() -> Encoder {
         Encoder::default()
     }

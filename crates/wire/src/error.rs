@@ -1,4 +1,4 @@
-//! Errors of a message: one enum, whose messages say what is wrong and where.
+//! The errors of writing and reading a message: one enum, whose texts name the problem and its place.
 
 use ligament_catalogue::errors;
 

@@ -1,24 +1,25 @@
-//! The end of a process.
+//! The end of a process: its status or signal, and texts about it.
 
 use minicbor::{Decode, Encode};
 use std::fmt;
 
-/// The end of a process.
+/// The way in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Exit {
-    /// It exited with this status.
+    /// The process exited with this status.
     #[n(0)]
     Status(#[n(0)] i32),
-    /// A signal ended it.
+    /// A signal with this number ended the process.
     #[n(1)]
     Signal(#[n(0)] i32),
-    /// It was not a child of the reporting process, so its status is unknown.
+    /// The process was not a child of the reporting process, so its status is unknown.
     #[n(2)]
     Unknown,
 }
 
 impl Exit {
-    /// True if a signal asked it to end (SIGHUP, SIGINT, SIGTERM), also if a shell reports that as a status.
+    /// Returns true if a signal that requests an end (SIGHUP, SIGINT, SIGTERM) ended the process. This
+    /// includes a status with which a shell reports such a signal (128 + signal).
     pub fn was_asked_for(self) -> bool {
         let signal = match self {
             Exit::Signal(signal) => signal,
@@ -28,7 +29,7 @@ impl Exit {
         matches!(signal, 1 | 2 | 15)
     }
 
-    /// True if the end is no failure: status 0, or unknown.
+    /// Returns true if the end is no failure: the status is 0 or unknown.
     pub fn is_clean(self) -> bool {
         matches!(self, Exit::Status(0) | Exit::Unknown)
     }
@@ -44,7 +45,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// A signal's name, and its usual meaning for a simulation.
+/// Returns the name of a signal, and its usual meaning for a simulation.
 pub fn describe_signal(number: i32) -> String {
     let (name, meaning) = match number {
         1 => ("SIGHUP", "its terminal went away"),

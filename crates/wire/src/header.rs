@@ -36,7 +36,8 @@ pub mod flags {
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ConduitEnd {
-    /// The sender ended the conduit after its last pass. Timestamp 0.
+    /// The sender has made its last pass through the reuse loop, and then ended the conduit. The timestamp
+    /// is 0.
     #[default]
     Done,
     /// The sender ended the conduit within a pass of its reuse loop, before it asked for the next pass.

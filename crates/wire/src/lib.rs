@@ -1,6 +1,6 @@
-//! The parts of a message: header, value tree, array parts, control messages. The same bytes in shared memory,
-//! on a socket and in a file; the format is described in `docs/reference/message.md`. No I/O here, and no
-//! `unsafe` but in `sys`.
+//! The bytes of a message: header, value tree and array parts; and the messages of the control protocols. A
+//! message has the same bytes in shared memory, on a socket and in a file. `docs/reference/message.md`
+//! describes the format. This crate does no I/O, and only `sys` has `unsafe` code.
 #![deny(unsafe_code)]
 
 mod borrow;
@@ -37,17 +37,17 @@ pub use number::{rank_name, rank_parts, DomainId, EndpointId, InstanceId, RankId
 pub use sys::{Bytes, Keeper};
 pub use value::{Array, ArrayKind, ArrayMeta, ArrayOrder, DType, Element, SettingValue, Value, MAX_DIMS};
 
-/// The number of lists, maps and settings may stand around one value.
+/// Maximum number of lists, maps and settings around one value.
 pub const MAX_DEPTH: usize = 64;
 
 /// Tree tag of a complex number: `[re, im]`.
 pub const TAG_COMPLEX: u64 = 43000;
-/// Tree tag of an array held in a part: `[type, part, order, [shape…]]` and perhaps a map.
+/// Tree tag of an array whose elements are in a part: `[type, part, order, [shape…]]` and perhaps a map.
 pub const TAG_ARRAY: u64 = 27500;
-/// Tree tag of bytes held in a part: the part's number.
+/// Tree tag of bytes that are in a part: the part's number.
 pub const TAG_BYTES: u64 = 27501;
 /// Tree tag of settings: a map from name to setting value.
 pub const TAG_SETTINGS: u64 = 27502;
 
-/// Bytes of at least this length travel in a part; shorter ones stand in the tree.
+/// Shortest byte string that is sent in a part. A shorter one is written in the tree.
 pub const BYTES_IN_PART: usize = 64;

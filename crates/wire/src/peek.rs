@@ -26,12 +26,12 @@ pub enum Sight {
         #[n(3)]
         identity: u64,
     },
-    /// Nothing can be shown; the reason.
+    /// Nothing can be shown. The text is the reason.
     #[n(2)]
     Nothing(#[n(0)] String),
 }
 
-/// The content of a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Entry {
     #[n(0)]

@@ -10,35 +10,35 @@ use minicbor::{Decode, Encode};
 #[cbor(index_only)]
 #[repr(u64)]
 pub enum EndpointActivity {
-    /// It has registered and has not called the library yet.
+    /// The endpoint has registered and has not called the library yet.
     #[default]
     #[n(0)]
     Starting = 0,
-    /// It runs its own code.
+    /// The endpoint runs its own code.
     #[n(1)]
     Computing = 1,
-    /// It waits in `receive`.
+    /// The endpoint waits in `receive`.
     #[n(2)]
     WaitingToReceive = 2,
-    /// It waits for credit in `send`.
+    /// The endpoint waits for credit in `send`.
     #[n(3)]
     WaitingToSend = 3,
-    /// It copies a message.
+    /// The endpoint copies a message.
     #[n(4)]
     Transferring = 4,
-    /// It has ended cleanly.
+    /// The endpoint has ended cleanly.
     #[n(5)]
     Ended = 5,
-    /// It has reported an error.
+    /// The endpoint has reported an error.
     #[n(6)]
     Failed = 6,
-    /// It waits in `steer` until a change is agreed on, or at a halt.
+    /// The endpoint waits in `steer` until a change is confirmed, or at a halt.
     #[n(7)]
     Held = 7,
 }
 
 impl EndpointActivity {
-    /// The activity for the word of a status page.
+    /// Returns the activity that a word of a status page stands for. An unknown word means `Starting`.
     pub fn from_word(word: u64) -> EndpointActivity {
         match word {
             1 => EndpointActivity::Computing,
@@ -52,7 +52,7 @@ impl EndpointActivity {
         }
     }
 
-    /// The activity's name in status output.
+    /// Returns the activity's name in status output.
     pub fn name(self) -> &'static str {
         match self {
             EndpointActivity::Starting => "starting",
@@ -67,7 +67,7 @@ impl EndpointActivity {
     }
 }
 
-/// The event for which an endpoint waits. Channels by their numbers in the run.
+/// The event for which an endpoint waits. Channels are given by their numbers in the run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum AwaitedEvent {
     /// A message on any of these channels.
@@ -84,7 +84,7 @@ pub enum AwaitedEvent {
         #[n(1)]
         needs: u64,
     },
-    /// This endpoint takes entries out of its ring. It does so in each call of the library.
+    /// This endpoint takes entries out of its ring, which it does in each call of the library.
     #[n(2)]
     Slots {
         #[n(0)]
@@ -93,7 +93,7 @@ pub enum AwaitedEvent {
     /// A receiver releases a block of memory.
     #[n(3)]
     Memory,
-    /// This change is agreed on, or this halt is over.
+    /// This change is confirmed, or this halt is over.
     #[n(4)]
     Steering {
         #[n(0)]
@@ -118,7 +118,8 @@ pub struct WaitRecord {
     pub holding: bool,
 }
 
-/// The content of a status page. Times in ns; `started` and `ended` of CLOCK_MONOTONIC, 0 for never.
+/// The content of a status page. Times are in ns. `started` and `ended` are points in time of
+/// CLOCK_MONOTONIC; 0 means never.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Status {
     #[n(0)]
@@ -170,21 +171,21 @@ pub struct Status {
 pub struct ChannelCount {
     #[n(0)]
     pub messages: u64,
-    /// Bytes of their bodies.
+    /// Number of bytes of the messages' bodies.
     #[n(1)]
     pub bytes: u64,
-    /// The timestamp of the last message, s; `None` before the first.
+    /// The timestamp of the last message, in s. `None` before the first message.
     #[n(2)]
     pub time: Option<f64>,
 }
 
-/// The readings of two machines' clocks at one moment, ns. It converts points in time of a report to the clock
-/// of the receiver.
+/// The times of two machines' clocks at one moment, in ns. From these, points in time of a report are
+/// converted to the clock of the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockShift {
-    /// The clock of the reporting machine.
+    /// Time of the clock of the reporting machine.
     pub there: u64,
-    /// The clock of the receiving machine.
+    /// Time of the clock of the receiving machine.
     pub here: u64,
 }
 

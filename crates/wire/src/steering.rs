@@ -79,9 +79,9 @@ pub enum Steer {
 /// An endpoint's answer to a change.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Steers {
-    /// The endpoint has not passed the time of the change, and waits there for the next request. With the
-    /// last time that the endpoint has passed, if it has begun, and with a later time at which it waits, if
-    /// there is one.
+    /// The endpoint has not passed the time of the change, and waits at this time for the next request.
+    /// `last` is the last time that the endpoint has passed, if the endpoint has begun. `next` is a later
+    /// time at which the endpoint waits, if there is one.
     #[n(0)]
     Accepts {
         #[n(0)]

@@ -1,7 +1,7 @@
 //! Bytes that several views share, with a count of the holders. They are like those of the crate `bytes`,
 //! with two differences: the caller chooses where the record of the owner is, so that a received message
-//! needs no memory of the heap for it; and the last holder drops the owner without a locked instruction. All
-//! `unsafe` code of this crate.
+//! needs no memory of the heap for it; and the last holder drops the owner without a locked instruction.
+//! This file has all `unsafe` code of the crate.
 
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
@@ -39,13 +39,13 @@ pub struct Bytes {
     keeper: Option<NonNull<Keeper>>,
 }
 
-// SAFETY: the bytes are only read, and the count is atomic; what keeps them is `Send + Sync` (`from_owner`), or
-// its maker vouches for that (`from_keeper`).
+// SAFETY: the bytes are only read, and the count is atomic. The owner of the bytes is `Send + Sync`
+// (`from_owner`), or the caller of `from_keeper` promises that threads may share the bytes.
 unsafe impl Send for Bytes {}
 // SAFETY: as above.
 unsafe impl Sync for Bytes {}
 
-/// An owner on the heap.
+/// A record on the heap: an owner of bytes, and the keeper that counts the holders of these bytes.
 #[repr(C)]
 struct OwnerBox<T> {
     keeper: Keeper,
@@ -53,7 +53,7 @@ struct OwnerBox<T> {
 }
 
 /// # Safety
-/// `keeper` is the first member of a `OwnerBox<T>` from a box, which nobody uses any more.
+/// `keeper` is the first member of an `OwnerBox<T>` from a `Box`, and nothing uses this record any more.
 unsafe fn drop_box<T>(keeper: NonNull<Keeper>) {
     // SAFETY: as the caller promises; `repr(C)` puts the keeper first.
     drop(unsafe { Box::from_raw(keeper.cast::<OwnerBox<T>>().as_ptr()) });
@@ -82,7 +82,7 @@ impl Bytes {
         let kept = Box::new(OwnerBox { keeper: Keeper::new(drop_box::<T>), owner });
         // The owner does not move any more, so the address of its bytes is final.
         let kept = NonNull::from(Box::leak(kept));
-        // SAFETY: just leaked; lives until `drop_box`.
+        // SAFETY: the record was just leaked, so it lives until `drop_box`.
         let bytes = unsafe { kept.as_ref() }.owner.as_ref();
         Bytes { start: bytes.as_ptr(), len: bytes.len(), keeper: Some(kept.cast()) }
     }
@@ -90,8 +90,9 @@ impl Bytes {
     /// Makes shared bytes that a record of the caller keeps.
     ///
     /// # Safety
-    /// `keeper` counts one holder, this one; `len` bytes from `start` can be read, from any thread, until its
-    /// `let_go` is called, and so long the keeper stays where it is. `let_go` may be called by any thread.
+    /// `keeper` counts one holder, the returned value. Until the keeper's `let_go` is called, `len` bytes
+    /// from `start` can be read from any thread, and the keeper does not move. Any thread may call
+    /// `let_go`.
     #[inline]
     pub unsafe fn from_keeper(start: *const u8, len: usize, keeper: NonNull<Keeper>) -> Bytes {
         Bytes { start, len, keeper: Some(keeper) }
@@ -100,7 +101,7 @@ impl Bytes {
     /// Returns a part of the bytes, which shares them.
     ///
     /// # Panics
-    /// The range goes beyond the end.
+    /// Panics if the range goes beyond the end.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Bytes {
         self.slice_ref(&self[(range.start_bound().cloned(), range.end_bound().cloned())])
     }
@@ -108,7 +109,7 @@ impl Bytes {
     /// Returns `part`, which is a slice of these bytes, as shared bytes.
     ///
     /// # Panics
-    /// `part` is not a slice of these bytes.
+    /// Panics if `part` is not a slice of these bytes.
     pub fn slice_ref(&self, part: &[u8]) -> Bytes {
         if part.is_empty() {
             return Bytes::new();
@@ -125,10 +126,10 @@ impl Drop for Bytes {
     #[inline]
     fn drop(&mut self) {
         let Some(keeper) = self.keeper else { return };
-        // SAFETY: `self` holds it.
+        // SAFETY: `self` is a holder, so the keeper exists.
         let kept = unsafe { keeper.as_ref() };
-        // If the count is 1, this is the only holder, and no other can appear: it could only be a clone of
-        // this one. So the most frequent case needs no locked instruction.
+        // If the count is 1, `self` is the only holder, and no other holder can appear, because it could
+        // only be a clone of `self`. So the most frequent case needs no locked instruction.
         if kept.holders.load(Ordering::Acquire) != 1 {
             if kept.holders.fetch_sub(1, Ordering::Release) != 1 {
                 return;
@@ -145,7 +146,8 @@ impl Deref for Bytes {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: kept by `keeper`, or for ever; never written.
+        // SAFETY: `self` is a holder, so `keeper` keeps the bytes; without a keeper, they exist until the
+        // process ends. The bytes are never written.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -154,7 +156,7 @@ impl Clone for Bytes {
     #[inline]
     fn clone(&self) -> Bytes {
         if let Some(keeper) = self.keeper {
-            // SAFETY: `self` holds it.
+            // SAFETY: `self` is a holder, so the keeper exists.
             let before = unsafe { keeper.as_ref() }.holders.fetch_add(1, Ordering::Relaxed);
             assert!(before < usize::MAX / 2, "too many clones");
         }

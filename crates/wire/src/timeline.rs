@@ -9,28 +9,29 @@ use minicbor::{Decode, Encode};
 #[cbor(index_only)]
 #[repr(u8)]
 pub enum Activity {
-    /// Waits for a message on a channel.
+    /// The endpoint waits for a message on a channel.
     #[n(1)]
     AwaitsMessage = 1,
-    /// Waits for a message on any of several channels, and no message has arrived yet.
+    /// The endpoint waits for a message on any of several channels, and no message has arrived yet.
     #[n(2)]
     AwaitsAny = 2,
-    /// Waits until the receiver of a channel reads.
+    /// The endpoint waits until the receiver of a channel reads.
     #[n(3)]
     AwaitsCredit = 3,
-    /// Waits until an endpoint takes entries of its ring.
+    /// The endpoint waits until another endpoint takes entries out of the ring between the two.
     #[n(4)]
     AwaitsSlots = 4,
-    /// Waits for memory.
+    /// The endpoint waits for memory.
     #[n(5)]
     AwaitsMemory = 5,
-    /// Copies a message that it sends. The channel is the first one if the message goes to several.
+    /// The endpoint copies a message that it sends. If the message has several channels, the first is
+    /// recorded.
     #[n(6)]
     Sends = 6,
-    /// Copies a message that it has received on a channel.
+    /// The endpoint copies a message that it has received on a channel.
     #[n(7)]
     Receives = 7,
-    /// Waits until a change is agreed on, or at a halt.
+    /// The endpoint waits until a change is confirmed, or at a halt.
     #[n(8)]
     AwaitsSteering = 8,
 }
@@ -58,8 +59,8 @@ impl Activity {
     }
 }
 
-/// An activity and its object: the number of a channel or of an endpoint, or `REST` for all other channels,
-/// or 0.
+/// An activity and its object. The object is the number of a channel or of an endpoint, `REST` for all
+/// other channels, or 0 if there is no object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Cause {
     #[n(0)]
@@ -95,7 +96,7 @@ impl Cause {
     }
 }
 
-/// The counters of an endpoint at one time. Times in ns.
+/// The counters of an endpoint at one time. Times are in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct TimelineTotals {
     /// Number of waits that were not over at once.
@@ -119,7 +120,7 @@ pub struct TimelineTotals {
     pub received_bytes: u64,
     #[n(8)]
     pub iterations: u64,
-    /// Model time, bits of an f64; NaN before the first message.
+    /// Model time in s, as the bits of an `f64`. NaN before the first message.
     #[n(9)]
     pub time: u64,
 }
@@ -191,7 +192,7 @@ pub struct TimelineInterval {
     pub missed: u64,
 }
 
-/// The total of one cause.
+/// The total time (ns) and number of all intervals with one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CauseSum {
     #[n(0)]

@@ -59,7 +59,7 @@ pub(crate) fn write_array(tree: &mut Cbor<'_>, part: u16, array: &Description<'_
 /// A CBOR encoder that writes to memory and so cannot fail.
 pub(crate) struct Cbor<'t>(minicbor::Encoder<&'t mut Vec<u8>>);
 
-/// Returns the value of a write to a vector, whose error type has no values.
+/// Drops the result of a write to a vector. Such a write cannot fail, because its error type has no values.
 fn sure<T>(result: Result<T, minicbor::encode::Error<std::convert::Infallible>>) {
     debug_assert!(result.is_ok());
 }

@@ -365,7 +365,8 @@ impl Array {
         self.meta.is_none().then(|| ArrayKind { dtype, ndim, order, shape, bytes: self.data.len() })
     }
 
-    /// Sets the names of the axes, one for each dimension. Error: the number of names is another one.
+    /// Sets the names of the axes, one for each dimension. Fails if the number of names is not the number
+    /// of dimensions.
     pub fn with_names(mut self, names: &[&str]) -> Result<Array, WireError> {
         let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
         gather::check_names(&names, self.shape().len())?;
@@ -379,7 +380,7 @@ impl Array {
         self
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
@@ -411,7 +412,7 @@ impl Array {
 
     /// Returns the number of elements.
     pub fn len(&self) -> u64 {
-        // If one extent is 0, the product of the others may overflow. So this case comes first.
+        // If one extent is 0, the product of the other extents may overflow. So this case is checked first.
         if self.shape().contains(&0) {
             return 0;
         }
@@ -474,15 +475,15 @@ impl Array {
     }
 }
 
-/// The place of the bytes in an array of a known kind without names, unit and strides.
+/// The place for the bytes of an array that has a known kind and no names, unit and strides.
 pub struct Frame<'a> {
     data: &'a mut Bytes,
     bytes: usize,
 }
 
 impl Frame<'_> {
-    /// Gives the array other bytes. Returns false, and does nothing, if the number of bytes is not that of
-    /// the elements.
+    /// Replaces the bytes of the array. Returns false, and does nothing, if the number of bytes is not that
+    /// of the elements.
     #[inline(always)]
     pub fn fill(self, data: Bytes) -> bool {
         let fits = data.len() == self.bytes;
@@ -494,7 +495,8 @@ impl Frame<'_> {
 }
 
 impl Value {
-    /// Returns the place for other bytes, if the value is a plain array of this kind.
+    /// Returns the place at which the bytes of the array can be replaced, if the value is an array of this
+    /// kind without names, unit and strides.
     #[inline(always)]
     pub fn frame(&mut self, kind: &ArrayKind) -> Option<Frame<'_>> {
         match self {

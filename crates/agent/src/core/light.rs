@@ -41,8 +41,8 @@ impl AgentCore {
         )
     }
 
-    /// Compares the ports that the code of an endpoint's instances declares with the ports in the model.
-    /// Returns the ports that all instances use, or the reason why code and model do not fit.
+    /// Checks for all instances of an endpoint that the code declares the ports of the model. Returns the ports
+    /// of the instances, or the reason why code and model do not fit.
     pub(super) fn agree_on_ports(
         &self,
         endpoint: EndpointId,

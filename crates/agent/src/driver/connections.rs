@@ -1,4 +1,5 @@
-//! Connections to the agent's socket: accepting, reading, writing, and the questions of clients.
+//! Connections to the agent's socket: the functions that accept, read and write connections, and that
+//! answer the questions of clients.
 
 use super::{Driver, DriverEvent};
 use crate::action::{Caller, ConnectionId, MemoryRegion};
@@ -17,35 +18,36 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Number of connections that are accepted before other events are handled.
+/// Maximum number of connections accepted in one pass, so that the driver handles other events in between.
 const MAX_ACCEPTS_PER_TURN: usize = 64;
-/// Limit of connections whose process has not identified itself, in addition to one for each process of the
-/// domain.
+/// Maximum number of connections whose process has not identified itself, in addition to one connection for
+/// each process of the domain.
 const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
 /// Minimum time that a new connection has to identify itself before it may be closed to make room.
 const MIN_IDENTIFICATION_TIME: Duration = Duration::from_secs(1);
-/// Delay before accepting is tried again when there is no room.
+/// Delay before the agent tries again to accept connections when it has no room for one more.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
-/// The run fails if no descriptor has been free for this long. Strangers keep none, so the limit is too low,
-/// and instances would wait for ever.
+/// Time without a free descriptor after which the run fails. Connections of strangers hold no descriptor
+/// for so long, so the limit of descriptors is too low, and instances would wait for ever.
 const DESCRIPTOR_SHORTAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Admission of connections.
+/// The state of accepting connections, and the limit of connections that have not identified themselves.
 pub(super) struct ConnectionAdmission {
-    /// The owner of the run. All other users are refused.
+    /// The user who owns the run. The agent refuses connections of all other users.
     user: u32,
+    /// Maximum number of connections in `unknown`.
     most: usize,
-    /// Connections that have not identified themselves, with the time at which each was accepted.
+    /// Connections that have not identified themselves, each with the time at which it was accepted.
     unknown: BTreeMap<ConnectionId, Instant>,
     /// True if an `ArrivingStill` event is pending.
     waits: bool,
     has_said_crowded: bool,
-    /// Time since which no descriptor has been free.
+    /// Time since which no descriptor has been free; `None` if the last attempt lacked none.
     crowded: Option<Instant>,
 }
 
 impl ConnectionAdmission {
-    /// Admission for a run of this user, with this number of processes in this domain.
+    /// Makes the state for a run of this user with this number of processes in this domain.
     pub fn new(user: u32, processes: usize) -> ConnectionAdmission {
         let most = MAX_UNIDENTIFIED_CONNECTIONS + processes;
         ConnectionAdmission {
@@ -73,19 +75,20 @@ impl Driver<'_> {
     }
 
     pub(super) fn somebody_arrives(&mut self) {
-        // If the event is pending, the socket is watched already.
+        // If an `ArrivingStill` event is pending, that event will accept the connection.
         if !self.admission.waits {
             self.accept_some();
         }
     }
 
-    /// Accepts pending connections, but only so many that other events have their turn.
+    /// Accepts up to `MAX_ACCEPTS_PER_TURN` pending connections, so that the driver also handles other
+    /// events.
     pub(super) fn accept_some(&mut self) {
         self.admission.waits = false;
         self.accept(MAX_ACCEPTS_PER_TURN);
     }
 
-    /// Accepts all connections that are pending now.
+    /// Accepts all connections that are pending now. Does nothing if an `ArrivingStill` event is pending.
     pub(super) fn accept_all_that_wait(&mut self) {
         if !self.admission.waits {
             self.accept(MAX_PENDING_CONNECTIONS as usize + 1);
@@ -111,7 +114,7 @@ impl Driver<'_> {
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     return self.is_crowded(error)
                 }
-                // The processes behind pending connections would wait for ever.
+                // The run fails, because the processes of pending connections would wait for ever.
                 Err(error) => return self.fail(cannot_accept(error)),
             }
         }
@@ -145,7 +148,8 @@ impl Driver<'_> {
         self.read_all(link);
     }
 
-    /// Tells another user the reason, as far as that is possible without waiting, and closes the connection.
+    /// Refuses a connection of another user. The agent sends the reason if this is possible without
+    /// waiting, and closes the connection.
     fn turn_away(&mut self, fd: OwnedFd, caller: Caller) {
         let why = self.core.not_for(caller);
         let mut socket = Socket::new(fd);
@@ -154,13 +158,14 @@ impl Driver<'_> {
         self.host.connection_refused(&format!("user {}", caller.user), why.text(), 0);
     }
 
-    /// True if one more unidentified connection may be accepted. If need be, the oldest is closed, unless it is
-    /// very new.
+    /// Returns true if the agent may accept one more connection. If the limit of unidentified connections
+    /// is reached, the function tries to close the oldest of these connections.
     fn has_room_for_one(&mut self) -> bool {
         self.admission.unknown.len() < self.admission.most || self.dismiss_one()
     }
 
-    /// Closes the oldest unidentified connection.
+    /// Closes the oldest unidentified connection, if that connection is at least `MIN_IDENTIFICATION_TIME`
+    /// old. Returns true if the function has closed a connection.
     fn dismiss_one(&mut self) -> bool {
         let first = self.admission.unknown.iter().next().map(|(&link, &since)| (link, since));
         let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= MIN_IDENTIFICATION_TIME) else {
@@ -176,7 +181,8 @@ impl Driver<'_> {
         true
     }
 
-    /// Handles a lack of descriptors. Connections stay pending at the socket until a descriptor is free.
+    /// Handles a lack of descriptors or memory while accepting. New connections stay pending at the socket
+    /// until the agent can accept them. The run fails after `DESCRIPTOR_SHORTAGE_TIMEOUT`.
     fn is_crowded(&mut self, error: Errno) {
         let since = *self.admission.crowded.get_or_insert_with(Instant::now);
         if since.elapsed() >= DESCRIPTOR_SHORTAGE_TIMEOUT {
@@ -268,7 +274,7 @@ impl Driver<'_> {
                     });
                 }
             }
-            // The reading side will report the error.
+            // The next read of the connection reports the error.
             Err(_) => {}
         }
     }
@@ -280,7 +286,7 @@ impl Driver<'_> {
             Err(error) => {
                 let why = fault!(MEMORY_OF_MACHINE, "the agent could not hand out shared memory: {error}");
                 self.fail(match file_size_limit() {
-                    // The kernel counts it as a file.
+                    // The kernel counts shared memory as a file, so the limit of file sizes applies.
                     Some(limit) => why.told(|why| {
                         format!(
                             "{why}; no file of this process may have more than {limit} bytes, and shared \
@@ -322,7 +328,7 @@ impl Driver<'_> {
                 serde_json::json!({ "ok": true }).to_string()
             }
             Question::Watch { every } => return self.watches(link, every),
-            // This question goes to the core, which has answered it.
+            // The core has answered this question already.
             Question::Tap { .. } => return,
             question @ Question::Steer { .. } => {
                 let Some(wanted) = SteerRequest::of(question) else { return };

@@ -1,4 +1,5 @@
-//! The driver's part for runs over several domains: it attaches the carrier, and handles the carrier's events.
+//! The part of the driver for runs over several domains. This part attaches the carrier, and handles the
+//! events of the carrier.
 
 use super::Driver;
 use crate::host::{DrainReason, RunView};
@@ -7,18 +8,20 @@ use ligament_catalogue::fault;
 use ligament_wire::DomainId;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The other domains of a run, for the agent of one domain. The paths to all domains to which conduits lead
-/// exist already, or are being made.
+/// The other domains of a run, as the agent of one domain needs them. The carrier already has a path to
+/// each domain to which conduits lead, or the path is being made.
 pub struct OtherDomains<'c> {
     pub carrier: &'c Carrier,
     pub heard: &'c mut UnboundedReceiver<CarrierReport>,
-    /// The domain of each instance; and the number of this domain.
+    /// The domain of each instance, by instance number.
     pub domain_of: &'c [DomainId],
+    /// The domain of this agent.
     pub me: DomainId,
 }
 
 impl Driver<'_> {
-    /// Attaches the carrier as an endpoint, once this loop can answer it.
+    /// Attaches the carrier as an endpoint of this agent. The driver calls this function when its event
+    /// loop can answer the carrier.
     pub(super) fn attach_carrier(&mut self) {
         let Some(elsewhere) = &self.elsewhere else { return };
         self.core.hold();
@@ -35,7 +38,8 @@ impl Driver<'_> {
         });
     }
 
-    /// Tells the host that all processes of this domain have ended, if the run may go on in others.
+    /// Reports to the host, once, that all processes of this domain have ended, if the run may go on in
+    /// other domains.
     pub(super) fn tell_if_done_here(&mut self) {
         if self.elsewhere.is_none() || self.done_here || !self.core.is_done_here() {
             return;

@@ -1,5 +1,6 @@
-//! Processes of instances: their start, the signals that end them, and their end, as the guard reports it or as
-//! it is seen here.
+//! Processes of instances: their start, the signals that end a process, and the end of a process. The guard
+//! reports the end of each process that the guard has started. The driver watches all other processes
+//! itself.
 
 use super::{Driver, DriverEvent};
 use crate::action::{InstancePhase, ProcessSignal};
@@ -16,20 +17,22 @@ use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// Maximum delay between the signals of a sender that ends all processes of a job, as batch systems do. An
-/// instance that obeys such a signal before the agent has received its own has not failed.
+/// Maximum delay between the signals of a sender, such as a batch system, that ends all processes of a job.
+/// An instance that obeys such a signal before the agent has received its own signal has not failed.
 const EXTERNAL_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 
-/// Maximum time that an instance, one of whose ranks has ended cleanly, needs to report that it is done, or its
-/// launcher needs to end it.
+/// Time after the clean end of one rank of an instance. Within this time, the instance must report that the
+/// instance is done, or the instance's launcher must end the instance.
 const RANK_END_GRACE: Duration = Duration::from_millis(500);
 
-/// Maximum time until the end of a launcher, or of its ranks by the guard, shows why one rank has ended.
+/// Maximum time from the end of one rank until the reason for this end is known. The reason shows when the
+/// launcher ends, or when the guard ends the launcher's ranks.
 const LAUNCHER_END_DELAY: Duration = Duration::from_secs(1);
 
-/// A handle of an instance's process.
+/// A handle of an endpoint's process. The driver uses the handle to watch the process and to send signals.
 pub(super) struct ProcessHandle {
-    /// `None` for a process that the guard has started.
+    /// Descriptor that becomes readable when the process ends; `None` for a process that the guard has
+    /// started.
     pidfd: Option<Rc<AsyncFd<OwnedFd>>>,
     started: StartedProcess,
     ours: bool,
@@ -53,8 +56,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Handles the guard's reports: started processes, ended processes, and the end of the guard itself, which
-    /// shows by a closed connection.
+    /// Handles the guard's reports of started and ended processes. Also handles the end of the guard
+    /// itself: the guard's connection is then closed.
     pub(super) fn hear_guard(&mut self) {
         while let Some(told) = self.guard.next_report() {
             match told {
@@ -88,7 +91,7 @@ impl Driver<'_> {
                 GUARD_GONE,
                 "the run's guard (process {pid} on {machine}) is gone: it was killed, or it crashed"
             ));
-            // The guard's children die with it, and nobody learns how they ended.
+            // The guard's children die with the guard, so the agent cannot learn their exit status.
             for (pid, endpoint) in std::mem::take(&mut self.guarded) {
                 end_group(pid, Signal::KILL);
                 self.gone(endpoint, Exit::Unknown);
@@ -98,7 +101,7 @@ impl Driver<'_> {
 
     pub(super) fn guard_started(&mut self, endpoint: EndpointId, pid: u32) {
         if matches!(self.core.rank(endpoint.leader()).0, InstancePhase::Gone(_)) {
-            // The run began to end before the process was started.
+            // The run began to end before the guard started the process, so the process is killed.
             return end_group(pid, Signal::KILL);
         }
         self.core.started(endpoint, pid);
@@ -133,7 +136,7 @@ impl Driver<'_> {
                 self.act(actions);
             }
         }
-        // Reports may have arrived in the meantime.
+        // Reports of the guard may have arrived while the host started the process.
         let _ = self.sender.send(DriverEvent::GuardTells);
     }
 
@@ -160,13 +163,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Watches the process that registered for a rank. The process that was started for the rank is watched
-    /// already.
+    /// Watches the process that registered for a rank, if this is not the process that was started for the
+    /// rank. The driver watches the started process already.
     pub(super) fn watch_speaker(&mut self, endpoint: EndpointId, pid: u32) {
         let opened = pidfd(pid).and_then(|fd| watched(fd, Interest::READABLE));
         let sender = self.sender.clone();
         tokio::task::spawn_local(async move {
-            // If it cannot be opened, the process has ended already.
+            // If the descriptor of the process cannot be opened, the process has ended already.
             if let Ok(fd) = opened {
                 let _ = fd.readable().await;
             }
@@ -185,7 +188,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Reports that the process that registered for a rank has ended, whatever its launcher does.
+    /// Reports to the core that the process that registered for a rank has ended, even if the rank's
+    /// launcher still runs.
     pub(super) fn silent(&mut self, endpoint: EndpointId) {
         let actions = self.core.speaker_gone(endpoint);
         self.act(actions);
@@ -203,7 +207,7 @@ impl Driver<'_> {
         let Some(process) = self.processes.get(&endpoint) else {
             return;
         };
-        // A stopped process takes no signal but SIGKILL until it continues.
+        // A stopped process handles no signal but SIGKILL until the process continues.
         let signals: &[Signal] = match push {
             ProcessSignal::Terminate => &[Signal::TERM, Signal::CONT],
             ProcessSignal::Kill => &[Signal::KILL],
@@ -222,7 +226,8 @@ impl Driver<'_> {
         let Some(ProcessHandle { pidfd: Some(pidfd), started, ours }) = self.processes.get(&endpoint) else {
             return;
         };
-        // The process is still a zombie, so its number, and that of its group, cannot belong to others.
+        // The process is still a zombie, so its number and the number of its group cannot belong to another
+        // process or group.
         if started.leads_group && *ours {
             end_group(started.pid, Signal::KILL);
             self.guard.forget(started.pid);
@@ -233,11 +238,12 @@ impl Driver<'_> {
 
     pub(super) fn gone(&mut self, endpoint: EndpointId, exit: Exit) {
         self.processes.remove(&endpoint);
-        // The last messages of a process are handled before its end.
+        // The driver handles the last requests of a process before the end of the process.
         if let Some(link) = self.core.link_of(endpoint) {
             self.read_all(link);
         }
-        // A process may connect and end at once.
+        // A process may have connected just before its end, so the driver accepts pending connections
+        // first.
         self.accept_all_that_wait();
         self.custody.process_ended(endpoint, ligament_shm::status::now());
         self.drain_timeline(endpoint, DrainReason::ProcessEnded);

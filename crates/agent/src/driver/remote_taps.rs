@@ -1,7 +1,8 @@
-//! Taps from one domain to another. The client at the head has a box, which the agent there fills; the instance
-//! has a box, which its own agent reads. When the client asks for a value, the value travels over the path
-//! between the agents in pieces, straight from one box into the other, and no copy is kept. A box has no
-//! doorbell for an agent, so the agents poll boxes, but only while a value is awaited.
+//! Taps from one domain to another. The client at the head has a box, which the head's agent fills. The
+//! instance has a box, which the agent of the instance's domain reads. When the client asks for a value,
+//! the value travels in pieces over the path between the agents, straight from the instance's box into the
+//! client's box, and no agent keeps a copy. A box has no doorbell for an agent, so the agents poll boxes
+//! while a value is awaited.
 
 use super::taps::make_own;
 use super::Driver;
@@ -13,7 +14,7 @@ use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
     truncated, FromAgent, FromHead, Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_PIECE,
-    VALUES_UNDER_WAY,
+    MAX_VALUE_BYTES_UNDER_WAY,
 };
 use ligament_wire::steering::ModelTime;
 use ligament_wire::tap::TapOutcome;
@@ -23,44 +24,48 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Pause between two polls. It grows with the time since the last event, as a sixteenth of it, so a value is
-/// late by at most that part of the time that it took.
+/// Limits of the pause between two polls, and its divisor. The pause is a sixteenth of the time since the
+/// last event, within the limits. So a value is late by at most a sixteenth of the time that the value
+/// took.
 const MIN_POLL_PAUSE: Duration = Duration::from_millis(1);
 const MAX_POLL_PAUSE: Duration = Duration::from_millis(250);
 const POLL_PAUSE_DIVISOR: u32 = 16;
 
-/// The tap of a client here, on a port of another domain.
+/// The tap of a client of this agent on a port of another domain. Only the head's agent has such taps.
 struct TapReceiver {
     domain: DomainId,
     room: u64,
-    /// The client's box, once the agent of the other domain has begun.
+    /// The client's box; `None` until the agent of the other domain has begun the tap.
     bin: Option<TapBox>,
-    /// True if a value was requested from the other agent and has not arrived completely.
+    /// True if this agent has requested a value from the other agent and the value has not arrived
+    /// completely.
     asked: bool,
-    /// Number of bytes of that value that have arrived.
+    /// Number of bytes of the requested value that have arrived.
     came: u64,
-    /// True if there was no memory for some of them. The rest of the value is discarded.
+    /// True if the system had no memory for some bytes of the value. The value is then discarded, and the
+    /// client gets the outcome `NoMemory`.
     lacks_memory: bool,
 }
 
-/// The tap of the head, for one of its clients, on a port here.
+/// The tap of the head, for a client of the head, on a port of this agent's domain.
 struct TapSender {
     bin: TapBox,
-    /// True if a value was requested that is not in the box yet.
+    /// True if the head has requested a value that is not in the box yet.
     awaits: bool,
-    /// The value that is being sent to the head, and the number of its bytes that were sent. `took` counts
-    /// those that have arrived.
+    /// The value that this agent is sending to the head, and the number of its bytes that were sent.
     sends: Option<(Note, u64)>,
+    /// Number of bytes of this value that have arrived at the head.
     took: u64,
-    /// The reason why the port sends nothing more, once that is so.
+    /// The reason why the tap ends; `None` until the tap is to end.
     over: Option<String>,
 }
 
-/// All taps between domains, of both kinds.
+/// All taps between domains: the taps of this agent's clients, by connection, and the taps of the head, by
+/// ticket.
 pub(super) struct RemoteTaps {
     asking: BTreeMap<ConnectionId, TapReceiver>,
     showing: BTreeMap<u64, TapSender>,
-    /// Time of the last event.
+    /// Time of the last event of a tap.
     since: Instant,
     looked: Instant,
     pause: Duration,
@@ -75,7 +80,7 @@ impl Default for RemoteTaps {
 }
 
 impl RemoteTaps {
-    /// Time of the next poll; `None` if no value is awaited.
+    /// Returns the time of the next poll, or `None` if no box needs polling.
     pub fn due(&self) -> Option<Instant> {
         let awaits = self.asking.values().any(|one| one.bin.is_some() && !one.asked)
             || self.showing.values().any(|one| one.awaits);
@@ -89,7 +94,8 @@ impl RemoteTaps {
 }
 
 impl TapSender {
-    /// Sends what can be sent now. Returns whether nothing more will follow.
+    /// Sends as many pieces as the limit of bytes under way allows. Returns true if the tap is over, so
+    /// that nothing more will follow.
     fn go_on(&mut self, ticket: u64, tell: &mut dyn FnMut(TapReply)) -> bool {
         if self.awaits {
             match self.bin.look() {
@@ -101,7 +107,7 @@ impl TapSender {
         while let Some((note, sent)) = self.sends {
             let len = if note.outcome == TapOutcome::Value { note.body_len } else { 0 };
             let next = (len - sent).min(MAX_PIECE as u64);
-            if sent + next > self.took.saturating_add(VALUES_UNDER_WAY) {
+            if sent + next > self.took.saturating_add(MAX_VALUE_BYTES_UNDER_WAY) {
                 return false;
             }
             let mut bytes = vec![0; next as usize];
@@ -122,14 +128,15 @@ impl TapSender {
 }
 
 impl TapReceiver {
-    /// Makes the client's box. Returns its memory, for the client.
+    /// Makes the client's box. Returns a descriptor of the box's memory, to be sent to the client.
     fn begin(&mut self) -> Result<OwnedFd, Fault> {
         let (bin, memory) = make_own(self.room)?;
         self.bin = Some(bin);
         Ok(memory)
     }
 
-    /// Puts a piece of a value in the client's box. Returns the answer for the other agent, if there is one.
+    /// Puts a piece of a value in the client's box. `note` comes with the last piece. Returns the answer
+    /// for the other agent, or `None` after the last piece.
     fn take(&mut self, offset: u64, bytes: &[u8], note: Option<TapNote>) -> Result<Option<TapWish>, Fault> {
         let wrong = |what: &str| {
             fault!(TAP_REFUSED, "the agent of domain {} sent a value that makes no sense: {what}", self.domain)
@@ -156,8 +163,8 @@ impl TapReceiver {
         }
         self.lacks_memory |= !put(bin, offset, bytes)?;
         bin.count(note.number);
-        // The tap goes on, as it does if the instance itself has no memory for a value: the next value may be
-        // smaller, or memory may be free again.
+        // A lack of memory does not end the tap, whether this agent or the instance lacks the memory: the
+        // next value may be smaller, or memory may be free again.
         if std::mem::take(&mut self.lacks_memory) {
             note.outcome = TapOutcome::NoMemory;
         }
@@ -231,14 +238,14 @@ impl Driver<'_> {
         self.order_tap(domain, link, TapWish::Begin(port));
     }
 
-    /// Handles the end of such a client's connection.
+    /// Handles the end of the connection of a client that views a port of another domain.
     pub(super) fn untap_elsewhere(&mut self, link: ConnectionId) {
         if let Some(asking) = self.remote_taps.asking.remove(&link) {
             self.order_tap(asking.domain, link, TapWish::End);
         }
     }
 
-    /// Ends a client's tap, with the reason.
+    /// Ends a client's tap on a port of another domain, and sends the reason to the client.
     fn tap_elsewhere_ends(&mut self, link: ConnectionId, why: &Fault) {
         let begun = self.remote_taps.asking.remove(&link).is_some_and(|asking| asking.bin.is_some());
         self.core.tap_elsewhere_is_over(link);
@@ -247,7 +254,7 @@ impl Driver<'_> {
         self.send_with(link, &notice, Vec::new());
     }
 
-    /// Ends all taps on ports of a domain that is lost.
+    /// Ends all taps of clients on ports of a domain that is lost.
     pub(super) fn end_taps_in(&mut self, domain: DomainId) {
         let there = self.remote_taps.asking.iter().filter(|(_, asking)| asking.domain == domain);
         let links: Vec<ConnectionId> = there.map(|(&link, _)| link).collect();
@@ -257,17 +264,18 @@ impl Driver<'_> {
         }
     }
 
-    /// Begins to view a port through this box, for the head.
+    /// Begins to send the values of a port to the head. `bin` is the box that the instance fills.
     pub(super) fn shows_to_head(&mut self, ticket: u64, bin: TapBox) {
         let showing = TapSender { bin, awaits: false, sends: None, took: 0, over: None };
         self.remote_taps.showing.insert(ticket, showing);
         self.tell_tap(TapReply { ticket, shows: Shows::Begun });
     }
 
-    /// Ends a tap of the head, because the port sends nothing more or cannot be viewed. If the head awaits a
-    /// value that is in the box, the value is sent first.
+    /// Ends a tap of the head, because the port sends nothing more or cannot be viewed. If the head awaits
+    /// a value and the value is in the box, this agent sends the value first.
     pub(super) fn end_tap_of_head(&mut self, ticket: u64, why: String) {
-        // The reason may repeat the client's own text. The head would reject a longer one as malformed.
+        // The reason may repeat text of the client, so the reason may be long. The head would reject a
+        // reason above the limit as malformed.
         let why = truncated(&why);
         match self.remote_taps.showing.get_mut(&ticket) {
             Some(showing) => {
@@ -289,7 +297,8 @@ impl Driver<'_> {
         told.into_iter().for_each(|tapped| self.tell_tap(tapped));
     }
 
-    /// Polls the boxes of which a value is awaited.
+    /// Polls the boxes in which a client may have asked for a value, and the boxes in which the head awaits
+    /// a value.
     pub(super) fn poll_remote_taps(&mut self) {
         let taps = &mut self.remote_taps;
         taps.looked = Instant::now();
@@ -310,7 +319,8 @@ impl Driver<'_> {
         awaited.into_iter().for_each(|ticket| self.show_on(ticket));
     }
 
-    /// Handles a message of another agent about a tap. The tap may have ended in the meantime.
+    /// Handles a message of another agent about a tap. Ignores the message if the tap has ended in the
+    /// meantime.
     pub(super) fn hear_of_tap(&mut self, talk: RemoteTapEvent) {
         match talk {
             RemoteTapEvent::Wanted(TapOrder { ticket, wish }) => self.head_wants(ticket, wish),
@@ -423,7 +433,7 @@ mod tests {
                 assert!(!showing.go_on(3, &mut |tapped| under_way.push_back(tapped)));
             }
         }
-        assert_eq!((most as u64 * MAX_PIECE as u64, pieces), (VALUES_UNDER_WAY, 6));
+        assert_eq!((most as u64 * MAX_PIECE as u64, pieces), (MAX_VALUE_BYTES_UNDER_WAY, 6));
         let (found, body) = client.take().unwrap().unwrap();
         assert_eq!((found, client.passed()), (note(TEST_BODY_BYTES, TapOutcome::Value), 7));
         assert!(body

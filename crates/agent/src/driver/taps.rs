@@ -1,5 +1,6 @@
-//! The boxes of taps: made here, and given to both sides. If the head views a port for one of its clients, this
-//! agent itself is the second side.
+//! The boxes of taps. The agent makes a box and gives its memory to both sides: the instance that fills the
+//! box, and the viewer. If the head views a port for a client of the head, this agent itself is the
+//! viewer's side.
 
 use super::Driver;
 use crate::action::{ConnectionId, TapViewer};
@@ -9,7 +10,7 @@ use ligament_wire::control::{Notice, Tap};
 use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 
-/// Two descriptors of the memory of a new box.
+/// Makes a box with room for `room` bytes. Returns two descriptors of the box's memory.
 pub(super) fn make(room: u64) -> Result<[OwnedFd; 2], Fault> {
     let memory = ligament_shm::tap::make(room).map_err(Fault::from)?;
     let other = memory.try_clone();
@@ -17,14 +18,15 @@ pub(super) fn make(room: u64) -> Result<[OwnedFd; 2], Fault> {
     Ok([memory, other])
 }
 
-/// A box for this process, and a descriptor of its memory for another.
+/// Makes a box with room for `room` bytes, and opens the box in this process. Returns the box, and a
+/// descriptor of the box's memory for another process.
 pub(super) fn make_own(room: u64) -> Result<(TapBox, OwnedFd), Fault> {
     let memory = ligament_shm::tap::make(room).map_err(Fault::from)?;
     Ok((TapBox::open(&memory, room).map_err(Fault::from)?, memory))
 }
 
 impl Driver<'_> {
-    /// Makes a box, and tells both sides.
+    /// Makes the box of a tap, and sends the box's memory to both sides.
     pub(super) fn make_tap(
         &mut self,
         viewer: TapViewer,

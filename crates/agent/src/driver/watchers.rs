@@ -1,6 +1,7 @@
-//! Clients that watch the run. A client asks again when it has read an update; it then gets the changes since
-//! that update, but no more often than it asked for. So nothing piles up for a client that reads slowly or not
-//! at all, not even in its socket.
+//! Updates for clients that watch the run. A client asks for the next update when the client has read the
+//! last one. The agent then sends the changes since that update, but not before the interval that the
+//! client has set is over. So no updates pile up for a client that reads slowly or not at all, not even in
+//! the client's socket.
 
 use super::Driver;
 use crate::action::ConnectionId;
@@ -12,9 +13,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Limit of clients that watch at a time.
+/// Maximum number of clients that watch at the same time.
 const MAX_WATCHERS: usize = 32;
-/// Limits of the interval between two updates that a client may ask for.
+/// Minimum and maximum of the interval between two updates that a client may set, in ms.
 const MIN_UPDATE_INTERVAL_MS: u32 = 100;
 const MAX_UPDATE_INTERVAL_MS: u32 = 60_000;
 
@@ -23,16 +24,16 @@ struct Watcher {
     due: Instant,
     /// The position of the client's last update, as `Host::status_since` returned it.
     since: u64,
-    /// True if the client has asked again.
+    /// True if the client has asked for an update and has not got this update yet.
     asks: bool,
 }
 
-/// All clients that watch.
+/// All clients that watch the run, by connection.
 #[derive(Default)]
 pub(super) struct Watchers(BTreeMap<ConnectionId, Watcher>);
 
 impl Watchers {
-    /// Time at which the next update is due.
+    /// Returns the time at which the next update is due, or `None` if no client has asked for an update.
     pub fn due(&self) -> Option<Instant> {
         self.0.values().filter(|one| one.asks).map(|one| one.due).min()
     }
@@ -43,7 +44,7 @@ impl Watchers {
 }
 
 impl Driver<'_> {
-    /// Handles a client's request for the next update.
+    /// Handles a client's request for the next update. `every` is the interval between two updates, in ms.
     pub(super) fn watches(&mut self, link: ConnectionId, every: u32) {
         let every =
             Duration::from_millis(u64::from(every.clamp(MIN_UPDATE_INTERVAL_MS, MAX_UPDATE_INTERVAL_MS)));
@@ -65,12 +66,12 @@ impl Driver<'_> {
         self.tell_watchers();
     }
 
-    /// Sends updates to the clients that have asked and are due.
+    /// Sends an update to each client that has asked for an update and whose interval is over.
     pub(super) fn tell_watchers(&mut self) {
         let now = Instant::now();
         let mut due = Vec::new();
         for (&link, one) in self.watchers.0.iter_mut().filter(|(_, one)| one.asks && one.due <= now) {
-            // A client that asks and does not read must wait.
+            // A client that asks but does not read gets no update until its socket has room again.
             if self.connections.get(&link).is_some_and(AgentConnection::is_full) {
                 one.due = now + Duration::from_millis(u64::from(MIN_UPDATE_INTERVAL_MS))
             } else {

@@ -51,7 +51,8 @@ pub(super) struct Scheduler<S> {
     at_work: usize,
     /// Round in which the agent has asked for another look.
     round: Option<u64>,
-    /// Time for which functions have run since the last check for messages from other processes, in ns.
+    /// Time for which this process has run functions of components since it last checked for messages from
+    /// other processes, in ns.
     unlooked: u64,
 }
 

@@ -100,7 +100,7 @@ impl AgentCommand {
 pub struct LauncherCommand {
     /// The words of the command. The first is looked up in `PATH`.
     pub words: Vec<OsString>,
-    /// True if the invitation is the command's standard input. Otherwise its input is empty.
+    /// True if the command reads the invitation from standard input. If false, its standard input is empty.
     pub invitation_as_input: bool,
     /// The domains whose agents the command starts.
     pub domains: Vec<DomainId>,

@@ -39,7 +39,7 @@ pub enum BatchSystem {
 }
 
 impl BatchSystem {
-    /// The batch system's name for users.
+    /// Returns the name of this batch system, as users know it.
     pub fn name(self) -> &'static str {
         match self {
             BatchSystem::Slurm => "Slurm",

@@ -73,8 +73,8 @@ impl Net {
         self.peers.values().map(|peer| peer.streams.len()).sum()
     }
 
-    /// Does the same as `send` for a part of something large, which is treated as a large message, however
-    /// short it is.
+    /// Does the same as `send`, but for a part of something large. Even a short part is treated as a large
+    /// message.
     pub(crate) fn send_as_large(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
         let peer = self.peer(domain);
         peer.due = true;

@@ -364,7 +364,7 @@ impl Host for Domain<'_> {
         }
     }
 
-    /// Returns nothing, because clients ask the head.
+    /// Returns an answer that refers to the head, because clients ask the head for the state of a run.
     fn status(&mut self, _: &RunView<'_>) -> String {
         let text =
             said!(RUNS_ELSEWHERE, "this agent knows its own part of the run only; ask where the run was begun");

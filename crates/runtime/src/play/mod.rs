@@ -303,7 +303,7 @@ fn resolved(text: &str) -> Result<ResolvedModel, Fault> {
     }
 }
 
-/// Returns the text for a problem of the program on the command line.
+/// Describes a problem of the program that the command line names.
 fn in_words(problem: &Problem) -> String {
     match problem
         .advice

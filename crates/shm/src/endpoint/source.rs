@@ -183,8 +183,8 @@ impl Source for Contiguous<'_> {
     }
 }
 
-/// The body of the entry that is being sent. It is kept between messages, because clearing it would cost as
-/// much as filling it.
+/// The body of the entry that is being sent. The next message uses it again without clearing it, because
+/// clearing costs as much as filling.
 #[derive(Default)]
 pub(super) struct SlotBody {
     pub(super) words: [u64; BODY_WORDS],

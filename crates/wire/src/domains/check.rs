@@ -1,6 +1,6 @@
-//! A check that a message of a domain is possible: that the instances that it speaks of are its own, that
-//! channels exist, that no text and no path is out of bounds. Nothing that has passed can lead the head out of
-//! a table or a directory.
+//! Checks of the messages between the head and the agents of other domains: the instances that a message
+//! names belong to its sender, channels exist, and no text or path is out of bounds. So no number or path
+//! in a checked message points beyond the end of a table or out of a directory.
 
 use super::files::leads_below;
 use super::{AgentReport, Begin, FromAgent, OutputPart, RunOutcome, RunPlan, Snapshot, MAX_TEXT, VERSION};
@@ -10,25 +10,25 @@ use crate::status::{AwaitedEvent, Status};
 use ligament_catalogue::{fault, Fault};
 use std::path::{Component, Path};
 
-/// Most ranks that a run may have.
+/// Maximum number of ranks of a run.
 const MAX_RANKS: u32 = 1 << 24;
 
-/// The extent of a run: what numbers there are.
+/// The extent of a run. A number in a message is valid if it lies within this extent.
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
     /// The domain of each instance.
     pub placement: Vec<DomainId>,
     pub ranks: Ranks,
     pub channels: usize,
-    /// The number of inputs.
+    /// Number of inputs.
     pub inputs: usize,
 }
 
 impl Extent {
-    /// Returns true if domain `domain` may say this.
+    /// Checks a message that the agent of domain `domain` has sent.
     ///
     /// # Errors
-    /// The message is impossible.
+    /// Fails if the message is impossible, for example if it names an instance of another domain.
     pub fn check(&self, domain: DomainId, message: &FromAgent) -> Result<(), Fault> {
         match message {
             FromAgent::Join(join) => {
@@ -198,10 +198,10 @@ fn sight(sight: &Sight) -> Result<(), Fault> {
 }
 
 impl Begin {
-    /// Returns true if an agent, as domain `me`, can do what this says.
+    /// Checks a message that the agent of domain `me` has received from the head.
     ///
     /// # Errors
-    /// The message is impossible.
+    /// Fails if the message is impossible, or has another version of the protocol.
     pub fn check(&self, me: DomainId) -> Result<(), Fault> {
         if self.version != VERSION {
             return Err(fault!(
@@ -243,7 +243,8 @@ impl Begin {
 }
 
 impl RunPlan {
-    /// Returns true if every number in it refers to something.
+    /// Checks that every number in the plan refers to something that exists, in a run with this number of
+    /// domains.
     fn check(&self, domains: usize) -> Result<(), Fault> {
         let counts = self.instances.iter().map(|instance| instance.ranks.unwrap_or(1));
         let all = counts.fold(0, u32::saturating_add);

@@ -1,6 +1,6 @@
-//! Files that go from one domain to another: inputs before instances start, what instances wrote at the end,
-//! and what somebody wants to see meanwhile. The same parts in all directions; a file is one only with its last
-//! part.
+//! Files that are sent from one domain to another: inputs before instances start, outputs after instances
+//! have ended, and files that a client wants to see during the run. Inputs and outputs have the same kind
+//! of parts. A file is complete only with its last part.
 
 use super::MAX_PIECE;
 use crate::number::InstanceId;
@@ -9,85 +9,86 @@ use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 use std::path::{Component, Path};
 
-/// A file that instances find when they start.
+/// A file that is copied to processes before their instances start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Input {
-    /// The path of the user's file at the head, in full: a program that is called by this path is the staged
-    /// one.
+    /// The full path of the user's file at the head. If a program is called by this path, the staged copy
+    /// of the program is started.
     #[n(0)]
     pub source: String,
-    /// Below the directory of the inputs.
+    /// Path of the file below the directory of the inputs.
     #[n(1)]
     pub name: String,
     #[n(2)]
     pub bytes: u64,
-    /// Permissions; nobody may write it.
+    /// Permissions of the file. They allow no one to write to the file.
     #[n(3)]
     pub mode: u32,
 }
 
-/// That a process finds an input.
+/// An input that is copied to the working directory of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct InputOfProcess {
-    /// The first of the instances of the process.
+    /// The first instance of the process.
     #[n(0)]
     pub instance: InstanceId,
-    /// Which of the inputs.
+    /// The number of the input.
     #[n(1)]
     pub input: u32,
-    /// Below the working directory.
+    /// Path of the copy below the working directory of the process.
     #[n(2)]
     pub name: String,
 }
 
-/// A part of a file; those of one come in order, and before those of the next.
+/// A part of a file. The parts of a file are sent in order, and before the parts of the next file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct FilePart {
     #[n(0)]
     pub offset: u64,
     #[cbor(n(1), with = "minicbor::bytes")]
     pub bytes: Vec<u8>,
-    /// How long the file was when it began to go, bytes: so much room is needed.
+    /// Length of the file when its first part was sent, in bytes. The receiver needs this much disk space.
     #[n(2)]
     pub size: u64,
-    /// With the last part.
+    /// The summary of the whole file. Only the last part has it.
     #[n(3)]
     pub whole: Option<FileSummary>,
 }
 
-/// The summary of a file that came in parts.
+/// The summary of a file that was sent in parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct FileSummary {
-    /// SHA-256 of all its bytes.
+    /// SHA-256 of all bytes of the file.
     #[cbor(n(0), with = "minicbor::bytes")]
     pub sha256: [u8; 32],
-    /// Permissions.
+    /// Permissions of the file.
     #[n(1)]
     pub mode: u32,
 }
 
-/// A part of what an instance wrote.
+/// A part of a file that an instance wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct OutputPart {
-    /// Whose it is.
+    /// The instance that wrote the file.
     #[n(0)]
     pub instance: InstanceId,
-    /// Below the directory of the instance's process, such as `output.log` or `workdir/result.csv`.
+    /// Path of the file below the directory of the instance's process, such as `output.log` or
+    /// `workdir/result.csv`.
     #[n(1)]
     pub path: String,
     #[n(2)]
     pub part: FilePart,
 }
 
-/// A file of an instance that somebody wants to see, from `offset` on at most so many bytes.
+/// A request for the content of a file of an instance: at most `most` bytes, from byte `offset` on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Look {
-    /// Comes back with the answer.
+    /// The number of the request. The answer has the same number.
     #[n(0)]
     pub ticket: u64,
     #[n(1)]
     pub instance: InstanceId,
-    /// Below the directory of the instance's process.
+    /// Path of the file below the directory of the instance's process.
     #[n(2)]
     pub path: String,
     #[n(3)]
@@ -96,7 +97,7 @@ pub struct Look {
     pub most: u32,
 }
 
-/// The content of a path.
+/// The answer to `Look`: the content of the path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PeekReply {
     #[n(0)]
@@ -105,17 +106,18 @@ pub struct PeekReply {
     pub sight: Sight,
 }
 
-/// Returns true if a path leads to something below where it begins.
+/// Returns true if a relative path leads to a place below the directory at which it begins. Example: `a/b`,
+/// but not `../b`.
 pub(super) fn leads_below(path: &str) -> bool {
     let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     plain && !path.is_empty() && path.len() <= 4096 && !path.contains('\0')
 }
 
 impl FilePart {
-    /// Returns true if it can be meant.
+    /// Checks the part.
     ///
     /// # Errors
-    /// The message is impossible.
+    /// Fails if the part is impossible: it has too many bytes, or its offset is too large.
     pub(super) fn check(&self) -> Result<(), Fault> {
         if self.bytes.len() > MAX_PIECE || self.offset.checked_add(MAX_PIECE as u64).is_none() {
             return Err(fault!(DOMAIN_SENDS_NONSENSE, "it sends {} bytes of a file at once", self.bytes.len()));

@@ -1,8 +1,9 @@
-//! The protocol between the head of a run and the agents of its other domains: small, in order, beside the
-//! messages on the paths between them. Encoded like `control`. `plan` is what an agent is told of the run,
-//! `observation` what it tells of its instances, `report` what happens to them, `files` what both send of
-//! files, `taps` what ports send. Who speaks has proved that it holds the run's key; it may still be of another
-//! version, or wrong, so whatever names an instance or a channel is checked before it is believed (`check`).
+//! The protocol between the head of a run and the agents of its other domains. Its messages are small,
+//! arrive in order, use the paths that also carry the model's messages, and are encoded like those of
+//! `control`. `plan` describes the run, `observation` the state of instances, `report` events, `files`
+//! parts of files, and `taps` values of ports. Each sender has proved that it holds the run's key, but may
+//! have another version or a defect. So `check` tests every number of an instance or a channel before the
+//! receiver uses the number.
 
 mod check;
 mod files;
@@ -19,59 +20,66 @@ pub use observation::{
 };
 pub use plan::{Instance, PlannedChannel, PlannedEnd, Port, Program, Resources, RunPlan};
 pub use report::{truncated, AgentReport, RunFailure, RunOutcome};
-pub use taps::{Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, VALUES_UNDER_WAY};
+pub use taps::{Shows, TapNote, TapOrder, TapPort, TapReply, TapWish, MAX_VALUE_BYTES_UNDER_WAY};
 
 use crate::number::{InstanceId, RankId};
 use crate::steering::Steer;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
-/// Version of this protocol. The head refuses others with a message that names both.
+/// Version of this protocol. The head refuses an agent with another version; its message names both
+/// versions.
 pub const VERSION: u32 = 8;
-/// Longest message that either side accepts, bytes.
+/// Maximum length of a message that either side accepts, in bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
-/// Bytes of files that an agent may have under way to the head, when its instances have ended.
+/// Maximum number of bytes of files that an agent may have under way to the head after its instances have
+/// ended.
 pub const MAX_FILE_BYTES_UNDER_WAY: u64 = 8 << 20;
-/// Bytes of inputs that the head may have under way to an agent: what else it says waits for no more than
-/// these.
+/// Maximum number of bytes of inputs that the head may have under way to an agent. Other messages of the
+/// head to this agent wait for no more than these bytes.
 pub const MAX_INPUT_BYTES_UNDER_WAY: u64 = 2 << 20;
-/// Most bytes of a file in one message.
+/// Maximum number of bytes of a file in one message.
 pub const MAX_PIECE: usize = 256 << 10;
-/// Longest line for the log, bytes; what is longer is cut by whoever sends it.
+/// Maximum length of a text, such as a line for the log, in bytes. The sender cuts a longer text
+/// (`truncated`).
 pub const MAX_TEXT: usize = 1 << 20;
 
-/// From the agent of a domain to the head.
+/// A message from the agent of a domain to the head.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub enum FromAgent {
-    /// First of all: who is there, and what it has.
+    /// The agent joins the run. This is its first message, and describes the domain.
     #[n(0)]
     Join(#[n(0)] Join),
-    /// Something happened, in this order.
+    /// Events of the domain, in the order in which they happened.
     #[n(1)]
     Reports(#[n(0)] Vec<AgentReport>),
-    /// How the instances stand.
+    /// The state of the instances.
     #[n(2)]
     Snapshot(#[n(0)] Box<Snapshot>),
-    /// Parts of files that its instances wrote, if the agent does not see the head's run directory.
+    /// Parts of files that the domain's instances wrote, if the agent does not see the head's run
+    /// directory.
     #[n(3)]
     Files(#[n(0)] Vec<OutputPart>),
-    /// No process of the domain is left. How the run ended there, if it was told or found that it ends.
+    /// All processes of the domain have ended. The outcome of the run is set if the agent knows it: from
+    /// the head, or because the agent itself found that the run ends.
     #[n(4)]
     Over(#[n(0)] Option<RunOutcome>),
-    /// It cannot do what `Begin` wants.
+    /// The agent cannot take part in the run, for example because it cannot do what `Begin` requests. The
+    /// text is the reason.
     #[n(5)]
     Unable(#[n(0)] String),
-    /// Of the inputs, by their numbers, it needs these, each once.
+    /// Requests the inputs with these numbers from the head. Each number occurs once.
     #[n(6)]
     Wants(#[n(0)] Vec<u32>),
-    /// So many bytes of inputs were written down, in all.
+    /// Number of bytes of inputs that the agent has written to files since the run began.
     #[n(7)]
     Wrote(#[n(0)] u64),
-    /// All is in place for its instances. Where they have their files, if the run directory is not to be seen
-    /// from there. In a run with inputs it waits for `Start`.
+    /// The agent is ready to start its instances. The text is the directory of their files, if the agent
+    /// does not see the run directory. In a run with inputs, the agent then waits for `Start`.
     #[n(8)]
     Ready(#[n(0)] Option<String>),
-    /// Its instances have ended, and left so much that is to be brought to the run directory.
+    /// The domain's instances have ended. This number of files, with this number of bytes in all, must be
+    /// copied to the run directory.
     #[n(9)]
     Leaves {
         #[n(0)]
@@ -79,19 +87,19 @@ pub enum FromAgent {
         #[n(1)]
         bytes: u64,
     },
-    /// Answers `Look`.
+    /// The answer to `Look`.
     #[n(10)]
     Seen(#[n(0)] PeekReply),
-    /// Before `Ready`: the cores of their own that processes have, by the first instance of each, as the system
-    /// numbers them.
+    /// The processes that have cores of their own, and these cores. The agent sends this before `Ready`.
     #[n(11)]
     Cores(#[n(0)] Vec<OwnCores>),
-    /// Answers `Tap`, as often as the head asks for it.
+    /// A reply about a tap. The head gets one value for each `TapWish::Ask`, in one or more pieces.
     #[n(12)]
     Tapped(#[n(0)] TapReply),
 }
 
-/// The cores that a process has for itself.
+/// The cores on which only one process of the domain runs. `instance` is the first instance of the process;
+/// `cores` has the numbers of the cores in the operating system.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct OwnCores {
     #[n(0)]
@@ -100,40 +108,41 @@ pub struct OwnCores {
     pub cores: Vec<u32>,
 }
 
-/// From the head to the agent of a domain.
+/// A message from the head to the agent of a domain.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub enum FromHead {
-    /// Start your instances.
+    /// Describes the run to the agent, which then prepares and starts its instances.
     #[n(0)]
     Begin(#[n(0)] Box<Begin>),
-    /// You cannot take part, or need not any more.
+    /// The agent cannot take part in the run, or is not needed any more. The text is the reason.
     #[n(1)]
     Refused(#[n(0)] String),
-    /// Do this, in this order.
+    /// Orders, which the agent carries out in this order.
     #[n(2)]
     Orders(#[n(0)] Vec<AgentOrder>),
-    /// All is over and written down; go.
+    /// The run is over, and the head has written all results of this domain. The agent may end.
     #[n(3)]
     Bye,
-    /// So many bytes of your files were written down, in all.
+    /// Number of bytes of the agent's files that the head has handled since the run began. The head has
+    /// written these bytes, or could not write them.
     #[n(4)]
     Wrote(#[n(0)] u64),
-    /// A part of an input that was wanted.
+    /// A part of an input that the agent has requested with `Wants`.
     #[n(5)]
     Input {
-        /// Which.
+        /// The number of the input.
         #[n(0)]
         input: u32,
         #[n(1)]
         part: FilePart,
     },
-    /// All domains have their inputs.
+    /// All domains have their inputs, so the agent starts its instances.
     #[n(6)]
     Start,
-    /// Somebody wants to see a file of an instance.
+    /// A client wants to see a file of an instance. The answer is `Seen`.
     #[n(7)]
     Look(#[n(0)] Look),
-    /// A file could not be written to the run directory: it is to be kept where it is.
+    /// The head could not write a file to the run directory. The agent keeps its own copy of the file.
     #[n(8)]
     NotWritten {
         #[n(0)]
@@ -141,7 +150,7 @@ pub enum FromHead {
         #[n(1)]
         path: String,
     },
-    /// Somebody looks at what a port of an instance sends.
+    /// A request about a tap: a client watches the values that a port of an instance sends.
     #[n(9)]
     Tap(#[n(0)] TapOrder),
 }
@@ -151,61 +160,62 @@ pub enum FromHead {
 pub struct Join {
     #[n(0)]
     pub version: u32,
-    /// The version of Ligament.
+    /// The version of Ligament that the agent has.
     #[n(1)]
     pub ligament: String,
     /// The machine's name.
     #[n(2)]
     pub host: String,
-    /// Cores that its instances may use.
+    /// Number of cores that the domain's instances may use.
     #[n(3)]
     pub cores: u32,
-    /// Bytes of memory that the machine can spare.
+    /// Memory that the machine can spare, in bytes.
     #[n(4)]
     pub memory: u64,
-    /// Addresses at which other domains can dial it, as `address:port`.
+    /// Addresses at which other domains can dial this domain, as `address:port`.
     #[n(5)]
     pub addresses: Vec<String>,
     #[n(6)]
     pub pid: u32,
-    /// The directory of its instances' files if the run directory is not to be seen from there.
+    /// The directory below which the agent puts its instances' files if it does not see the run directory.
     #[n(7)]
     pub scratch: String,
-    /// The number of connections that the links to it are to have; none: as many as they need.
+    /// Number of streams of each path to this domain. `None` means as many streams as the path needs.
     #[n(8)]
     pub streams: Option<u16>,
-    /// The batch system's name of the machine, if that may be another name.
+    /// The name of the machine in the batch system, if this name may differ from `host`.
     #[n(9)]
     pub node: Option<String>,
 }
 
-/// The data with which an agent begins.
+/// The data that an agent needs to begin its part of the run.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Begin {
     #[n(0)]
     pub version: u32,
-    /// The whole run; numbers are the same in all domains.
+    /// The plan of the whole run. Its numbers are the same in all domains.
     #[n(1)]
     pub plan: RunPlan,
-    /// All domains, by number; the first is the head.
+    /// All domains, in the order of their numbers. The first is the head's.
     #[n(2)]
     pub domains: Vec<Domain>,
     /// The run directory, as the head sees it.
     #[n(3)]
     pub directory: String,
-    /// The content of a file of the run directory, by which an agent knows that it sees the same directory.
+    /// The content of the file `.marker` in the run directory. An agent that reads the same content at
+    /// `directory` sees the run directory of the head.
     #[n(4)]
     pub marker: String,
     /// The directory of the model.
     #[n(5)]
     pub model_directory: String,
-    /// How much is kept of what each instance prints, bytes.
+    /// Maximum number of bytes that are kept of the output of each instance.
     #[n(6)]
     pub output: u64,
     /// All inputs of the run.
     #[n(7)]
     pub inputs: Vec<Input>,
-    /// Which process finds which of them.
+    /// The inputs of each process.
     #[n(8)]
     pub given: Vec<InputOfProcess>,
 }
@@ -213,16 +223,16 @@ pub struct Begin {
 /// A domain of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Domain {
-    /// The name for people.
+    /// The name of the domain in texts that people read.
     #[n(0)]
     pub name: String,
     /// The machine's name.
     #[n(1)]
     pub host: String,
-    /// Addresses at which it can be dialled.
+    /// Addresses at which other domains can dial this domain.
     #[n(2)]
     pub addresses: Vec<String>,
-    /// The number of connections that the links to it are to have; none: as many as they need.
+    /// Number of streams of each path to this domain. `None` means as many streams as the path needs.
     #[n(3)]
     pub streams: Option<u16>,
 }
@@ -230,7 +240,7 @@ pub struct Domain {
 /// An order to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum AgentOrder {
-    /// The budget of a channel becomes so many bytes.
+    /// The agent changes the budget of a channel to `bytes`.
     #[n(0)]
     Budget {
         #[n(0)]
@@ -238,7 +248,8 @@ pub enum AgentOrder {
         #[n(1)]
         bytes: u64,
     },
-    /// These ranks are to look once more for what they wait for. Goes to every domain, also with none.
+    /// These ranks check once more whether the event that they wait for has happened. Each domain gets this
+    /// order, also a domain without any of these ranks: its agent reports the state of its carrier.
     #[n(1)]
     Look {
         #[n(0)]
@@ -246,13 +257,13 @@ pub enum AgentOrder {
         #[n(1)]
         ranks: Vec<RankId>,
     },
-    /// The run ends in this way.
+    /// The run ends, with this outcome.
     #[n(2)]
     End(#[n(0)] RunOutcome),
-    /// The time for ending cleanly is over.
+    /// The grace period in which instances may end by themselves is over.
     #[n(3)]
     Hurry,
-    /// Something is to happen at a model time to these ranks.
+    /// The agent passes a request about a change at a model time to these ranks.
     #[n(4)]
     Steer {
         #[n(0)]
@@ -262,7 +273,7 @@ pub enum AgentOrder {
     },
 }
 
-/// Reads a message; the error says what is wrong with it.
+/// Reads a message. Fails if the message is too long or malformed; the error has the reason.
 pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, Fault> {
     if bytes.len() > MAX_MESSAGE {
         return Err(fault!(

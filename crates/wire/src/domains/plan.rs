@@ -1,12 +1,13 @@
-//! A run as the agents of its domains are told of it: instances, ports, channels, where each instance runs and
-//! what it is started with. What many share stands once and is referred to by its place.
+//! The description of a run for the agents of its domains: instances, ports, channels, the domain of each
+//! instance and the program that starts the instance. Data that several instances share, such as a list of
+//! ports, is sent once, and each of these instances has its index.
 
 use crate::control::ChannelSteps;
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
 use crate::steering::ScheduledChange;
 use minicbor::{Decode, Encode};
 
-/// The whole run.
+/// The plan of the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct RunPlan {
     /// The run's name.
@@ -14,41 +15,43 @@ pub struct RunPlan {
     pub run: String,
     #[n(1)]
     pub instances: Vec<Instance>,
-    /// Lists of ports.
+    /// Lists of ports. `Instance::ports` is an index of this table.
     #[n(2)]
     pub ports: Vec<Vec<Port>>,
     #[n(3)]
     pub channels: Vec<PlannedChannel>,
     #[n(4)]
     pub programs: Vec<Program>,
-    /// The body of a message that holds all settings.
+    /// The body of a message with all settings.
     #[cbor(n(5), with = "minicbor::bytes")]
     pub settings: Vec<u8>,
-    /// Most bytes of memory for messages in each domain.
+    /// Maximum memory for messages in each domain, in bytes. `None` means the amount that the machine can
+    /// spare.
     #[n(6)]
     pub memory: Option<u64>,
-    /// Most bytes that one reader's views may hold before `receive` copies.
+    /// Maximum number of bytes that the views of one reader may hold. Above it, `receive` copies messages.
     #[n(7)]
     pub pinned_limit: Option<u64>,
-    /// True if instances keep a timeline.
+    /// True if instances record a timeline.
     #[n(8)]
     pub timeline: bool,
-    /// The filters of conduits, as a model file has them, each list once.
+    /// Lists of filters of conduits, in the form of a model file; each different list once.
+    /// `PlannedChannel::filters` is an index of this table.
     #[n(9)]
     pub filters: Option<Vec<String>>,
-    /// Changes at model times that are known already, and the ranks that they concern. None if there is
-    /// nothing.
+    /// Changes whose model times are known before the run, each with the ranks that it concerns. `None` if
+    /// there are no such changes.
     #[n(10)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<RankId>)>>,
 }
 
 impl RunPlan {
-    /// Which ranks the instances have.
+    /// Returns the table of the ranks of all instances.
     pub fn ranks(&self) -> Ranks {
         Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
     }
 
-    /// The names of the ranks.
+    /// Returns the names of all ranks, in the order of their numbers.
     pub fn rank_names(&self) -> Vec<String> {
         let ranks = self.ranks();
         let name = |rank| {
@@ -59,46 +62,50 @@ impl RunPlan {
     }
 }
 
-/// An instance.
+/// An instance in the plan of a run.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Instance {
     #[n(0)]
     pub name: String,
-    /// In which domain it runs.
+    /// The domain in which the instance runs.
     #[n(1)]
     pub domain: DomainId,
-    /// Which of the lists of ports is its.
+    /// Index of the instance's list of ports in `RunPlan::ports`.
     #[n(2)]
     pub ports: u32,
-    /// Which of the programs it is started with; none if nothing starts it.
+    /// Index in `RunPlan::programs` of the program that starts the instance. `None` if no program starts
+    /// it.
     #[n(3)]
     pub program: Option<u32>,
     #[n(4)]
     pub resources: Resources,
-    /// The first of the instances that it shares a process with, if its program is light.
+    /// The first of the instances that share this instance's process, if the program is light.
     #[n(5)]
     pub shares: Option<InstanceId>,
+    /// The lowest level of the instance's lines that are written to the run's log.
     #[n(6)]
     pub log_level: u8,
-    /// True if a person starts it.
+    /// True if a person starts the instance.
     #[n(7)]
     pub by_hand: bool,
-    /// The directory of its process below the run directory, such as `instances/macro`.
+    /// The directory of the instance's process, below the run directory. Example: `instances/macro`.
     #[n(8)]
     pub home: String,
-    /// The number of ranks that it has, if they speak each for itself.
+    /// Number of the instance's ranks, if each rank takes part in the run by itself.
     #[n(9)]
     pub ranks: Option<u32>,
-    /// Of one whose MPI processes are spread over several domains: their names, and how many are in each; its
-    /// own first.
+    /// The nodes over which the instance's MPI processes are spread, each with its name and its number of
+    /// processes. The node of the instance's own domain is the first. `None` if all processes are on one
+    /// node.
     #[n(10)]
     pub nodes: Option<Vec<(String, u32)>>,
-    /// True if the run goes on if it ends before it is done.
+    /// True if the run continues when the instance ends before it is done.
     #[n(11)]
     pub may_fail: Option<bool>,
 }
 
-/// A port. Operators by their yMMSL names, as `NONE`, `F_INIT`, `O_I`, `S`, `O_F`.
+/// A port of an instance. `operator` is the operator's name in yMMSL: `NONE`, `F_INIT`, `O_I`, `S` or
+/// `O_F`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Port {
     #[n(0)]
@@ -117,31 +124,34 @@ pub struct Port {
     pub resizable: bool,
     #[n(7)]
     pub implicit: bool,
-    /// Shape of the whole array, if the port takes part in an exchange of one.
+    /// Shape of the whole array, if the port takes part in the exchange of a distributed array.
     #[n(8)]
     pub array: Option<Vec<u64>>,
 }
 
-/// A channel; its number is its place.
+/// A channel. Its number is its index in `RunPlan::channels`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct PlannedChannel {
     #[n(0)]
     pub from: PlannedEnd,
     #[n(1)]
     pub to: PlannedEnd,
+    /// Maximum number of bytes that may be under way.
     #[n(2)]
     pub budget: u64,
+    /// Maximum size of a message, in bytes. `None` means that only memory limits it.
     #[n(3)]
     pub limit: Option<u64>,
-    /// The steps between its messages and iterations.
+    /// The steps of the channel between messages and iterations, if it has any.
     #[n(4)]
     pub steps: Option<ChannelSteps>,
-    /// Which of the filters its messages pass through.
+    /// Index in `RunPlan::filters` of the list of filters that the channel's messages pass through.
     #[n(5)]
     pub filters: Option<u32>,
 }
 
-/// One end of it.
+/// One end of a channel: a rank, the index of the port in the instance's list of ports, and the slot of a
+/// vector port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct PlannedEnd {
     #[n(0)]
@@ -152,7 +162,7 @@ pub struct PlannedEnd {
     pub slot: Option<u32>,
 }
 
-/// The program of an instance, in yMMSL's words.
+/// The program of an instance. Fields and values have the names that yMMSL gives them.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Program {
     #[n(0)]
@@ -163,7 +173,8 @@ pub struct Program {
     pub modules: Option<Vec<String>>,
     #[n(3)]
     pub virtual_env: Option<String>,
-    /// In order; a name beginning with `+` is appended to.
+    /// Environment variables, each with its value, in order. If the name begins with `+`, the value is
+    /// appended to the variable.
     #[n(4)]
     pub environment: Vec<(String, String)>,
     #[n(5)]
@@ -174,10 +185,10 @@ pub struct Program {
     pub arguments: Option<Vec<String>>,
     #[n(8)]
     pub script: Option<String>,
-    /// The file that defines it, in full: what it names is relative to that.
+    /// The full path of the file that defines the program. Paths in the program are relative to this file.
     #[n(9)]
     pub file: Option<String>,
-    /// The command that starts it with MPI, if it is another than `mpirun`.
+    /// The command that starts the program with MPI, if this is not `mpirun`.
     #[n(10)]
     pub mpirun: Option<String>,
 }
@@ -185,12 +196,13 @@ pub struct Program {
 /// The cores that an instance needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Resources {
+    /// Number of threads of one process.
     #[n(0)]
     Threads(#[n(0)] u64),
-    /// Processes, and threads of each.
+    /// Number of processes, and number of threads of each process.
     #[n(1)]
     MpiProcesses(#[n(0)] u64, #[n(1)] u64),
-    /// Nodes, processes on each, and threads of each.
+    /// Number of nodes, number of processes on each node, and number of threads of each process.
     #[n(2)]
     MpiNodes(#[n(0)] u64, #[n(1)] u64, #[n(2)] u64),
 }

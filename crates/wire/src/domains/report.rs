@@ -1,5 +1,5 @@
-//! Reports of an agent: what happens to its instances, and the outcome of a run. An agent's own manager gets
-//! the same reports.
+//! The reports of an agent about events of its instances, and the outcome of a run. The head's own agent
+//! gives the same reports to the manager.
 
 use super::MAX_TEXT;
 use crate::control::SteerableSetting;
@@ -13,16 +13,16 @@ use std::sync::Arc;
 /// The first failure of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct RunFailure {
-    /// The rank that failed, if one did.
+    /// The rank that failed. `None` if no rank caused the failure.
     #[n(0)]
     pub rank: Option<RankId>,
     /// The failure as a sentence without its subject: `ended with exit status 3`.
     #[cbor(n(1), with = "fault")]
     pub what: Fault,
-    /// The message of the instance itself (`error_shutdown`).
+    /// The message that the instance gave to `error_shutdown`, if it did so.
     #[n(2)]
     pub said: Option<String>,
-    /// The end of its process, once known.
+    /// The end of the rank's process, once known.
     #[n(3)]
     pub exit: Option<Exit>,
 }
@@ -33,13 +33,13 @@ pub enum RunOutcome {
     /// Every instance ended cleanly.
     #[n(0)]
     Done,
-    /// The run failed.
+    /// The run failed, for this reason.
     #[n(1)]
     Failed(#[n(0)] RunFailure),
-    /// A client ended it (`ligament stop`).
+    /// A client ended the run (`ligament stop`).
     #[n(2)]
     Stopped,
-    /// A signal to the run itself ended it.
+    /// A signal to `ligament run` itself ended the run.
     #[n(3)]
     Interrupted,
 }
@@ -47,6 +47,7 @@ pub enum RunOutcome {
 /// An event for the run's log and its record.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum AgentReport {
+    /// A rank has registered. `language` is the language of its code.
     #[n(0)]
     Registered {
         #[n(0)]
@@ -56,6 +57,7 @@ pub enum AgentReport {
         #[n(2)]
         language: String,
     },
+    /// The process of a rank has ended.
     #[n(1)]
     Exited {
         #[n(0)]
@@ -63,7 +65,7 @@ pub enum AgentReport {
         #[n(1)]
         exit: Exit,
     },
-    /// A line that an instance logs. Levels as in `control`.
+    /// A line that an instance writes to the log. The levels are those of `control`.
     #[n(2)]
     Said {
         #[n(0)]
@@ -73,7 +75,7 @@ pub enum AgentReport {
         #[n(2)]
         text: String,
     },
-    /// A line that the agent logs.
+    /// A line that the agent writes to the log.
     #[n(3)]
     Remark {
         #[n(0)]
@@ -81,12 +83,12 @@ pub enum AgentReport {
         #[n(1)]
         text: String,
     },
-    /// The run begins to end.
+    /// The run begins to end, with this outcome.
     #[n(4)]
     Ending(#[n(0)] RunOutcome),
-    /// For each port of an instance, in the plan's order, whether it has slots. Sent right after the
-    /// registration of an instance that is connected to other domains, because only the head sees both ends of
-    /// its conduits.
+    /// One value for each port of an instance, in the plan's order: true if the port has slots. The agent
+    /// sends this right after the registration of an instance that is connected to other domains, because
+    /// only the head sees both ends of such conduits.
     #[n(5)]
     Slots {
         #[n(0)]
@@ -94,8 +96,8 @@ pub enum AgentReport {
         #[n(1)]
         slots: Vec<bool>,
     },
-    /// Resources that a finished endpoint has used: the names of the settings that it asked for, and for each
-    /// channel the number of messages that it sent or received.
+    /// The settings and channels that a finished endpoint has used: the names of the settings that its code
+    /// has read (`asked`), and the number of messages that it sent or received on each channel.
     #[n(6)]
     Used {
         #[n(0)]
@@ -125,8 +127,8 @@ pub enum AgentReport {
         #[n(1)]
         setting: SteerableSetting,
     },
-    /// The rank takes part and sends on these ports. The model may not declare all of them: some are known only
-    /// to the code.
+    /// The rank takes part in the run and sends on these ports. The model may not declare all of these
+    /// ports, because some are known only to the code.
     #[n(9)]
     Sends {
         #[n(0)]
@@ -134,8 +136,8 @@ pub enum AgentReport {
         #[cbor(n(1), with = "shared_list")]
         ports: Arc<[String]>,
     },
-    /// The operators, by name, of ports that the code declares and the model does not. One rank reports for all
-    /// ranks of its component that register together.
+    /// The ports that the code declares and the model does not, each with the name of its operator. One
+    /// rank reports for all ranks of its component that register together.
     #[n(10)]
     Declares {
         #[n(0)]
@@ -146,12 +148,12 @@ pub enum AgentReport {
 }
 
 impl RunOutcome {
-    /// A failure that no instance caused.
+    /// Makes the outcome of a run that failed without the fault of an instance.
     pub fn failed(what: Fault) -> RunOutcome {
         RunOutcome::Failed(RunFailure { rank: None, what, said: None, exit: None })
     }
 
-    /// The outcome with texts that are not longer than the other side accepts.
+    /// Returns the outcome with texts that are not longer than the receiver accepts (`MAX_TEXT`).
     pub fn truncated(self) -> RunOutcome {
         match self {
             RunOutcome::Failed(failure) => RunOutcome::Failed(RunFailure {
@@ -165,7 +167,7 @@ impl RunOutcome {
 }
 
 impl AgentReport {
-    /// The report with texts that are not longer than the other side accepts.
+    /// Returns the report with texts that are not longer than the receiver accepts (`MAX_TEXT`).
     pub fn truncated(self) -> AgentReport {
         match self {
             AgentReport::Registered { rank, pid, language } => {
@@ -198,7 +200,8 @@ impl AgentReport {
     }
 }
 
-/// A text, shortened to the length that the receiver accepts.
+/// Returns the text, cut to the length that the receiver accepts. A mark at the end says that the text is
+/// cut.
 pub fn truncated(text: &str) -> String {
     const TRUNCATION_MARK: &str = " … (cut)";
     if text.len() <= MAX_TEXT {
@@ -209,7 +212,8 @@ pub fn truncated(text: &str) -> String {
     format!("{}{TRUNCATION_MARK}", &text[..end])
 }
 
-/// A fault as its code's name and its text. A code that this version does not know becomes that of nonsense.
+/// Encoding of a fault: the name of its code, and its text. The code `DOMAIN_SENDS_NONSENSE` replaces a
+/// code that this version does not know.
 mod fault {
     use super::{Code, Fault};
     use minicbor::decode::{Decoder, Error as DecodeError};
@@ -233,7 +237,7 @@ mod fault {
     }
 }
 
-/// A list of texts that several values share.
+/// Encoding of a list of texts in an `Arc`, which several values in memory may share.
 mod shared_list {
     use super::Arc;
     use minicbor::decode::{Decode, Decoder, Error as DecodeError};

@@ -1,6 +1,7 @@
-//! Taps of ports of other domains: what the head wants to see there, and what the agent there shows. A value
-//! goes when somebody waits for one and not before, in pieces, of which no more are under way than a few; so
-//! there is nothing on the path while nobody looks, and what else is said there waits for no more than these.
+//! Taps of ports in other domains: the requests of the head, and the answers of the agent that has the
+//! port. The agent sends a value only when a viewer waits for one, so a tap without a viewer costs no
+//! traffic. A value is sent in pieces, and only a few pieces are under way, so other messages on the path
+//! wait for few bytes.
 
 use super::MAX_PIECE;
 use crate::number::InstanceId;
@@ -9,49 +10,49 @@ use crate::tap::{TapOutcome, TapSelection};
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
-/// Bytes of a tap's values that an agent may have under way to the head.
-pub const VALUES_UNDER_WAY: u64 = 4 * MAX_PIECE as u64;
+/// Maximum number of bytes of a tap's value that an agent may have under way to the head.
+pub const MAX_VALUE_BYTES_UNDER_WAY: u64 = 4 * MAX_PIECE as u64;
 
 /// The head's order for a tap in another domain.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TapOrder {
-    /// Its number, which the head gives.
+    /// The number of the tap. The head chooses it.
     #[n(0)]
     pub ticket: u64,
     #[n(1)]
     pub wish: TapWish,
 }
 
-/// The request.
+/// The request in an order for a tap.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum TapWish {
-    /// Look at this port. Answered by `Begun` or `Over`.
+    /// The agent begins to watch this port. Answered by `Begun` or `Over`.
     #[n(0)]
     Begin(#[n(0)] Box<TapPort>),
-    /// Show the next value that it sends.
+    /// The agent sends the next value that the port sends.
     #[n(1)]
     Ask,
-    /// So many bytes of the value that is under way have come.
+    /// Number of bytes of the present value that the head has received.
     #[n(2)]
     Took(#[n(0)] u64),
-    /// The last viewer is gone.
+    /// The last viewer is gone, so the tap ends.
     #[n(3)]
     End,
 }
 
-/// A port, and what of it is to be seen.
+/// A port, and the part of its values that viewers want to see.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct TapPort {
     #[n(0)]
     pub instance: InstanceId,
     #[n(1)]
     pub port: String,
-    /// Of a vector port; none means whatever slot is sent on.
+    /// The slot of a vector port. `None` means any slot on which the port sends.
     #[n(2)]
     pub slot: Option<u32>,
     #[n(3)]
     pub wanted: TapSelection,
-    /// For how large a value there is room, bytes.
+    /// Maximum size of a value for which the viewer has room, in bytes.
     #[n(4)]
     pub room: u64,
 }
@@ -65,37 +66,37 @@ pub struct TapReply {
     pub shows: Shows,
 }
 
-/// The reply.
+/// The content of an agent's reply about a tap.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Shows {
-    /// The port is looked at.
+    /// The agent has begun to watch the port.
     #[n(0)]
     Begun,
-    /// A piece of the value that was asked for; they come in order.
+    /// A piece of the requested value. Pieces are sent in order.
     #[n(1)]
     Piece {
         #[n(0)]
         offset: u64,
         #[cbor(n(1), with = "minicbor::bytes")]
         bytes: Vec<u8>,
-        /// With the last.
+        /// The description of the value. Only the last piece has it.
         #[n(2)]
         note: Option<TapNote>,
     },
-    /// Nothing is shown any more, or was at all, and why.
+    /// The tap has ended, or could not begin. The text is the reason.
     #[n(2)]
     Over(#[n(0)] String),
 }
 
-/// The note about a value, as `ligament_shm::tap` has it.
+/// The description of a value, with the same fields as `Note` in `ligament_shm::tap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct TapNote {
-    /// By its number.
+    /// The number of a `TapOutcome`.
     #[n(0)]
     pub outcome: u64,
     #[n(1)]
     pub parts: u16,
-    /// Of the value; also of one that is too large to be shown.
+    /// Length of the value's body, in bytes. It is also set for a value that is too large to be shown.
     #[n(2)]
     pub bytes: u64,
     #[n(3)]
@@ -109,10 +110,10 @@ pub struct TapNote {
 }
 
 impl Shows {
-    /// Returns true if it can be meant; whether it was asked for, the head sees.
+    /// Checks the reply by itself. The head compares it with its requests.
     ///
     /// # Errors
-    /// The message is impossible.
+    /// Fails if the reply is impossible: it has too many bytes, or an unknown outcome.
     pub(super) fn check(&self) -> Result<(), Fault> {
         match self {
             Shows::Piece { bytes, .. } if bytes.len() > MAX_PIECE => {
