@@ -49,5 +49,5 @@ pub const TAG_BYTES: u64 = 27501;
 /// Tree tag of settings: a map from name to setting value.
 pub const TAG_SETTINGS: u64 = 27502;
 
-/// Shortest byte string that is sent in a part. A shorter one is written in the tree.
-pub const BYTES_IN_PART: usize = 64;
+/// Minimum length of a byte string that is sent in a part, in bytes. A shorter one is written in the tree.
+pub const MIN_PART_BYTES: usize = 64;

@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::gather;
 use crate::parts::{array_source, PartList, PlannedPart, Source};
 use crate::value::{ArrayOrder, DType, SettingValue, Value};
-use crate::{BYTES_IN_PART, MAX_DEPTH, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
+use crate::{MAX_DEPTH, MIN_PART_BYTES, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
 pub(crate) struct Description<'d> {
     pub dtype: DType,
@@ -167,7 +167,7 @@ impl<'a> TreeWriter<'_, 'a> {
     }
 
     fn bytes(&mut self, bytes: &'a [u8]) -> Result<(), WireError> {
-        if bytes.len() < BYTES_IN_PART {
+        if bytes.len() < MIN_PART_BYTES {
             self.tree.bytes(bytes);
             return Ok(());
         }
