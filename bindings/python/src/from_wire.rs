@@ -36,7 +36,7 @@ pub fn to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     })
 }
 
-fn numpy_view(py: Python<'_>, array: &ligament_wire::Array) -> PyResult<Py<PyAny>> {
+pub(crate) fn numpy_view(py: Python<'_>, array: &ligament_wire::Array) -> PyResult<Py<PyAny>> {
     let view = array::view(py, array.dtype(), array.shape(), &array.strides(), array.data())?.unbind();
     if array.names().is_empty() && array.unit().is_none() {
         return Ok(view);

@@ -6,7 +6,7 @@ use crate::core_handle::{CoreHandle, InUse};
 use crate::errors::{self, raise, usage};
 use crate::exit;
 use crate::filter;
-use crate::from_wire::to_python;
+use crate::from_wire::{numpy_view, to_python};
 use crate::light::Lending;
 use crate::loan::{Loan, ReturnedLoans};
 use crate::message::Message;
@@ -15,8 +15,9 @@ use crate::text::Text;
 use crate::to_wire::PlannedValue;
 use ligament_catalogue::fault;
 use ligament_instance::{
-    ArrayMut, ArrayOrder, Call, CallGuard, Error, Flags, Instance as Core, LogLevel, Message as Received,
-    MessageTimes, Operator, Origin, Outgoing, Parallelism, Part, Ports, SettingType, Settings as Overlay, Wait,
+    ArrayMut, ArrayOrder, Call, CallGuard, Error, EventBatch, Flags, Instance as Core, LogLevel,
+    Message as Received, MessageTimes, Operator, Origin, Outgoing, Parallelism, Part, Ports, SettingType,
+    Settings as Overlay, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -692,6 +693,62 @@ impl Instance {
         let core = self.core(py, &Call("array_shape"))?;
         let shape = core.array_shape(port).map_err(|error| self.error(py, error))?;
         shape.map(|shape| PyTuple::new(py, shape).map(Bound::unbind)).transpose()
+    }
+
+    /// The time of the instance's clock, in the unit of the model's times.
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.core(py, &Call("time"))?.time().map_err(|error| self.error(py, error))
+    }
+
+    /// Advances the clock by one tick; true if settings have changed.
+    fn tick(&self, py: Python<'_>) -> PyResult<bool> {
+        self.detached(py, &Call("tick"), Core::tick)
+    }
+
+    /// Sends an event.
+    fn insert_event(&self, py: Python<'_>, port: Text<'_>, time: f64, id: i64) -> PyResult<()> {
+        let port = &*port;
+        let id = i32::try_from(id).map_err(|_| {
+            usage(py, fault!(BAD_EVENT, "port \"{port}\": an event has the id {id}, and ids are below 2^31"))
+        })?;
+        self.core(py, &Call("insert_event"))?
+            .insert_event(port, time, id)
+            .map_err(|error| self.error(py, error))
+    }
+
+    /// Sends events: contiguous arrays of float64 and int32.
+    fn _insert_events(
+        &self,
+        py: Python<'_>,
+        port: Text<'_>,
+        times: &Bound<'_, PyAny>,
+        ids: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let port = &*port;
+        let layout =
+            |array| ArrayLayout::of(array).map_err(|_| usage(py, fault!(BAD_EVENT, "no list of numbers")));
+        let (times, ids) = (layout(times)?, layout(ids)?);
+        let time = |bytes: &[u8]| bytes.try_into().map(f64::from_ne_bytes).unwrap_or(f64::NAN);
+        let id = |bytes: &[u8]| bytes.try_into().map(i32::from_ne_bytes).unwrap_or(-1);
+        let times: Vec<f64> = times.data().chunks_exact(8).map(time).collect();
+        let ids: Vec<i32> = ids.data().chunks_exact(4).map(id).collect();
+        let mut core = self.core(py, &Call("insert_events"))?;
+        core.insert_events(port, &times, &ids).map_err(|error| self.error(py, error))
+    }
+
+    /// The batches of events that have been delivered on a port, each as its times and its ids.
+    fn _events(&self, py: Python<'_>, port: Text<'_>) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>)>> {
+        let port = &*port;
+        let batches = self.detached(py, &Call("events"), |core| {
+            let mut batches = Vec::new();
+            while let Some(batch) = core.events(port)? {
+                batches.push(batch);
+            }
+            Ok(batches)
+        })?;
+        let views =
+            |batch: &EventBatch| Ok((numpy_view(py, batch.times_array())?, numpy_view(py, batch.ids_array())?));
+        batches.iter().map(views).collect()
     }
 
     /// Writes a line to the run's log. False, and nothing written, while another call is being made.

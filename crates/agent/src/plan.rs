@@ -7,9 +7,10 @@
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
 use ligament_model::{
-    log_level, ExecutionModel, Filter, Operator, ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
+    log_level, ExecutionModel, Filter, Interpolation, Nanoseconds, Operator, ResolvedModel, NO_SLOT,
+    REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
-use ligament_wire::control::{ChannelSteps, PortInfo};
+use ligament_wire::control::{ChannelSteps, ClockInfo, PortClockInfo, PortInfo};
 pub use ligament_wire::domains::{PlannedChannel, PlannedEnd};
 use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
@@ -67,6 +68,8 @@ pub struct PlannedInstance {
     pub together: bool,
     /// True if the run goes on after the instance has ended before it was done.
     pub may_fail: bool,
+    /// The clock of the instance, if it has one.
+    pub clock: Option<ClockInfo>,
 }
 
 /// A port of an instance, as the model describes the port.
@@ -90,6 +93,16 @@ pub struct PlannedPort {
     pub implicit: bool,
     /// Shape of the whole array, if the port takes part in the exchange of a distributed array.
     pub array: Option<Arc<[u64]>>,
+    /// How the port goes with the clock of its instance, if it carries events or samples.
+    pub clock: Option<PortClockInfo>,
+}
+
+impl PlannedPort {
+    /// Returns true if the code sees slots on this port. The ranks of the sender of an exchange are slots
+    /// that it does not see.
+    pub fn has_visible_slots(&self) -> bool {
+        self.vector && self.array.is_none() && self.clock.is_none()
+    }
 }
 
 impl RunPlan {
@@ -108,7 +121,16 @@ impl RunPlan {
             resizable: resizable && port.name.as_str() != SETTINGS_PORT,
             implicit: port.name.as_str() == SETTINGS_PORT,
             array: port.array.clone(),
+            clock: port.clock.as_ref().map(|clock| PortClockInfo {
+                ids: clock.ids,
+                interval: clock.interval.0,
+                latency: clock.latency.0,
+                nearest: clock.interpolation == Interpolation::Nearest,
+            }),
         };
+        let named_unit = model.ligament.time_unit.as_ref();
+        let unit = named_unit.and_then(|(unit, _)| Nanoseconds::of_unit(unit));
+        let unit = unit.map_or(NANOSECONDS_PER_SECOND, |unit| unit.0);
         // The conduits of one instance determine a port's shape for all instances of the component.
         let mut slotted = vec![Vec::new(); model.components.len()];
         for channel in &model.channels {
@@ -145,6 +167,7 @@ impl RunPlan {
                 together: instance.ranks.is_some() && model.separate_ranks(i).is_none(),
                 cores: instance.resources.cores_on_node(),
                 may_fail: model.may_fail(i),
+                clock: instance.tick.map(|tick| ClockInfo { tick: tick.0, unit }),
             });
         }
         let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
@@ -219,10 +242,10 @@ impl From<&PlannedPort> for PortInfo {
                 Operator::None => Operator::S.name().into(),
                 known => known.name().into(),
             },
-            // A code sees no slots on a port that exchanges a distributed array.
-            vector: port.vector && port.array.is_none(),
+            vector: port.has_visible_slots(),
             length: port.length,
             array: port.array.as_deref().map(<[u64]>::to_vec),
+            clock: port.clock,
         }
     }
 }
@@ -231,6 +254,9 @@ fn tell_steps(steps: ligament_model::ConduitSteps) -> ChannelSteps {
     let ligament_model::ConduitSteps { depth, last, repeats, pads, milestones } = steps;
     ChannelSteps { depth, last, repeats, pads, milestones }
 }
+
+/// The unit of the model's times if the model does not name one: the second.
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The lowest level of an instance's lines that go to the run's log, if the model sets no level.
 const LEVEL_INFO: u8 = 1;

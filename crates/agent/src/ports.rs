@@ -58,6 +58,7 @@ pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -
                 vector: port.vector,
                 length: None,
                 array: None,
+                clock: None,
             }),
         }
     }
@@ -168,7 +169,7 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
             model.operator.name()
         ));
     }
-    let vector = model.vector && model.array.is_none();
+    let vector = model.has_visible_slots();
     if model.connected && vector != code.vector && !(code.vector && model.resizable) {
         let advice = if code.vector {
             format!("declare it as \"{name}\", or give the component at its other end a multiplicity")
@@ -200,6 +201,7 @@ mod tests {
             resizable: !vector,
             implicit: false,
             array: None,
+            clock: None,
         };
         PlannedInstance {
             name: "micro".into(),

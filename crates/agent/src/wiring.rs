@@ -317,6 +317,7 @@ mod tests {
             resizable: false,
             implicit: false,
             array: None,
+            clock: None,
         };
         let ports = |sends| std::sync::Arc::from([port("a", sends), port("b", sends)]);
         let mut plan = RunPlan {

@@ -1,24 +1,11 @@
 //! Exchanges: the part of a distributed array that a rank has.
 
 use crate::array::LIG_MAX_DIMS;
+use crate::clock::numbers;
 use crate::instance::{lig_instance, used};
-use crate::misuse::Misuse;
 use crate::status::{guard, lig_error, lig_status, name, out};
-use ligament_instance::{Call, Error, Part};
+use ligament_instance::{Call, Part};
 use std::ffi::c_char;
-
-/// Returns the caller's numbers.
-///
-/// # Safety
-/// `numbers` has `count` numbers, or is NULL.
-unsafe fn numbers<'a, T>(numbers: *const T, count: usize, what: &'static str) -> Result<&'a [T], Error> {
-    match (numbers.is_null(), count) {
-        (_, 0) => Ok(&[]),
-        (true, _) => Err(Misuse::Null { what: what.into() }.into()),
-        // SAFETY: as the caller promises.
-        (false, count) => Ok(unsafe { std::slice::from_raw_parts(numbers, count) }),
-    }
-}
 
 /// Says that this rank has a block of the array of a port: the block begins at the indices `start` and has
 /// the shape `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of

@@ -7,7 +7,9 @@ use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::HandedOut;
 use crate::status::{complain, guard, guard_or, lig_error, lig_status, name, null, out, wanted};
-use ligament_instance::{Call, CallGuard, Error, Flags, InCall, Instance, LogLevel, Parallelism, Ports};
+use ligament_instance::{
+    Call, CallGuard, Error, EventBatch, Flags, InCall, Instance, LogLevel, Parallelism, Ports,
+};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CString};
@@ -46,6 +48,8 @@ pub(crate) struct Own {
     pub kept: HashMap<String, HandedOut>,
     pub spare_loans: SpareLoans,
     pub messages: MessagePool,
+    /// The batches of events whose arrays the caller may still read.
+    pub batches: Vec<EventBatch>,
 }
 
 /// The instance, for one call.

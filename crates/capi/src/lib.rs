@@ -9,6 +9,7 @@ mod status;
 
 // The modules stand in the order of the header.
 mod about;
+mod clock;
 
 mod exchange;
 mod instance;

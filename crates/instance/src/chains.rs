@@ -440,7 +440,7 @@ impl Instance {
                 // A message without a finite timestamp was not sent by the code: it says that there is no
                 // message.
                 Arrival::Message(overlay) => message.timestamp.is_finite() && alike(overlay, &line.overlay),
-                Arrival::Milestone(_) | Arrival::End => false,
+                Arrival::Milestone(_) | Arrival::PassEnd | Arrival::End => false,
             };
             let origin = message.origin.clone();
             if !goes_on && std::mem::take(&mut line.fed) {

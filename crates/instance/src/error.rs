@@ -27,6 +27,8 @@ pub enum Error {
     Filter(FilterError),
     /// A part of a distributed array cannot be sent or received.
     Exchange(ExchangeError),
+    /// The call does not go with the clock.
+    Clock(ClockError),
     /// The message does not fit into the iterations of this instance.
     Timeline(TimelineError),
     /// The mapper did not send all messages that it has to send.
@@ -278,6 +280,58 @@ errors! {
 }
 
 errors! {
+    /// The reason why an instance cannot go on by its clock.
+    pub enum ClockError {
+        /// An instance without a tick.
+        NoClock { instance: String } => NO_CLOCK,
+            "\"{instance}\" has no clock; give it a tick under \"ligament:\" in the model, for example \"ticks: \
+             {{{instance}: 1 ms}}\"";
+        /// A port without events.
+        NoEvents { port: String } => NO_EVENT_PORT,
+            "port \"{port}\" carries no events; give its conduit \"{{events: N, latency: 5 ms}}\" under \
+             \"exchange:\" in the model, or leave out the call";
+        /// A port of events in a call for messages.
+        CarriesEvents { port: String, call: &'static str } => NO_EVENT_PORT,
+            "port \"{port}\" carries events, and no messages of the code; call {call} instead";
+        /// Times and ids of different number.
+        Lengths { port: String, times: usize, ids: usize } => BAD_EVENT,
+            "port \"{port}\": {times} times and {ids} ids; each event has one of both";
+        /// A time that does not lie within the tick.
+        OutsideTick { port: String, id: i32, time: String, window: String } => BAD_EVENT,
+            "port \"{port}\": the event with the id {id} has the time {time}, and those of this tick have times \
+             {window}; insert each event before the tick that passes its time";
+        /// An id that the model does not have.
+        BadId { port: String, id: i32, last: u64 } => BAD_EVENT,
+            "port \"{port}\": an event has the id {id}, and the model gives the conduit ids from 0 to {last}; raise \
+             \"events:\" in the model, or correct the id";
+        /// An id that another rank sends.
+        OtherId { port: String, id: i32 } => BAD_EVENT,
+            "port \"{port}\": an event has the id {id}, which is not among those that this rank has given to map";
+        /// Events that nobody reads.
+        Unread { port: String } => EVENTS_UNREAD,
+            "tick: port \"{port}\" has events that were not read; read them after each tick";
+        /// A sample of another time.
+        OffClock { port: String, timestamp: String, now: String } => OFF_CLOCK,
+            "port \"{port}\": the sample has the timestamp {timestamp}, and the clock is at {now}; send each \
+             sample at the time of the clock";
+        /// A map after samples.
+        LateMap { port: String } => OFF_CLOCK,
+            "port \"{port}\": map comes before the first sample of a signal is received in a pass";
+        /// A sample that will not come.
+        SignalOver { port: String, peer: String } => SIGNAL_OVER,
+            "port \"{port}\": {peer} has ended its pass before the time of which a sample is wanted; let it run as \
+             long as this code, or end earlier here";
+        /// Samples between which there is no line.
+        NoLine { port: String } => UNFIT_ARRAY,
+            "port \"{port}\": two samples of the signal have no line between them, because they are no floating \
+             numbers of one type; write \"interpolation: nearest\" into the model";
+        /// Events that the library of the sender would not send.
+        Malformed { port: String, peer: String } => MALFORMED_DATA,
+            "{peer} sent something else than events on port \"{port}\"";
+    }
+}
+
+errors! {
     /// Why messages cannot pass a conduit's filters.
     pub enum FilterError {
         /// A filter cannot take a message.
@@ -417,6 +471,12 @@ impl Error {
             Error::Timeline(_) => ErrorKind::Unexpected,
             Error::Agent(_) => ErrorKind::System,
             Error::Filter(_) => ErrorKind::Unexpected,
+            Error::Clock(error) => match error {
+                ClockError::SignalOver { .. } => ErrorKind::Closed,
+                ClockError::NoLine { .. } => ErrorKind::Unexpected,
+                ClockError::Malformed { .. } => ErrorKind::System,
+                _ => ErrorKind::Usage,
+            },
             Error::Exchange(error) => match error {
                 ExchangeError::NoOwner { .. }
                 | ExchangeError::TwoOwners { .. }
@@ -454,6 +514,7 @@ impl Coded for Error {
             Error::Agent(error) => error.code(),
             Error::Filter(error) => error.code(),
             Error::Exchange(error) => error.code(),
+            Error::Clock(error) => error.code(),
             Error::InUse(overlap) => overlap.code(),
             Error::Transport { error, .. } => error.code(),
             Error::Interrupted => ShmError::Interrupted.code(),
@@ -481,6 +542,7 @@ impl fmt::Display for Error {
             Error::Agent(error) => error.to_string(),
             Error::Filter(error) => error.to_string(),
             Error::Exchange(error) => error.to_string(),
+            Error::Clock(error) => error.to_string(),
             Error::Transport { during, error } => format!("{during}: {error}"),
             Error::Other { fault, .. } => fault.to_string(),
         };
@@ -508,6 +570,7 @@ from!(
     Agent(AgentError),
     Filter(FilterError),
     Exchange(ExchangeError),
+    Clock(ClockError),
     Timeline(TimelineError),
     Mapper(MapperError),
 );

@@ -3,7 +3,8 @@
 //! Each receiver copies the elements that it wants out of the messages of all ranks of the sender. So nobody
 //! needs to know who wants what, and each element is copied once.
 
-use crate::error::{Error, ErrorKind, ExchangeError, ReceiveError};
+use crate::clock::{ClockedContent, ClockedPort};
+use crate::error::{ClockError, Error, ErrorKind, ExchangeError, ReceiveError};
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, MessageTimes};
 use crate::ports::PortName;
@@ -92,6 +93,12 @@ impl Instance {
     pub fn map(&mut self, port: impl PortName, part: Part<'_>) -> Result<(), Error> {
         self.alive()?;
         let index = self.table.find(port)?;
+        let carries_events =
+            |clocked: &mut Box<ClockedPort>| matches!(clocked.content, ClockedContent::Events(_));
+        if self.table.ports[index].clocked.as_mut().is_some_and(carries_events) {
+            return self.map_events(index, part);
+        }
+        self.check_signal_map(index)?;
         let here = &mut self.table.ports[index];
         let name = || here.name.to_string();
         let Some(distributed) = &here.distributed else {
@@ -135,8 +142,30 @@ impl Instance {
         sent.map_err(|error| self.while_sending(error, port, 0))
     }
 
-    /// Fails if a value that is about to be sent on a port is not this rank's part of the port's array.
-    pub(crate) fn check_part(&self, port: usize, shape: Option<&[u64]>) -> Result<(), Error> {
+    /// Receives on a port of an exchange: this rank's part of an array, or of a signal by the clock.
+    #[inline(never)]
+    pub(crate) fn receive_exchanged(&mut self, port: usize, wait: Wait) -> Result<(Message, Overlay), Error> {
+        match self.table.ports[port].clocked.as_ref().map(|clocked| &clocked.content) {
+            None => self.receive_part(port, wait),
+            Some(ClockedContent::Signal(_)) => self.receive_signal(port, wait),
+            Some(ClockedContent::Events(_)) => {
+                let port = self.table.ports[port].name.to_string();
+                Err(ClockError::CarriesEvents { port, call: "events" }.into())
+            }
+        }
+    }
+
+    /// Fails if a value that is about to be sent on a port is not this rank's part of the port's array, or does
+    /// not go with the clock.
+    pub(crate) fn check_part(
+        &mut self,
+        port: usize,
+        shape: Option<&[u64]>,
+        timestamp: f64,
+    ) -> Result<(), Error> {
+        if self.table.ports[port].clocked.is_some() {
+            self.check_sample(port, timestamp)?;
+        }
         let here = &self.table.ports[port];
         let Some(distributed) = &here.distributed else { return Ok(()) };
         let port = here.name.to_string();
@@ -154,7 +183,8 @@ impl Instance {
     #[cold]
     pub(crate) fn note_map(&mut self, port: usize, slot: usize, body: &Value) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
-        let valid = here.distributed.as_mut().is_some_and(|distributed| distributed.note_map(slot, body));
+        // A receiver of a signal that goes by no clock gets the parts as messages, and needs no map.
+        let valid = here.distributed.as_mut().is_none_or(|distributed| distributed.note_map(slot, body));
         if valid {
             return Ok(());
         }
@@ -231,7 +261,7 @@ impl Instance {
             } else {
                 let mut message = Message::default();
                 let overlay = self.receive_raw(port, slot, deadline, &mut message)?;
-                (message, overlay.ok_or_else(|| self.closed(port, slot))?)
+                (message, overlay.ok_or_else(|| self.pass_over(port, slot))?)
             };
             *self.arrived(port, slot) = Some(came);
         }

@@ -1,6 +1,7 @@
 //! The type `Instance`: joining the run, the reuse loop, settings, logging, and a clean end.
 
 use crate::chains::{by_channel, Lists};
+use crate::clock::Clock;
 use crate::error::{AgentError, Error, ErrorKind, IdentityError, PortError, ReceiveError};
 use crate::identity::from_environment;
 use crate::loan::Spare;
@@ -126,6 +127,8 @@ pub struct Instance {
     pub(crate) spare: Spare,
     /// Number of array heads that the instance has planned.
     pub(crate) heads: u64,
+    /// The clock, if the model gives the instance a tick.
+    pub(crate) clock: Option<Clock>,
 }
 
 /// The data that all instances of a process share.
@@ -218,6 +221,7 @@ impl Instance {
         let (transport, name) = (Transport::Own(endpoint), identity.instance);
         let mut made = Instance::made_of(transport, table, name, welcome.log_level, &common, timing)?;
         made.rank = welcome.rank.unwrap_or(ALONE);
+        made.clock = welcome.clock.map(Clock::new);
         let may_fail = welcome.receives.iter().filter(|channel| channel.may_fail == Some(true));
         made.may_fail = may_fail.map(|one| (one.port as usize, one.slot.unwrap_or(0) as usize)).collect();
         Ok(made)
@@ -264,6 +268,7 @@ impl Instance {
             may_fail: HashSet::new(),
             spare: Spare::default(),
             heads: 0,
+            clock: None,
         })
     }
 
@@ -340,6 +345,7 @@ impl Instance {
         self.looping = true;
         self.order.reuse();
         self.report_silence()?;
+        self.end_sending_pass(self.passes > 0)?;
         self.table.ports.iter_mut().for_each(|port| port.sent.forget());
         self.drop_unread()?;
         let again = match self.timing {
@@ -349,6 +355,9 @@ impl Instance {
         let again = again && (self.passes == 0 || self.has_initial());
         self.is_wanted = again;
         if again {
+            if self.passes > 0 && self.clock.is_some() {
+                self.begin_receiving_pass();
+            }
             self.steer_pass()?;
             self.passes += 1;
             self.endpoint.count_iteration();
@@ -650,7 +659,9 @@ impl Instance {
         if self.over || self.forks != forks::count() {
             return Ok(());
         }
+        let ended = self.end_sending_pass(false);
         self.over = true;
+        ended?;
         // Read before the conduits are ended, because their ends would count as messages.
         let sent = self.endpoint.sent_on();
         for port in 0..self.table.ports.len() {
@@ -730,9 +741,9 @@ impl Instance {
             let shared = ports.filter_map(|port| port.resizable.as_ref());
             // Channels on which iterations matter also carry milestones, so their counts are left out too.
             let stepped = self.timing.iter().flat_map(move |timing| timing.channels(sends));
-            // Channels of distributed arrays also carry maps.
+            // Channels of distributed arrays also carry maps, and those of clocks the ends of passes.
             let parts = self.table.ports.iter().filter(move |port| port.operator.sends() == sends);
-            let parts = parts.filter(|port| port.distributed.is_some()).flat_map(|port| port.channels());
+            let parts = parts.filter(|port| port.exchanges()).flat_map(|port| port.channels());
             shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped).chain(parts)
         };
         for (sends, counts) in [(true, &mut sent), (false, &mut received)] {

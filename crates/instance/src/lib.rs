@@ -17,7 +17,9 @@
 mod transport;
 
 mod chains;
+mod clock;
 mod error;
+mod events;
 mod exchange;
 mod expected;
 mod identity;
@@ -37,6 +39,7 @@ mod receive;
 mod resizable;
 mod send;
 mod send_filters;
+mod signal;
 mod start;
 mod steer;
 mod submodel;
@@ -46,9 +49,10 @@ mod timing;
 mod turn;
 
 pub use error::{
-    AgentError, Error, ErrorKind, ExchangeError, FilterError, IdentityError, MapperError, PortError,
-    ReceiveError, SendError,
+    AgentError, ClockError, Error, ErrorKind, ExchangeError, FilterError, IdentityError, MapperError,
+    PortError, ReceiveError, SendError,
 };
+pub use events::EventBatch;
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
 pub use ligament_exchange::Part;

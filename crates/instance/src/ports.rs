@@ -1,6 +1,7 @@
 //! Ports: as the code declares them, and as the model has connected them.
 
 use crate::chains::Chains;
+use crate::clock::ClockedPort;
 use crate::error::{AgentError, Error, PortError};
 use crate::exchange::DistributedPort;
 use crate::preamble::Preamble;
@@ -192,9 +193,16 @@ pub(crate) struct PortState {
     pub chains: Option<Box<Chains>>,
     /// For a port of a distributed array.
     pub distributed: Option<Box<DistributedPort>>,
+    /// For a port that goes with the clock.
+    pub clocked: Option<Box<ClockedPort>>,
 }
 
 impl PortState {
+    /// Returns true if the port has parts of an array, or goes with the clock.
+    pub fn exchanges(&self) -> bool {
+        self.distributed.is_some() || self.clocked.is_some()
+    }
+
     pub fn is_connected(&self) -> bool {
         match &self.resizable {
             None => self.slots.iter().any(|channels| !channels.is_empty()),
@@ -313,8 +321,9 @@ impl PortTable {
             }
             let operator = Operator::from_name(&info.operator);
             let operator = operator.ok_or_else(|| AgentError::Operator { operator: info.operator.clone() })?;
-            // The ranks of the sender of a distributed array are slots that the code does not see.
-            let slotted = info.vector || (info.array.is_some() && operator.receives());
+            // The ranks of the sender of an exchange are slots that the code does not see.
+            let exchanges = info.array.is_some() || info.clock.is_some();
+            let slotted = info.vector || (exchanges && operator.receives());
             let count = if slotted { info.length.unwrap_or(0) as usize } else { 1 };
             // The model gives a length to every vector port, except to those that are connected to vector
             // ports, or not connected.
@@ -335,6 +344,7 @@ impl PortTable {
                 filtered: None,
                 chains: None,
                 distributed: info.array.clone().map(|array| Box::new(DistributedPort::new(array, count))),
+                clocked: info.clock.map(|clock| Box::new(ClockedPort::new(clock, count))),
             });
         }
         for JoinedChannel { port, slot, index, peer } in sends.into_iter().chain(receives) {
@@ -355,7 +365,7 @@ impl PortTable {
             }
             here.peers.extend(peer);
         }
-        for port in ports.iter_mut().filter(|port| !port.vector && port.distributed.is_none()) {
+        for port in ports.iter_mut().filter(|port| !port.vector && !port.exchanges()) {
             if let [channels] = &port.slots[..] {
                 port.only = <[usize; 1]>::try_from(&channels[..]).ok().map(|[only]| only);
             }

@@ -55,6 +55,8 @@ pub(crate) enum Arrival {
     Milestone(Iteration),
     /// The end of the conduit.
     End,
+    /// The end of a pass of the sender's reuse loop, on a port that goes with the clock.
+    PassEnd,
 }
 
 impl Instance {
@@ -163,8 +165,8 @@ impl Instance {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
         let mut message = Message::default();
-        let came = if self.table.ports[port].distributed.is_some() {
-            let (part, overlay) = self.receive_part(port, wait)?;
+        let came = if self.table.ports[port].exchanges() {
+            let (part, overlay) = self.receive_exchanged(port, wait)?;
             message = part;
             overlay
         } else if self.is_initial(port) {
@@ -188,8 +190,8 @@ impl Instance {
     ) -> Result<(), Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
-        if self.table.ports[port].distributed.is_some() {
-            let (part, overlay) = self.receive_part(port, wait)?;
+        if self.table.ports[port].exchanges() {
+            let (part, overlay) = self.receive_exchanged(port, wait)?;
             *message = part;
             if self.flags.dont_apply_overlay {
                 message.settings = Some(settings_of(overlay));
@@ -267,9 +269,12 @@ impl Instance {
         into: &mut ArrayMut<'_>,
     ) -> Result<MessageTimes, Error> {
         if let Ok((index, _)) = self.receiving(port, slot) {
-            if self.table.ports[index].distributed.is_some() {
+            if self.table.ports[index].exchanges() {
                 self.alive()?;
-                return self.receive_part_into(index, wait, into);
+                return match self.table.ports[index].clocked {
+                    None => self.receive_part_into(index, wait, into),
+                    Some(_) => self.receive_signal_into(index, wait, into),
+                };
             }
         }
         let there = match (slot, wait) {
@@ -510,7 +515,7 @@ impl Instance {
         loop {
             match self.receive_next(port, slot, deadline, message)? {
                 Arrival::Message(overlay) => return Ok(Some(overlay)),
-                Arrival::End => return Ok(None),
+                Arrival::End | Arrival::PassEnd => return Ok(None),
                 // Milestones matter to the reuse loop only.
                 Arrival::Milestone(_) => {}
             }
@@ -542,6 +547,7 @@ impl Instance {
         message: &mut Message,
     ) -> Result<Arrival, Error> {
         match self.table.ports[port].ended.get(slot) {
+            Some(false) if self.is_pass_over(port, slot) => return Ok(Arrival::PassEnd),
             Some(false) => {}
             Some(true) => return Ok(Arrival::End),
             // All slots of a resizable port end together.
@@ -557,10 +563,10 @@ impl Instance {
             if let Err(error) = self.endpoint.receive_to(channel, deadline, &mut header, &mut message.data) {
                 return Err(self.while_receiving(error, port, slot));
             }
-            if !header.is_route() {
+            let common = header.is_data() && self.table.ports[port].clocked.is_none();
+            if common || !self.is_aside(port, slot, &header, &message.data)? {
                 break;
             }
-            self.note_map(port, slot, &message.data)?;
         }
         message.timestamp = header.timestamp();
         message.next_timestamp = header.next_timestamp();
@@ -576,6 +582,25 @@ impl Instance {
         self.announced(channel, overlay, port, slot).map(|known| Arrival::Message(Some(known)))
     }
 
+    /// Handles an item of which the code sees nothing, and returns true; returns false for any other item.
+    #[cold]
+    fn is_aside(
+        &mut self,
+        port: usize,
+        slot: usize,
+        header: &HeaderWords,
+        body: &Value,
+    ) -> Result<bool, Error> {
+        if header.is_route() {
+            return self.note_map(port, slot, body).map(|()| true);
+        }
+        if header.is_pass_end() {
+            return Ok(!self.ends_sender_pass(port, slot));
+        }
+        let clocked = self.table.ports[port].clocked.as_ref();
+        Ok(header.is_data() && clocked.is_some_and(|clocked| clocked.passing[slot]))
+    }
+
     /// Handles an item that is not a message: the end of the conduit, or of an iteration.
     #[cold]
     fn something_else(
@@ -585,6 +610,9 @@ impl Instance {
         header: &HeaderWords,
         body: &Value,
     ) -> Result<Arrival, Error> {
+        if header.is_pass_end() {
+            return Ok(Arrival::PassEnd);
+        }
         if header.is_end() {
             let here = &mut self.table.ports[port];
             (here.ended[slot], here.ending) = (true, ConduitEnd::of(header));

@@ -60,8 +60,26 @@ impl Instance {
             self.show(port, slot, message.times(), &message.data);
         }
         let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
+        self.check_part(ready.port, shape_of(&message.data), message.timestamp)?;
+        self.send_ready(ready, message)
+    }
+
+    /// Sends a message that the library itself has made.
+    pub(crate) fn send_value(
+        &mut self,
+        port: impl PortName,
+        message: &Outgoing<'_>,
+        slot: Option<u32>,
+    ) -> Result<(), Error> {
+        if self.may_be_tapped() {
+            self.show(port, slot, message.times(), &message.data);
+        }
+        let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
+        self.send_ready(ready, message)
+    }
+
+    fn send_ready(&mut self, ready: Ready, message: &Outgoing<'_>) -> Result<(), Error> {
         let Ready { port, slot, header } = ready;
-        self.check_part(port, shape_of(&message.data))?;
         if self.table.ports[port].chains.is_some() {
             self.send_through_filters(port, slot, header, &message.data)?;
             return self.note_sending(Ok(()), port, slot);
@@ -111,7 +129,7 @@ impl Instance {
         }
         let Some(ready) = self.prepare(port, slot, times, None)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
-        self.check_part(port, Some(array.shape))?;
+        self.check_part(port, Some(array.shape), times.timestamp)?;
         if self.table.ports[port].chains.is_some() {
             self.send_through_filters(port, slot, header, &ValueRef::Array(array))?;
             return self.note_sending(Ok(()), port, slot);
@@ -251,7 +269,7 @@ impl Instance {
                 return nowhere_or_error.map(|_| ());
             }
         };
-        if let Err(error) = self.check_part(port, Some(loan.shape())) {
+        if let Err(error) = self.check_part(port, Some(loan.shape()), times.timestamp) {
             self.return_loan(loan);
             return Err(error);
         }

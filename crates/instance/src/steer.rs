@@ -96,7 +96,7 @@ impl Instance {
     }
 
     #[inline]
-    fn pass_gate(&mut self, gate: Gate, time: f64) -> Result<bool, Error> {
+    pub(crate) fn pass_gate(&mut self, gate: Gate, time: f64) -> Result<bool, Error> {
         match self.endpoint.steer(gate, time) {
             Ok(changed) if changed.is_empty() => Ok(false),
             Ok(changed) => self.change_settings(changed).map(|()| true),

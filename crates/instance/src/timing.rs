@@ -298,7 +298,7 @@ impl Instance {
                 })?;
                 StartItem::Milestone(over)
             }
-            Arrival::End => StartItem::End,
+            Arrival::End | Arrival::PassEnd => StartItem::End,
         };
         timing.start.put((port, slot), came);
         Ok(())

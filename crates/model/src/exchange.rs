@@ -1,12 +1,15 @@
 //! Exchanges: conduits that lead from all ranks of one component to all ranks of another. The section
 //! `exchange` under `ligament:` names them.
 
+use crate::ticks::Nanoseconds;
 use std::fmt::{self, Display};
 
 /// The number of elements that a distributed array may have: as many as a signed 64-bit index can count.
 pub const MAX_ARRAY_ELEMENTS: u64 = i64::MAX as u64;
 /// The number of dimensions that a distributed array may have.
 pub const MAX_ARRAY_DIMENSIONS: usize = 8;
+/// The number of different ids that events may have: ids are signed 32-bit numbers.
+pub const MAX_EVENT_IDS: u64 = i32::MAX as u64;
 
 /// What travels on a conduit from all ranks to all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +18,77 @@ pub enum Exchange {
     Messages,
     /// An array of this shape. Each rank has a part of it, which its code declares.
     Array(Vec<u64>),
+    /// Events, each with a time and an id.
+    Events(EventExchange),
+    /// An array that the sender samples at its ticks.
+    Signal(SignalExchange),
+}
+
+/// An exchange of events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventExchange {
+    /// Number of ids: an event has an id from 0 on below this number.
+    pub ids: u64,
+    /// The time by which an event is delivered at the latest, counted from the event.
+    pub latency: Nanoseconds,
+    /// Number of ticks of the sender that one exchange covers.
+    pub buffer: Option<u64>,
+}
+
+/// An exchange of a sampled array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignalExchange {
+    /// The shape of the whole array.
+    pub shape: Vec<u64>,
+    /// The age of the value that the receiver has at each of its ticks.
+    pub delay: Nanoseconds,
+    /// The value between two samples.
+    pub interpolation: Interpolation,
+}
+
+/// The value of a signal between two samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpolation {
+    /// The value on the straight line between both samples.
+    #[default]
+    Linear,
+    /// The value of the nearest sample, or of the later one if both are equally near.
+    Nearest,
+}
+
+impl Interpolation {
+    /// All names.
+    pub const NAMES: &'static [&'static str] = &["linear", "nearest"];
+
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<Interpolation> {
+        match name {
+            "linear" => Some(Interpolation::Linear),
+            "nearest" => Some(Interpolation::Nearest),
+            _ => None,
+        }
+    }
 }
 
 impl Exchange {
     /// The keys of an entry in a file.
-    pub const KEYS: &'static [&'static str] = &["messages", "array"];
+    pub const KEYS: &'static [&'static str] =
+        &["messages", "array", "events", "latency", "buffer", "signal", "delay", "interpolation"];
+
+    /// Returns true if the conduit may have filters.
+    pub fn takes_filters(&self) -> bool {
+        matches!(self, Exchange::Messages | Exchange::Signal(_))
+    }
+}
+
+/// A list of numbers as a file has it.
+struct Numbers<'a>(&'a [u64]);
+
+impl Display for Numbers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().map(u64::to_string).collect();
+        write!(f, "[{}]", numbers.join(", "))
+    }
 }
 
 impl Display for Exchange {
@@ -27,9 +96,20 @@ impl Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Exchange::Messages => f.write_str("{messages: all}"),
-            Exchange::Array(shape) => {
-                let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
-                write!(f, "{{array: [{}]}}", shape.join(", "))
+            Exchange::Array(shape) => write!(f, "{{array: {}}}", Numbers(shape)),
+            Exchange::Events(EventExchange { ids, latency, buffer }) => {
+                write!(f, "{{events: {ids}, latency: {latency}")?;
+                if let Some(buffer) = buffer {
+                    write!(f, ", buffer: {buffer}")?;
+                }
+                f.write_str("}")
+            }
+            Exchange::Signal(SignalExchange { shape, delay, interpolation }) => {
+                write!(f, "{{signal: {}, delay: {delay}", Numbers(shape))?;
+                if *interpolation == Interpolation::Nearest {
+                    f.write_str(", interpolation: nearest")?;
+                }
+                f.write_str("}")
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Makes the parts of a run from a configuration: instances with ports, and one channel for each pair of
 //! ends that exchange messages. The time is linear in the size of the result.
 
+use crate::clocks::{clocks_of, PortClock};
 use crate::configuration::Configuration;
 use crate::exchange::Exchange;
 use crate::filters::Filter;
@@ -16,6 +17,7 @@ use crate::settings::{SettingValue, Settings};
 use crate::shipped::IMPLEMENTATION_SETTING;
 use crate::steps::{steps_of, ConduitSteps};
 use crate::structure::check_structure;
+use crate::ticks::Nanoseconds;
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
@@ -26,6 +28,9 @@ use std::sync::{Arc, LazyLock};
 pub const NO_SLOT: u32 = u32::MAX;
 /// Maximum number of instances, whatever the model allows.
 const MAX_INSTANCES: usize = 4 << 20;
+/// Default budget in bytes of a conduit that carries events or samples by a clock. It lets a sender run ahead,
+/// and keeps what is under way in the caches of processors.
+const CLOCKED_BUDGET_BYTES: u64 = 1 << 20;
 /// Maximum number of channels.
 const MAX_CHANNELS: usize = 64 << 20;
 
@@ -82,6 +87,8 @@ pub struct ResolvedInstance {
     pub resources: Resources,
     /// Number of ranks, if each rank of the instance speaks for itself.
     pub ranks: Option<u32>,
+    /// The tick of its clock, if it has one.
+    pub tick: Option<Nanoseconds>,
     /// Its ports, the same for all instances of a component.
     pub ports: Arc<[ResolvedPort]>,
 }
@@ -104,6 +111,8 @@ pub struct ResolvedPort {
     pub connected: bool,
     /// The shape of the whole array, if the port takes part in an exchange of one.
     pub array: Option<Arc<[u64]>>,
+    /// How the port goes with the clock of its component, if it carries events or samples by the clock.
+    pub clock: Option<PortClock>,
 }
 
 /// One end of a channel.
@@ -255,12 +264,22 @@ enum Shape {
     AllToAll,
 }
 
+/// The contents of a port's conduits.
+#[derive(Clone, PartialEq)]
+enum Content {
+    Messages,
+    Array(Arc<[u64]>),
+    /// Events with this number of ids.
+    Events(u64),
+    /// Samples of an array of this shape.
+    Signal(Arc<[u64]>),
+}
+
 /// The known properties of a port while conduits are processed.
 struct PortPlan<'a> {
     port: ResolvedPort,
-    /// The array of the first conduit that leads to the port, with the conduit's place in the file. `None` in
-    /// its stead: that conduit carries messages.
-    array: Option<(Option<Arc<[u64]>>, &'a At)>,
+    /// The contents of the first conduit that leads to the port, with the conduit's place in the file.
+    content: Option<(Content, &'a At)>,
     /// True if conduits name slots of this port. The port's length is then one more than the highest slot.
     explicit: bool,
     /// Number of the first conduit of this port, which decided the port's form, and the shape of the peer.
@@ -309,7 +328,14 @@ impl<'a> Expander<'a> {
         let ends: Vec<Option<(u32, u32, Shape)>> =
             self.flat.conduits.iter().enumerate().map(|(i, c)| self.plan(i, c)).collect();
         self.check_slots();
-        self.give_arrays();
+        self.give_contents();
+        let (clocks, problems) = clocks_of(self.config, self.flat, &self.exchanges);
+        self.problems.extend(problems);
+        for ((component, place), clock) in clocks {
+            if let Some(plan) = self.ports[component].get_mut(place) {
+                plan.port.clock = Some(clock);
+            }
+        }
         if !self.problems.is_empty() {
             return Err(Problems(self.problems));
         }
@@ -460,14 +486,16 @@ impl<'a> Expander<'a> {
                 format!("\"{}\" is to get the messages of an exchange, and has no ranks", receiver.name),
                 "remove the entry under \"exchange:\": then the port has a slot for each rank of the sender",
             ))
-        } else if let (Exchange::Array(_), Some(name)) = (exchange, self.without_parts([sender, receiver])) {
+        } else if let (true, Some(name)) =
+            (self.has_parts(conduit, exchange), self.without_parts([sender, receiver]))
+        {
             Some((
                 Code::BAD_EXCHANGE,
                 format!("\"{name}\" is to have a part of an array, and shares its process with others"),
                 "use a program that is not light and does not come with Ligament; it calls map on each rank",
             ))
-        } else if matches!(exchange, Exchange::Array(_)) && !conduit.filters.is_empty() {
-            self.problems.push(filters_on_array(&conduit.at, &names[0], &names[1]));
+        } else if !exchange.takes_filters() && !conduit.filters.is_empty() {
+            self.problems.push(filters_on_exchange(&conduit.at, &names[0], &names[1]));
             return None;
         } else {
             None
@@ -478,9 +506,9 @@ impl<'a> Expander<'a> {
         }
         // Each rank of the sender is a slot of the receiving port. The code of a port of an array does not see
         // these slots.
-        let slots = match exchange {
-            Exchange::Messages => s_ranks,
-            Exchange::Array(_) => Some(s_ranks.unwrap_or(1)),
+        let slots = match self.content_at(&conduit.to, exchange) {
+            Content::Messages => s_ranks,
+            Content::Array(_) | Content::Events(_) | Content::Signal(_) => Some(s_ranks.unwrap_or(1)),
         };
         let [s_shape, r_shape] = [&conduit.from, &conduit.to].map(|end| Rc::clone(&self.shapes[end.component]));
         self.decide(conduit.from.component, from, index, &s_shape, None, None);
@@ -501,33 +529,57 @@ impl<'a> Expander<'a> {
         components.into_iter().find(shares).map(|component| &component.name)
     }
 
-    /// Gives the ports of exchanges of arrays the shapes of their arrays. All conduits of such a port must
-    /// agree.
-    fn give_arrays(&mut self) {
+    /// Returns true if both ends of an exchange have parts of an array.
+    fn has_parts(&self, conduit: &FlatConduit, exchange: &Exchange) -> bool {
+        let is_part = |end| matches!(self.content_at(end, exchange), Content::Array(_) | Content::Signal(_));
+        is_part(&conduit.from) && is_part(&conduit.to)
+    }
+
+    /// Returns the contents of an exchange at one end. A receiver without a clock gets events and samples as
+    /// messages.
+    fn content_at(&self, end: &FlatEnd, exchange: &Exchange) -> Content {
+        let component = &self.flat.components[end.component];
+        let sends = self.flat.declared(end).is_some_and(|port| port.operator.sends());
+        match exchange {
+            Exchange::Messages => Content::Messages,
+            Exchange::Array(shape) => Content::Array(Arc::from(shape.as_slice())),
+            _ if !sends && !self.config.ligament.ticks.contains_key(&component.name) => Content::Messages,
+            Exchange::Events(events) => Content::Events(events.ids),
+            Exchange::Signal(signal) => Content::Signal(Arc::from(signal.shape.as_slice())),
+        }
+    }
+
+    /// Gives the ports of exchanges the shapes of their arrays. All conduits of a port must agree.
+    fn give_contents(&mut self) {
         for (conduit, exchange) in self.flat.conduits.iter().zip(&self.exchanges) {
-            let array = match exchange {
-                Some(Exchange::Array(shape)) => Some(Arc::from(shape.as_slice())),
-                _ => None,
-            };
             for end in [&conduit.from, &conduit.to] {
+                let content = exchange.map_or(Content::Messages, |exchange| self.content_at(end, exchange));
                 let Some(plan) = self.ports[end.component].get_mut(end.place) else { continue };
-                match plan.array {
-                    None => plan.array = Some((array.clone(), &conduit.at)),
-                    Some((ref earlier, at)) if *earlier != array => {
+                match plan.content {
+                    None => plan.content = Some((content, &conduit.at)),
+                    Some((ref earlier, at)) if *earlier != content => {
                         let port = self.flat.port_of(end);
-                        self.problems.push(Problem::error(
-                            Code::BAD_EXCHANGE,
-                            &conduit.at,
-                            format!("\"{port}\" has a part of another array here than in line {}", at.line),
-                            "join a port of an array only by exchanges of that array, or use a port for each",
-                        ));
+                        let (message, advice) = match content {
+                            Content::Array(_) | Content::Messages => (
+                                format!("\"{port}\" has a part of another array here than in line {}", at.line),
+                                "join a port of an array only by exchanges of that array, or use a port for each",
+                            ),
+                            Content::Events(_) | Content::Signal(_) => (
+                                format!("\"{port}\" carries something else here than in line {}", at.line),
+                                "join a port only by exchanges of the same kind and size, or use a port for each",
+                            ),
+                        };
+                        self.problems.push(Problem::error(Code::BAD_EXCHANGE, &conduit.at, message, advice));
                     }
                     Some(_) => {}
                 }
             }
         }
         for plan in self.ports.iter_mut().flatten() {
-            plan.port.array = plan.array.take().and_then(|(array, _)| array);
+            plan.port.array = match plan.content.take() {
+                Some((Content::Array(shape) | Content::Signal(shape), _)) => Some(shape),
+                _ => None,
+            };
         }
     }
 
@@ -674,12 +726,19 @@ impl<'a> Expander<'a> {
                 [] => Arc::clone(&none),
                 some => Arc::from(some),
             };
-            let budget = budgets.of(self.flat, conduit).copied().or(options.budget);
+            let clocked = self.ports[sender][from as usize].port.clock.as_ref();
+            let usual = clocked.map(|_| CLOCKED_BUDGET_BYTES);
+            let budget = budgets.of(self.flat, conduit).copied().or(options.budget).or(usual);
             let message_size = message_sizes.of(self.flat, conduit).copied().or(options.message_size);
             let own_filters = own_filters.of(self.flat, conduit).filter(|filters| !filters.is_empty());
-            if own_filters.is_some() && self.ports[sender][from as usize].port.array.is_some() {
+            let port = &self.ports[sender][from as usize].port;
+            let takes_filters = match &port.clock {
+                Some(clock) => clock.ids.is_none(),
+                None => port.array.is_none(),
+            };
+            if own_filters.is_some() && !takes_filters {
                 let [from, to] = [self.flat.port_of(&conduit.from), self.flat.port_of(&conduit.to)];
-                self.problems.push(filters_on_array(&conduit.at, &from, &to));
+                self.problems.push(filters_on_exchange(&conduit.at, &from, &to));
             }
             let slot_of = |slot: Option<usize>| slot.map_or(NO_SLOT, |s| s as u32);
             let fewer = counts[sender].min(counts[receiver]).max(1);
@@ -758,6 +817,7 @@ impl<'a> Expander<'a> {
                     program,
                     resources,
                     ranks: ranks.map(|ranks| ranks as u32),
+                    tick: self.config.ligament.ticks.get(&component.name).map(|(tick, _)| *tick),
                     ports: Arc::clone(&ports),
                 });
                 if !advance(&mut index, &component.multiplicity) {
@@ -780,8 +840,9 @@ impl PortPlan<'_> {
                 length: None,
                 connected: false,
                 array: None,
+                clock: None,
             },
-            array: None,
+            content: None,
             explicit: false,
             decided_by: None,
         }
@@ -800,12 +861,12 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-/// The problem that a conduit with filters carries parts of an array.
-fn filters_on_array(at: &At, from: &Reference, to: &Reference) -> Problem {
+/// The problem that a conduit with filters carries parts of an array, or events.
+fn filters_on_exchange(at: &At, from: &Reference, to: &Reference) -> Problem {
     Problem::error(
         Code::BAD_EXCHANGE,
         at,
-        format!("\"{from} -> {to}\" carries parts of an array, and has filters"),
+        format!("\"{from} -> {to}\" carries parts of an array or events, and has filters"),
         "remove the filters, or let the code of one side do their work",
     )
 }

@@ -4,6 +4,7 @@
 
 mod builder;
 mod checkpoints;
+mod clocks;
 mod configuration;
 mod customise;
 mod exchange;
@@ -24,6 +25,7 @@ mod settings;
 mod shipped;
 mod steps;
 mod structure;
+mod ticks;
 mod timelines;
 mod variables;
 mod write;
@@ -31,8 +33,12 @@ pub mod yaml;
 
 pub use builder::{BuildError, ModelBuilder};
 pub use checkpoints::{CheckpointRule, Checkpoints, Resume};
+pub use clocks::PortClock;
 pub use configuration::{Configuration, Import, Version};
-pub use exchange::{Exchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS};
+pub use exchange::{
+    EventExchange, Exchange, Interpolation, SignalExchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS,
+    MAX_EVENT_IDS,
+};
 pub use expand::{
     Channel, Endpoint, ExpandOptions, ForConduits, ResolvedComponent, ResolvedInstance, ResolvedModel,
     ResolvedPort, NO_SLOT,
@@ -60,5 +66,6 @@ pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Se
 pub use shipped::{shipped, ShippedComponent, ShippedSetting, IMPLEMENTATION_SETTING, SHIPPED};
 pub use steps::ConduitSteps;
 pub use structure::{check_structure, component_ports};
+pub use ticks::Nanoseconds;
 pub use timelines::{check_timelines, ModelTimelines};
 pub use variables::{is_variable_name, pieces, variables, without_variables, TextPiece};

@@ -5,6 +5,7 @@ use crate::filters::Filter;
 use crate::identity::Reference;
 use crate::problem::At;
 use crate::scales::DeclaredScales;
+use crate::ticks::Nanoseconds;
 use indexmap::IndexMap;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -143,6 +144,8 @@ pub struct LigamentOptions {
     /// Number of ranks of each instance, for components whose ranks speak for themselves; with the place in
     /// the file.
     pub ranks: IndexMap<Reference, (usize, At)>,
+    /// The tick of each component that has a clock; with the place in the file.
+    pub ticks: IndexMap<Reference, (Nanoseconds, At)>,
     /// The scales of components.
     pub scales: IndexMap<Reference, DeclaredScales>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
@@ -191,6 +194,7 @@ impl LigamentOptions {
         "mpich",
         "mpirun",
         "ranks",
+        "ticks",
         "scales",
         "place",
         "stage",
@@ -223,6 +227,7 @@ impl LigamentOptions {
         self.mpich.extend(overlay.mpich);
         self.mpirun.extend(overlay.mpirun);
         self.ranks.extend(overlay.ranks);
+        self.ticks.extend(overlay.ticks);
         self.scales.extend(overlay.scales);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);

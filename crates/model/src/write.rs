@@ -164,6 +164,12 @@ impl Configuration {
                 out.pair(2, &quoted(&component.to_string()), &count.to_string());
             }
         }
+        if !options.ticks.is_empty() {
+            out.line(1, "ticks:");
+            for (component, (tick, _)) in &options.ticks {
+                out.pair(2, &quoted(&component.to_string()), &tick.to_string());
+            }
+        }
         if !options.scales.is_empty() {
             out.line(1, "scales:");
             for (component, scales) in &options.scales {

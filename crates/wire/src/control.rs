@@ -505,6 +505,38 @@ pub struct PortInfo {
     /// slot for each rank of the sender, which the code does not see.
     #[n(4)]
     pub array: Option<Vec<u64>>,
+    /// How the port goes with the clock of its instance, if it carries events or samples. A receiving port
+    /// then has a slot for each rank of the sender, which the code does not see.
+    #[n(5)]
+    pub clock: Option<PortClockInfo>,
+}
+
+/// How a port goes with the clock of its instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct PortClockInfo {
+    /// Number of ids, if the port carries events; `None` if it carries samples.
+    #[n(0)]
+    pub ids: Option<u64>,
+    /// Model time between two exchanges of the sender, in nanoseconds.
+    #[n(1)]
+    pub interval: u64,
+    /// For a receiving port: the latency of events, or the delay of a signal, in nanoseconds.
+    #[n(2)]
+    pub latency: u64,
+    /// True if the value of a signal between two samples is that of the nearest one.
+    #[n(3)]
+    pub nearest: bool,
+}
+
+/// The clock of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct ClockInfo {
+    /// The step of the clock, in nanoseconds.
+    #[n(0)]
+    pub tick: u64,
+    /// The unit of the model's times, in nanoseconds.
+    #[n(1)]
+    pub unit: u64,
 }
 
 /// One end of a channel. A channel joins one slot of a sending port to one slot of a receiving port.
@@ -710,6 +742,9 @@ pub struct Welcome {
     /// process that it concerns. `None` if there are no changes.
     #[n(14)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<u32>)>>,
+    /// The clock of the instance, if it has one.
+    #[n(15)]
+    pub clock: Option<ClockInfo>,
 }
 
 /// One of the ranks of an instance.

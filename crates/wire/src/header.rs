@@ -74,8 +74,8 @@ pub enum MessageKind {
     End,
     /// An overlay of settings. The body is a tree of settings; the header's `overlay` is its number.
     Overlay,
-    /// Events of an interval, such as spikes.
-    Events,
+    /// The end of a pass of the sender's reuse loop, on a conduit that goes with its clock.
+    PassEnd,
     /// A checkpoint mark.
     Checkpoint,
     /// The part of an array that the sender has.
@@ -101,7 +101,7 @@ impl MessageKind {
             MessageKind::Data => 1,
             MessageKind::End => 2,
             MessageKind::Overlay => 3,
-            MessageKind::Events => 4,
+            MessageKind::PassEnd => 4,
             MessageKind::Checkpoint => 5,
             MessageKind::Route => 6,
             MessageKind::Slot => 7,
@@ -118,7 +118,7 @@ impl MessageKind {
             1 => MessageKind::Data,
             2 => MessageKind::End,
             3 => MessageKind::Overlay,
-            4 => MessageKind::Events,
+            4 => MessageKind::PassEnd,
             5 => MessageKind::Checkpoint,
             6 => MessageKind::Route,
             7 => MessageKind::Slot,
@@ -346,6 +346,12 @@ impl HeaderWords {
     #[inline]
     pub fn is_route(&self) -> bool {
         self.kind_code() == MessageKind::Route.code()
+    }
+
+    /// Returns true if this is the header of the mark at the end of a sender's pass.
+    #[inline]
+    pub fn is_pass_end(&self) -> bool {
+        self.kind_code() == MessageKind::PassEnd.code()
     }
 
     /// Returns true if this is the header of a milestone: the end of an iteration.

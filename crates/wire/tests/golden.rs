@@ -92,7 +92,7 @@ fn every_kind_of_message_has_the_bytes_of_version_1() {
         "spikes".into(),
         Array::from_slice(&[1_u64, 2], &[2], ArrayOrder::RowMajor).unwrap().into(),
     )]);
-    check("events", Header { kind: MessageKind::Events, ..header() }, &events);
+    check("pass-end", Header { kind: MessageKind::PassEnd, ..header() }, &events);
     check("checkpoint", Header { kind: MessageKind::Checkpoint, ..header() }, &Value::Int(7));
     check(
         "slot",

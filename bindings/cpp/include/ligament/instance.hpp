@@ -139,6 +139,13 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 
 }  // namespace detail
 
+// Events that were delivered together: views of where their sender put them.
+struct EventBatch {
+    std::size_t count = 0;
+    const double *times = nullptr;
+    const std::int32_t *ids = nullptr;
+};
+
 // An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly
 // when it is destroyed, unless that is because of an exception: then it ends the run. So does an exception that
 // nobody catches, with its text as the reason, in the thread that made the instance.
@@ -261,6 +268,49 @@ public:
         std::size_t ndim;
         detail::call(lig_array_shape, handle_.get(), port.text, shape, &ndim);
         return std::vector<std::uint64_t>(shape, shape + ndim);
+    }
+
+    // The time of the instance's clock, in the unit of the model's times (s, if the model gives no other). The
+    // clock is at 0 when a pass of the reuse loop begins. Throws UsageError if the model gives no tick.
+    double time() const {
+        double time;
+        detail::call(lig_time, handle_.get(), &time);
+        return time;
+    }
+    // Advances the clock by one tick: sends the events that are due, waits for those that are to be delivered
+    // by then, and applies changes of settings, as steer() does. Returns true if settings have changed. Throws
+    // UsageError if delivered events were not read.
+    bool tick() {
+        bool changed;
+        detail::call(lig_tick, handle_.get(), &changed);
+        return changed;
+    }
+    // Sends an event. Its time lies between the time of the clock and the next tick; its id is at least 0, and
+    // below the number in the model. Throws UsageError if it is not.
+    void insert_event(Name port, double time, std::int32_t id) {
+        detail::call(lig_insert_event, handle_.get(), port.text, time, id);
+    }
+    // Sends events. If one of them cannot be sent, none is.
+    void insert_events(Name port, std::size_t count, const double *times, const std::int32_t *ids) {
+        detail::call(lig_insert_events, handle_.get(), port.text, count, times, ids);
+    }
+    void insert_events(Name port, const std::vector<double> &times, const std::vector<std::int32_t> &ids) {
+        if (times.size() != ids.size()) throw UsageError("events have as many times as ids");
+        insert_events(port, times.size(), times.data(), ids.data());
+    }
+    // The next batch of events that have been delivered on a port up to now; it is empty if all have been read.
+    // Its arrays are valid until the next tick. They have no order.
+    EventBatch events(Name port) {
+        EventBatch batch;
+        detail::call(lig_events, handle_.get(), port.text, &batch.count, &batch.times, &batch.ids);
+        return batch;
+    }
+    // Calls `take(time, id)` for each event that has been delivered on a port up to now.
+    template <class Take>
+    void for_each_event(Name port, Take &&take) {
+        for (EventBatch batch = events(port); batch.count > 0; batch = events(port)) {
+            for (std::size_t i = 0; i < batch.count; ++i) take(batch.times[i], batch.ids[i]);
+        }
     }
 
     // A setting as T: bool, an integer (which must fit), double or float, std::string,

@@ -546,6 +546,38 @@ module ligament_calls
          integer(c_int64_t), intent(out) :: count
       end function
 
+      integer(c_int32_t) function lf_time(instance, time) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         real(c_double), intent(out) :: time
+      end function
+
+      integer(c_int32_t) function lf_tick(instance, changed) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         logical(c_bool), intent(inout) :: changed
+      end function
+
+      integer(c_int32_t) function lf_insert_events(instance, port, length, times, time_count, ids, &
+                                                   id_count) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         real(c_double), intent(in) :: times(*)
+         integer(c_int32_t), intent(in) :: ids(*)
+         integer(c_int64_t), value :: time_count, id_count
+      end function
+
+      integer(c_int32_t) function lf_events(instance, port, length, count, times, ids) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: port(*)
+         integer(c_size_t), value :: length
+         integer(c_int64_t), intent(out) :: count
+         type(c_ptr), intent(out) :: times, ids
+      end function
+
       integer(c_int32_t) function lf_set_port_length(instance, port, length, slots) bind(c)
          import
          integer(c_int64_t), value :: instance

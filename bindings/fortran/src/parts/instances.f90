@@ -74,6 +74,11 @@ module ligament_instances
       procedure :: map_range
       procedure :: map_list
       procedure :: array_shape
+      procedure :: time => clock_time
+      procedure :: tick
+      procedure :: insert_event
+      procedure :: insert_events
+      procedure :: events
       procedure :: list_settings
       procedure :: get_setting_type
       procedure :: get_setting_as_value

@@ -226,6 +226,39 @@ lig_status lf_array_shape(int64_t key, const char *port, size_t port_length, int
     return status;
 }
 
+lig_status lf_time(int64_t key, double *time) {
+    INSTANCE(key);
+    *time = 0;
+    return lig_time(instance, time, &fault);
+}
+
+lig_status lf_tick(int64_t key, bool *changed) {
+    INSTANCE(key);
+    *changed = false;
+    return lig_tick(instance, changed, &fault);
+}
+
+lig_status lf_insert_events(int64_t key, const char *port, size_t port_length, const double *times,
+                            int64_t time_count, const int32_t *ids, int64_t id_count) {
+    INSTANCE(key);
+    NAME(name, port, port_length);
+    if (time_count != id_count)
+        return fail(LIG_ERR_USAGE, "port \"%s\": events have as many times as ids, not %" PRId64 " and %" PRId64,
+                    name, time_count, id_count);
+    return lig_insert_events(instance, name, (size_t)time_count, times, ids, &fault);
+}
+
+lig_status lf_events(int64_t key, const char *port, size_t port_length, int64_t *count, const double **times,
+                     const int32_t **ids) {
+    INSTANCE(key);
+    *count = 0;
+    NAME(name, port, port_length);
+    size_t events = 0;
+    const lig_status status = lig_events(instance, name, &events, times, ids, &fault);
+    *count = (int64_t)events;
+    return status;
+}
+
 // ---- settings
 
 lig_status lf_setting_type(int64_t key, const char *setting, size_t length, int32_t *type) {

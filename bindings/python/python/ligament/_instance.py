@@ -125,6 +125,45 @@ class Instance(_Instance):
             raise UsageError(_fault("bad-map", f"the numbers of a map are a list of integers, not {what}"))
         self._map_list(port, numpy.ascontiguousarray(numbers, dtype=numpy.int64))
 
+    def insert_events(self, port: str, times: Any, ids: Any) -> None:
+        """Sends events on a port that has `events:` under `exchange:` in the model.
+
+        Args:
+            port: The port.
+            times: n floats, in the unit of the model's times: between `time()` and the next tick.
+            ids: n integers, from 0 on, below the number in the model.
+
+        Raises:
+            UsageError: The port carries no events, or one of the times or ids is not possible; none is sent.
+        """
+        times, ids = numpy.asarray(times, dtype=numpy.float64), numpy.asarray(ids)
+        if ids.size and ids.dtype.kind not in "iu" or ids.ndim != 1 or times.shape != ids.shape:
+            what = f"times of the shape {times.shape} and ids of {ids.dtype} of the shape {ids.shape}"
+            raise UsageError(_fault("bad-event", f"events have n times and n integers as ids, not {what}"))
+        if ids.size and not (-(2**31) <= ids.min() and ids.max() < 2**31):
+            wrong = ids[(ids < -(2**31)) | (ids >= 2**31)][0]
+            raise UsageError(_fault("bad-event", f'port "{port}": an event has the id {wrong}, and ids are below 2^31'))
+        self._insert_events(port, numpy.ascontiguousarray(times), numpy.ascontiguousarray(ids, dtype=numpy.int32))
+
+    def events(self, port: str) -> tuple[Any, Any]:
+        """The events that have been delivered on a port up to now and that were not yet read.
+
+        To be called after each `tick`. Events of one sender are read-only views of where it put them.
+
+        Returns:
+            The times, an array of float64 of shape (n,), in the unit of the model's times, and the ids, an
+            array of int32 of shape (n,). They have no order.
+
+        Raises:
+            UsageError: The port carries no events, or the model gives this component no tick.
+        """
+        batches = self._events(port)
+        if len(batches) == 1:
+            return batches[0]
+        times, ids = [times for times, _ in batches], [ids for _, ids in batches]
+        empty = numpy.empty(0), numpy.empty(0, dtype=numpy.int32)
+        return (numpy.concatenate(times), numpy.concatenate(ids)) if batches else empty
+
     def log(self, level: LogLevel, text: str) -> None:
         """Writes a line to the run's log, where the model lets lines of this level through."""
         if not self._try_log(level, text):

@@ -259,6 +259,7 @@ impl AgentCore {
             hears_use: Some(true),
             schedule: self.schedule_of(me),
             filters: (!self.plan.filters.is_empty()).then(|| self.plan.filters.clone()),
+            clock: instance.clock.filter(|_| !is_carrier),
             rank: instance
                 .ranks
                 .filter(|_| !is_carrier)

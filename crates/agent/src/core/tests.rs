@@ -31,6 +31,7 @@ pub(super) fn plan() -> RunPlan {
         resizable: true,
         implicit: false,
         array: None,
+        clock: None,
     };
     let instance = |name: &str, ports: Vec<PlannedPort>| PlannedInstance {
         name: name.into(),

@@ -52,6 +52,7 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
             ranks: instance.ranks,
             nodes: nodes.get(&InstanceId::at(i)).map(|nodes| nodes.iter().map(node_to_wire).collect()),
             may_fail: instance.may_fail.then_some(true),
+            clock: instance.clock,
         });
     }
     wire::RunPlan {
@@ -90,6 +91,7 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         ranks: instance.ranks,
         together: instance.ranks.is_some() && is_mpi(instance.program),
         may_fail: instance.may_fail == Some(true),
+        clock: instance.clock,
     };
     let plan = RunPlan {
         run: told.run.clone(),
@@ -116,6 +118,7 @@ fn port_to_wire(port: &PlannedPort) -> wire::Port {
         resizable: port.resizable,
         implicit: port.implicit,
         array: port.array.as_deref().map(<[u64]>::to_vec),
+        clock: port.clock,
     }
 }
 
@@ -130,6 +133,7 @@ fn port_from_wire(port: &wire::Port) -> PlannedPort {
         resizable: port.resizable,
         implicit: port.implicit,
         array: port.array.as_deref().map(Arc::from),
+        clock: port.clock,
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Section {
 }
 
 /// The errors of a run, in the order of their page, `docs/reference/errors.md`.
-pub const ERRORS: [&Section; 16] = [
+pub const ERRORS: [&Section; 17] = [
     &run::BEGINS,
     &run::MACHINES,
     &instance::REGISTERING,
@@ -29,6 +29,7 @@ pub const ERRORS: [&Section; 16] = [
     &instance::SENDING,
     &instance::RECEIVING,
     &instance::EXCHANGES,
+    &instance::CLOCKS,
     &instance::ARGUMENTS,
     &instance::SHIPPED,
     &instance::MEMORY,

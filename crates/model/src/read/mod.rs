@@ -1,6 +1,7 @@
 //! Makes a configuration of YAML text. After a problem, reading continues wherever possible, so that all
 //! problems are found at once. The result has everything that could be read.
 
+mod exchange;
 mod fields;
 mod filters;
 mod graph;

@@ -3,7 +3,6 @@
 use super::fields::{FieldReader, TextOrList};
 use crate::checkpoints::{CheckpointRule, Resume};
 use crate::configuration::{Configuration, Import};
-use crate::exchange::{Exchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS};
 use crate::identity::{Reference, ReferencePart};
 use crate::options::{
     parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode,
@@ -254,6 +253,15 @@ impl FieldReader {
                 }
             }
         }
+        if let Some(node) = map.get("ticks") {
+            for (key, value) in self.pairs(node, "ticks") {
+                let name = self.reference(key, "the component whose tick this is");
+                let tick = self.span(value, "a tick").filter(|tick| self.is_tick(*tick, &value.at));
+                if let (Some(name), Some(tick)) = (name, tick) {
+                    options.ticks.insert(name, (tick, key.at.clone()));
+                }
+            }
+        }
         if let Some(node) = map.get("steerable") {
             self.steerable(node, &mut options.steerable);
         }
@@ -294,55 +302,6 @@ impl FieldReader {
                 }
             }
         }
-    }
-
-    /// Reads the contents of an exchange: messages, or the shape of an array.
-    fn exchange(&mut self, node: &YamlNode) -> Option<Exchange> {
-        let map = self.mapping(node, "an exchange", Exchange::KEYS);
-        match (map.get("messages"), map.get("array")) {
-            (Some(messages), None) => {
-                let all = |word: &str| (word == "all").then_some(Exchange::Messages);
-                self.word(messages, "messages", &["all"], all)
-            }
-            (None, Some(shape)) => self.array_shape(shape).map(Exchange::Array),
-            _ => {
-                self.error(
-                    Code::BAD_EXCHANGE,
-                    &node.at,
-                    "an exchange is either of messages or of an array",
-                    "write \"{messages: all}\", or \"{array: [512, 512]}\" with the shape of the whole array",
-                );
-                None
-            }
-        }
-    }
-
-    /// Reads the shape of a distributed array: the length of each dimension.
-    fn array_shape(&mut self, node: &YamlNode) -> Option<Vec<u64>> {
-        let lengths = match &node.kind {
-            YamlKind::Seq(lengths) => lengths.as_slice(),
-            _ => std::slice::from_ref(node),
-        };
-        let shape: Option<Vec<u64>> = lengths
-            .iter()
-            .map(|length| self.count(length, "the length of a dimension", 1).map(|length| length as u64))
-            .collect();
-        let shape = shape?;
-        let elements = shape.iter().try_fold(1u64, |product, length| product.checked_mul(*length));
-        let fits = elements.is_some_and(|elements| elements <= MAX_ARRAY_ELEMENTS);
-        if fits && !shape.is_empty() && shape.len() <= MAX_ARRAY_DIMENSIONS {
-            return Some(shape);
-        }
-        self.error(
-            Code::BAD_EXCHANGE,
-            &node.at,
-            format!(
-                "an array of an exchange has 1 to {MAX_ARRAY_DIMENSIONS} dimensions and fewer than 2^63 \
-                 elements"
-            ),
-            "write the length of each dimension of the whole array, for example \"[512, 512]\"",
-        );
-        None
     }
 
     /// Reads the settings that may change while the model runs.

@@ -265,6 +265,7 @@ fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
         program: Some(model.programs.len() as u32 - 1),
         // The recorder is one process, even if the submodel is an MPI program.
         resources: Resources::default(),
+        tick: None,
         ranks: None,
         ports: ports.into(),
     });

@@ -369,7 +369,7 @@ impl<C: Custodian> Endpoint<C> {
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
-            MessageKind::Slot | MessageKind::Milestone | MessageKind::Route => {
+            MessageKind::Slot | MessageKind::Milestone | MessageKind::Route | MessageKind::PassEnd => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let index = self.channel_index(message.header.conduit())?;
                 self.check_sequence(index, peer, &message.header)?;

@@ -2,7 +2,7 @@
 //! instance and the program that starts the instance. Data that several instances share, such as a list of
 //! ports, is sent once, and each of these instances has its index.
 
-use crate::control::ChannelSteps;
+use crate::control::{ChannelSteps, ClockInfo, PortClockInfo};
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
 use crate::steering::ScheduledChange;
 use minicbor::{Decode, Encode};
@@ -102,6 +102,9 @@ pub struct Instance {
     /// True if the run continues when the instance ends before it is done.
     #[n(11)]
     pub may_fail: Option<bool>,
+    /// The clock of the instance, if it has one.
+    #[n(12)]
+    pub clock: Option<ClockInfo>,
 }
 
 /// A port of an instance. `operator` is the operator's name in yMMSL: `NONE`, `F_INIT`, `O_I`, `S` or
@@ -127,6 +130,9 @@ pub struct Port {
     /// Shape of the whole array, if the port takes part in the exchange of a distributed array.
     #[n(8)]
     pub array: Option<Vec<u64>>,
+    /// How the port goes with the clock of its instance.
+    #[n(9)]
+    pub clock: Option<PortClockInfo>,
 }
 
 /// A channel. Its number is its index in `RunPlan::channels`.

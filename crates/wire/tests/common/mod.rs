@@ -157,7 +157,7 @@ pub fn any_header() -> impl Strategy<Value = Header> {
         Just(MessageKind::Data),
         Just(MessageKind::End),
         Just(MessageKind::Overlay),
-        Just(MessageKind::Events),
+        Just(MessageKind::PassEnd),
         Just(MessageKind::Checkpoint),
         Just(MessageKind::Route),
         Just(MessageKind::Slot),

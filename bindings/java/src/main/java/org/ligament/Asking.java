@@ -1,5 +1,7 @@
 package org.ligament;
 
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -171,6 +173,97 @@ abstract class Asking extends Calling {
         try (Arena arena = Arena.ofConfined()) {
             check(scratch, (int) Native.MAP_LIST.invokeExact(handle, name(port), numbers(arena, numbers),
                     (long) numbers.length, scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * The time of the instance's clock, in the unit of the model's times: seconds, if the model gives no other.
+     * The clock is at 0 when a pass of the reuse loop begins.
+     */
+    public double time() {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.TIME.invokeExact(handle, scratch.out, scratch.error));
+            return Double.longBitsToDouble(Native.getLong(scratch.out));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * Advances the clock by one tick: sends the events that are due, waits for those that are to be delivered by
+     * then, and applies changes of settings, as {@code steer} does.
+     *
+     * @return true if settings have changed
+     */
+    public boolean tick() {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try {
+            check(scratch, (int) Native.TICK.invokeExact(handle, scratch.out, scratch.error));
+            return Native.getByte(scratch.out) != 0;
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * Sends an event. Its time lies between the time of the clock and the next tick; its id is at least 0, and
+     * below the number in the model.
+     */
+    public void insertEvent(String port, double time, int id) {
+        insertEvents(port, new double[] {time}, new int[] {id});
+    }
+
+    /** Sends events. If one of them cannot be sent, none is. */
+    public void insertEvents(String port, double[] times, int[] ids) {
+        if (times.length != ids.length) {
+            throw new LigamentException.Usage("events have as many times as ids, not " + times.length + " and " + ids.length);
+        }
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        try (Arena arena = Arena.ofConfined()) {
+            long itsTimes = arena.allocateFrom(JAVA_DOUBLE, times).address();
+            long itsIds = arena.allocateFrom(JAVA_INT, ids).address();
+            check(scratch, (int) Native.INSERT_EVENTS.invokeExact(handle, name(port), (long) ids.length, itsTimes,
+                    itsIds, scratch.error));
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
+     * The events that have been delivered on a port up to now and that were not yet read, in no order. To be
+     * called after each {@code tick}.
+     */
+    public EventBatch events(String port) {
+        boolean first = enter();
+        Scratch scratch = Scratch.get();
+        EventBatch all = new EventBatch(new double[0], new int[0]);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment place = arena.allocate(24, 8);
+            while (true) {
+                check(scratch, (int) Native.EVENTS.invokeExact(handle, name(port), place.address(),
+                        place.address() + 8, place.address() + 16, scratch.error));
+                long count = place.get(JAVA_LONG, 0);
+                if (count == 0) {
+                    return all;
+                }
+                MemorySegment times = MemorySegment.ofAddress(place.get(JAVA_LONG, 8)).reinterpret(8 * count);
+                MemorySegment ids = MemorySegment.ofAddress(place.get(JAVA_LONG, 16)).reinterpret(4 * count);
+                all = all.with(times.toArray(JAVA_DOUBLE), ids.toArray(JAVA_INT));
+            }
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         } finally {

@@ -204,6 +204,10 @@ final class Native {
     static final MethodHandle MAP_RANGE = call("lig_map_range", "ppppp");
     static final MethodHandle MAP_LIST = call("lig_map_list", "ppppp");
     static final MethodHandle ARRAY_SHAPE = call("lig_array_shape", "ppppp");
+    static final MethodHandle TIME = call("lig_time", "ppp");
+    static final MethodHandle TICK = call("lig_tick", "ppp");
+    static final MethodHandle INSERT_EVENTS = call("lig_insert_events", "pppppp");
+    static final MethodHandle EVENTS = call("lig_events", "pppppp");
     static final MethodHandle GET_PORT_LENGTH = call("lig_get_port_length", "pppp");
     static final MethodHandle LIST_SETTINGS = call("lig_list_settings", "ppp");
     static final MethodHandle GET_SETTING_TYPE = call("lig_get_setting_type", "pppp");

@@ -1,0 +1,237 @@
+//! The clock of an instance, in whole nanoseconds. `tick` advances it by one step: sends what is due, waits for
+//! what is due, and passes the gate of `steer`. Exchange number k of a sender, from 0 on, covers the times from
+//! S(k) to S(k+1), with S(k) = k times the interval of the port. The receiver has it when its clock, with the
+//! step g, comes to ⌊(S(k) + L)/g⌋·g. So the number of a message is its place in the conduit, and nobody asks
+//! anybody. A clock begins anew in each pass of the reuse loop: a mark on the conduit says that a pass is over.
+
+use crate::error::{ClockError, Error};
+use crate::events::EventPort;
+use crate::instance::Instance;
+use crate::signal::Signal;
+use ligament_shm::endpoint::EmptySource;
+use ligament_shm::steering::Gate;
+use ligament_wire::control::{ClockInfo, PortClockInfo};
+use ligament_wire::times::{after, begin_of};
+use ligament_wire::{Header, HeaderWords, MessageKind};
+
+/// The clock of an instance.
+#[derive(Debug, Clone)]
+pub(crate) struct Clock {
+    /// The step, in nanoseconds.
+    tick_ns: u64,
+    /// The unit of the model's times, in nanoseconds.
+    unit_ns: u64,
+    /// Number of steps in this pass.
+    ticks: u64,
+    /// True if the clock was used in this pass.
+    pub begun: bool,
+    /// The times of events that may be inserted now.
+    pub window: TickWindow,
+}
+
+/// The times of events that may be inserted between two ticks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TickWindow {
+    /// The earliest time.
+    pub begin: f64,
+    /// The earliest time that counts as the time of the next tick.
+    pub next: f64,
+    /// The earliest time that is later than the next tick.
+    pub end: f64,
+}
+
+impl Clock {
+    pub fn new(info: ClockInfo) -> Clock {
+        let ClockInfo { tick, unit } = info;
+        let (tick_ns, unit_ns) = (tick.max(1), unit.max(1));
+        let mut clock = Clock { tick_ns, unit_ns, ticks: 0, begun: false, window: TickWindow::default() };
+        clock.set(0);
+        clock
+    }
+
+    /// Returns the time of the clock in nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        self.ticks.saturating_mul(self.tick_ns)
+    }
+
+    /// Returns the time of the next tick in nanoseconds.
+    pub fn next_ns(&self) -> u64 {
+        self.now_ns().saturating_add(self.tick_ns)
+    }
+
+    /// Returns a time in the unit of the model: the number that is closest to it.
+    pub fn time_of(&self, ns: u64) -> f64 {
+        ns as f64 / self.unit_ns as f64
+    }
+
+    /// Returns a time in the unit of the model in nanoseconds.
+    pub fn ns_of(&self, time: f64) -> i128 {
+        (time * self.unit_ns as f64).round() as i128
+    }
+
+    /// Returns true if the exchange `number` of a port is delivered at the time `at_ns` or before.
+    pub fn is_due(&self, port: &PortClockInfo, number: u64, at_ns: u64) -> bool {
+        let begin = u128::from(number) * u128::from(port.interval) + u128::from(port.latency);
+        begin < u128::from(at_ns) + u128::from(self.tick_ns)
+    }
+
+    fn set(&mut self, ticks: u64) {
+        self.ticks = ticks;
+        let (now, next) = (self.time_of(self.now_ns()), self.time_of(self.next_ns()));
+        self.window = TickWindow { begin: begin_of(now), next: begin_of(next), end: after(next) };
+    }
+}
+
+/// What a port that goes with the clock knows beyond other ports.
+#[derive(Debug)]
+pub(crate) struct ClockedPort {
+    pub info: PortClockInfo,
+    /// For each slot of a receiving port: true if the sender's pass is over.
+    pub over: Vec<bool>,
+    /// For each slot of a receiving port: true while the rest of an earlier pass of the sender is passed over.
+    pub passing: Vec<bool>,
+    pub content: ClockedContent,
+}
+
+/// What a port carries by the clock.
+#[derive(Debug)]
+pub(crate) enum ClockedContent {
+    Events(EventPort),
+    Signal(Signal),
+}
+
+impl ClockedPort {
+    pub fn new(info: PortClockInfo, slots: usize) -> ClockedPort {
+        let content = match info.ids {
+            Some(ids) => ClockedContent::Events(EventPort::new(ids, slots)),
+            None => ClockedContent::Signal(Signal::default()),
+        };
+        ClockedPort { info, over: vec![false; slots], passing: vec![false; slots], content }
+    }
+
+    pub fn events(&mut self) -> Option<&mut EventPort> {
+        match &mut self.content {
+            ClockedContent::Events(events) => Some(events),
+            ClockedContent::Signal(_) => None,
+        }
+    }
+
+    pub fn signal(&mut self) -> Option<&mut Signal> {
+        match &mut self.content {
+            ClockedContent::Signal(signal) => Some(signal),
+            ClockedContent::Events(_) => None,
+        }
+    }
+
+    /// Prepares a receiving port for the next pass.
+    fn begin_pass(&mut self) {
+        for (over, passing) in self.over.iter_mut().zip(&mut self.passing) {
+            *passing = !std::mem::take(over);
+        }
+        match &mut self.content {
+            ClockedContent::Events(events) => events.begin_pass(),
+            ClockedContent::Signal(signal) => *signal = Signal::default(),
+        }
+    }
+}
+
+impl Instance {
+    /// Returns the time of the instance's clock, in the unit of the model's times (s, if the model does not
+    /// give one). The clock begins at 0 in each pass of the reuse loop.
+    ///
+    /// # Errors
+    /// `Usage` if the model gives the instance no tick.
+    pub fn time(&self) -> Result<f64, Error> {
+        let clock = self.clock.as_ref().ok_or_else(|| self.no_clock())?;
+        Ok(clock.time_of(clock.now_ns()))
+    }
+
+    /// Advances the clock by one tick: sends the events that are due, waits for those that are to be delivered
+    /// by then, and applies changes of settings, as `steer` does. Returns true if settings have changed.
+    ///
+    /// # Errors
+    /// `Usage` if the model gives the instance no tick, or if events have been delivered that the code has not
+    /// read. Otherwise as `send`, `receive` and `steer`.
+    pub fn tick(&mut self) -> Result<bool, Error> {
+        self.alive()?;
+        let next = self.clock.as_ref().ok_or_else(|| self.no_clock())?.next_ns();
+        self.check_read()?;
+        self.begin_clock();
+        for port in 0..self.table.ports.len() {
+            self.send_due(port, next)?;
+        }
+        for port in 0..self.table.ports.len() {
+            self.receive_due(port, next)?;
+        }
+        let Some(clock) = &mut self.clock else { return Ok(false) };
+        clock.set(clock.ticks + 1);
+        let time = clock.time_of(clock.now_ns());
+        self.pass_gate(Gate::Step, time)
+    }
+
+    #[cold]
+    pub(crate) fn no_clock(&self) -> Error {
+        ClockError::NoClock { instance: self.name().to_owned() }.into()
+    }
+
+    pub(crate) fn begin_clock(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            clock.begun = true;
+        }
+    }
+
+    /// Ends the pass of the clock, if it was used or must have been: sends the events that are left, and the
+    /// mark that the pass is over.
+    pub(crate) fn end_sending_pass(&mut self, always: bool) -> Result<(), Error> {
+        let Some(clock) = &mut self.clock else { return Ok(()) };
+        if !clock.begun && !always {
+            return Ok(());
+        }
+        clock.begun = false;
+        for port in 0..self.table.ports.len() {
+            let here = &self.table.ports[port];
+            if here.clocked.is_none() || !here.operator.sends() || !here.is_connected() {
+                continue;
+            }
+            self.send_rest_of_events(port)?;
+            let header = HeaderWords::from(Header { kind: MessageKind::PassEnd, ..Header::default() });
+            let sent = self.endpoint.send(&self.table.ports[port].slots[0], header, &EmptySource);
+            sent.map_err(|error| self.while_sending(error, port, 0))?;
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.set(0);
+        }
+        Ok(())
+    }
+
+    /// Begins a new pass on all receiving ports: what their senders still send in the pass before is passed
+    /// over.
+    pub(crate) fn begin_receiving_pass(&mut self) {
+        for port in &mut self.table.ports {
+            if let Some(clocked) = port.clocked.as_mut().filter(|_| port.operator.receives()) {
+                clocked.begin_pass();
+            }
+        }
+    }
+
+    /// Returns true if the pass of a sender is over, on a port that goes with the clock.
+    #[inline(always)]
+    pub(crate) fn is_pass_over(&self, port: usize, slot: usize) -> bool {
+        match &self.table.ports[port].clocked {
+            None => false,
+            Some(clocked) => clocked.over[slot],
+        }
+    }
+
+    /// Notes the mark of the end of a sender's pass. Returns false if nobody waits for it: the port does not go
+    /// with the clock, or the mark belongs to a pass that is passed over.
+    #[cold]
+    pub(crate) fn ends_sender_pass(&mut self, port: usize, slot: usize) -> bool {
+        let Some(clocked) = &mut self.table.ports[port].clocked else { return false };
+        if std::mem::take(&mut clocked.passing[slot]) {
+            return false;
+        }
+        clocked.over[slot] = true;
+        true
+    }
+}

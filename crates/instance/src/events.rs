@@ -1,0 +1,437 @@
+//! Events: pairs of a time and an id. A sender collects those of an exchange, and sends them as one message
+//! `{times, ids}` to all ranks of the receiver; each rank keeps those that it wants. A receiver reads the
+//! arrays where the sender put them.
+
+use crate::clock::{ClockedPort, TickWindow};
+use crate::error::{ClockError, Error, ExchangeError};
+use crate::instance::Instance;
+use crate::message::{Message, MessageTimes, Outgoing};
+use crate::ports::PortName;
+use crate::receive::Arrival;
+use ligament_exchange::{IndexMap, Part};
+use ligament_wire::times::ShownTime;
+use ligament_wire::{Array, ArrayOrder, ArrayRef, Value, ValueRef};
+use std::collections::VecDeque;
+
+/// The keys of the arrays of a message with events.
+const TIMES_KEY: &str = "times";
+const IDS_KEY: &str = "ids";
+
+/// Events that were delivered together: views of the memory into which their sender put them. They have no
+/// order.
+#[derive(Debug, Clone)]
+pub struct EventBatch {
+    times: Array,
+    ids: Array,
+}
+
+impl EventBatch {
+    /// Returns the times of the events, in the unit of the model's times; bit by bit those that were inserted.
+    pub fn times(&self) -> &[f64] {
+        self.times.as_slice().unwrap_or_default()
+    }
+
+    /// Returns the ids of the events.
+    pub fn ids(&self) -> &[i32] {
+        self.ids.as_slice().unwrap_or_default()
+    }
+
+    /// Returns the times as an array.
+    pub fn times_array(&self) -> &Array {
+        &self.times
+    }
+
+    /// Returns the ids as an array.
+    pub fn ids_array(&self) -> &Array {
+        &self.ids
+    }
+
+    /// Returns the number of events.
+    pub fn len(&self) -> usize {
+        self.ids.len() as usize
+    }
+
+    /// Returns true if there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Takes the arrays of a message.
+    fn of(data: &Value) -> Option<EventBatch> {
+        let Value::Map(entries) = data else { return None };
+        let [(times_key, Value::Array(times)), (ids_key, Value::Array(ids))] = &entries[..] else {
+            return None;
+        };
+        let named = times_key == TIMES_KEY && ids_key == IDS_KEY;
+        let flat = times.ndim() == 1 && ids.ndim() == 1 && times.len() == ids.len();
+        let typed = times.as_slice::<f64>().is_some() && ids.as_slice::<i32>().is_some();
+        (named && flat && typed).then(|| EventBatch { times: times.clone(), ids: ids.clone() })
+    }
+
+    /// Returns those of the events whose ids are in a set.
+    fn within(self, wanted: &IdSet) -> EventBatch {
+        let (mut times, mut ids) = (Vec::new(), Vec::new());
+        for (&time, &id) in self.times().iter().zip(self.ids()) {
+            if wanted.has(i64::from(id)) {
+                times.push(time);
+                ids.push(id);
+            }
+        }
+        let count = [ids.len()];
+        let times = Array::from_vec(times, &count, ArrayOrder::RowMajor);
+        let ids = Array::from_vec(ids, &count, ArrayOrder::RowMajor);
+        match (times, ids) {
+            (Ok(times), Ok(ids)) => EventBatch { times, ids },
+            _ => self,
+        }
+    }
+}
+
+/// A set of ids: those that a rank wants, or has.
+#[derive(Debug)]
+enum IdSet {
+    Range {
+        begin: i64,
+        end: i64,
+    },
+    /// A bit for each id from `begin` on.
+    Bits {
+        begin: i64,
+        bits: Vec<u64>,
+    },
+}
+
+impl IdSet {
+    fn new(part: Part<'_>) -> IdSet {
+        match part {
+            Part::Block { start, shape } => {
+                let begin = start.first().map_or(0, |begin| *begin as i64);
+                IdSet::Range { begin, end: begin + shape.first().map_or(0, |count| *count as i64) }
+            }
+            Part::Range { begin, end } => IdSet::Range { begin: begin as i64, end: end as i64 },
+            Part::List(list) => {
+                let begin = list.iter().copied().min().unwrap_or(0);
+                let count = list.iter().map(|id| id - begin + 1).max().unwrap_or(0);
+                let mut bits = vec![0u64; (count as usize).div_ceil(64)];
+                for id in list {
+                    let place = (id - begin) as usize;
+                    bits[place / 64] |= 1 << (place % 64);
+                }
+                IdSet::Bits { begin, bits }
+            }
+        }
+    }
+
+    #[inline]
+    fn has(&self, id: i64) -> bool {
+        match self {
+            IdSet::Range { begin, end } => (*begin..*end).contains(&id),
+            IdSet::Bits { begin, bits } => {
+                let place = (id - begin) as usize;
+                id >= *begin && bits.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 != 0)
+            }
+        }
+    }
+}
+
+/// Events that are about to be sent.
+#[derive(Debug, Default)]
+struct CollectedEvents {
+    times: Vec<f64>,
+    ids: Vec<i32>,
+}
+
+impl CollectedEvents {
+    fn push(&mut self, time: f64, id: i32) {
+        self.times.push(time);
+        self.ids.push(id);
+    }
+}
+
+/// What a port of events knows beyond other ports.
+#[derive(Debug)]
+pub(crate) struct EventPort {
+    /// Number of ids.
+    ids: u64,
+    /// The ids that this rank sends or wants. `None` means all.
+    part: Option<IdSet>,
+    /// The events of the exchange that is sent next, and those of the one after it.
+    collected: CollectedEvents,
+    later: CollectedEvents,
+    /// Number of exchanges that were sent in this pass.
+    sent: u64,
+    /// For each slot: number of exchanges that were received in this pass.
+    received: Vec<u64>,
+    /// The batches that were delivered and that the code has not read.
+    unread: VecDeque<EventBatch>,
+}
+
+impl EventPort {
+    pub fn new(ids: u64, slots: usize) -> EventPort {
+        EventPort {
+            ids,
+            part: None,
+            collected: CollectedEvents::default(),
+            later: CollectedEvents::default(),
+            sent: 0,
+            received: vec![0; slots],
+            unread: VecDeque::new(),
+        }
+    }
+
+    /// Prepares a receiving port for the next pass.
+    pub fn begin_pass(&mut self) {
+        self.received.fill(0);
+        self.unread.clear();
+    }
+
+    /// Returns the first event that cannot be sent now.
+    fn first_unfit(&self, window: TickWindow, times: &[f64], ids: &[i32]) -> Option<usize> {
+        let fits_id = |id: i32| id >= 0 && (id as u64) < self.ids;
+        let fits = |time: f64| time >= window.begin && time < window.end;
+        let unfit = times.iter().position(|time| !fits(*time));
+        let unfit = unfit.or_else(|| ids.iter().position(|id| !fits_id(*id)));
+        unfit.or_else(|| {
+            let part = self.part.as_ref()?;
+            ids.iter().position(|id| !part.has(i64::from(*id)))
+        })
+    }
+}
+
+impl Instance {
+    /// Sends an event on a port of events. Its time lies between now and the next tick, and its id is one of
+    /// those that the model gives the conduit. It goes out with the exchange to which its time belongs.
+    ///
+    /// # Errors
+    /// `Usage` if the port carries no events, or if the time or the id is not possible.
+    #[inline]
+    pub fn insert_event(&mut self, port: impl PortName, time: f64, id: i32) -> Result<(), Error> {
+        self.insert_events(port, &[time], &[id])
+    }
+
+    /// Sends events: `times` and `ids` have the same length. Otherwise as `insert_event`. If one of them
+    /// cannot be sent, none is.
+    ///
+    /// # Errors
+    /// As `insert_event`.
+    pub fn insert_events(&mut self, port: impl PortName, times: &[f64], ids: &[i32]) -> Result<(), Error> {
+        self.alive()?;
+        let index = self.table.find(port)?;
+        let Some(clock) = &mut self.clock else { return Err(self.no_clock()) };
+        clock.begun = true;
+        let (window, next_ns) = (clock.window, clock.next_ns());
+        let here = &mut self.table.ports[index];
+        if !here.operator.sends() {
+            return Err(here.receives_only());
+        }
+        if times.len() != ids.len() {
+            let (port, times, ids) = (here.name.to_string(), times.len(), ids.len());
+            return Err(ClockError::Lengths { port, times, ids }.into());
+        }
+        let unconnected = !here.is_connected();
+        let Some((events, interval)) = events_of(&mut here.clocked) else {
+            let port = here.name.to_string();
+            return if unconnected { Ok(()) } else { Err(ClockError::NoEvents { port }.into()) };
+        };
+        if let Some(place) = events.first_unfit(window, times, ids) {
+            return Err(self.unfit_event(index, times[place], ids[place]));
+        }
+        // An event at the time of the next tick belongs to the next exchange, if there is a border.
+        let border = next_ns.is_multiple_of(interval);
+        if !border || times.iter().all(|time| *time < window.next) {
+            events.collected.times.extend_from_slice(times);
+            events.collected.ids.extend_from_slice(ids);
+            return Ok(());
+        }
+        for (&time, &id) in times.iter().zip(ids) {
+            let exchange = if time < window.next { &mut events.collected } else { &mut events.later };
+            exchange.push(time, id);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unfit_event(&mut self, port: usize, time: f64, id: i32) -> Error {
+        let (now, next) = match &self.clock {
+            Some(clock) => (clock.time_of(clock.now_ns()), clock.time_of(clock.next_ns())),
+            None => (0.0, 0.0),
+        };
+        let window = self.clock.as_ref().map_or(TickWindow::default(), |clock| clock.window);
+        let here = &mut self.table.ports[port];
+        let port = here.name.to_string();
+        let Some((events, _)) = events_of(&mut here.clocked) else {
+            return ClockError::NoEvents { port }.into();
+        };
+        if !(time >= window.begin && time < window.end) {
+            let window = format!("from {} to {}", ShownTime(now), ShownTime(next));
+            let time = if time.is_nan() { "NaN".to_owned() } else { ShownTime(time).to_string() };
+            return ClockError::OutsideTick { port, id, time, window }.into();
+        }
+        let last = events.ids.saturating_sub(1);
+        if id < 0 || id as u64 > last {
+            return ClockError::BadId { port, id, last }.into();
+        }
+        ClockError::OtherId { port, id }.into()
+    }
+
+    /// Returns the next of the batches of events that have been delivered on a port up to now; `None` if the
+    /// code has read them all. The code reads them all before the next tick.
+    ///
+    /// # Errors
+    /// `Usage` if the port carries no events. Otherwise as `receive`.
+    pub fn events(&mut self, port: impl PortName) -> Result<Option<EventBatch>, Error> {
+        self.alive()?;
+        let index = self.table.find(port)?;
+        let Some(clock) = &self.clock else { return Err(self.no_clock()) };
+        let now = clock.now_ns();
+        let here = &mut self.table.ports[index];
+        if !here.operator.receives() {
+            return Err(here.sends_only());
+        }
+        let unconnected = !here.is_connected();
+        match events_of(&mut here.clocked) {
+            Some((events, _)) if !events.unread.is_empty() => return Ok(events.unread.pop_front()),
+            Some(_) => {}
+            None if unconnected => return Ok(None),
+            None => return Err(ClockError::NoEvents { port: here.name.to_string() }.into()),
+        }
+        self.begin_clock();
+        self.receive_due(index, now)?;
+        Ok(events_of(&mut self.table.ports[index].clocked).and_then(|(events, _)| events.unread.pop_front()))
+    }
+
+    /// Says which ids this rank sends, or wants to receive, on a port of events.
+    pub(crate) fn map_events(&mut self, port: usize, part: Part<'_>) -> Result<(), Error> {
+        let here = &mut self.table.ports[port];
+        let name = here.name.to_string();
+        let Some((events, _)) = events_of(&mut here.clocked) else { return Ok(()) };
+        IndexMap::new(&[events.ids], part)
+            .map_err(|error| ExchangeError::BadMap { port: name, error: error.to_string() })?;
+        events.part = Some(IdSet::new(part));
+        Ok(())
+    }
+
+    /// Fails if a port has events that were delivered and that the code has not read.
+    pub(crate) fn check_read(&mut self) -> Result<(), Error> {
+        for here in &mut self.table.ports {
+            if events_of(&mut here.clocked).is_some_and(|(events, _)| !events.unread.is_empty()) {
+                return Err(ClockError::Unread { port: here.name.to_string() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the exchange of a port that ends at the time of the next tick, if one does.
+    pub(crate) fn send_due(&mut self, port: usize, next_ns: u64) -> Result<(), Error> {
+        let here = &mut self.table.ports[port];
+        if !here.operator.sends() {
+            return Ok(());
+        }
+        match events_of(&mut here.clocked) {
+            Some((events, interval)) if (events.sent + 1).saturating_mul(interval) <= next_ns => {
+                self.send_events(port)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what is left of a port's events at the end of a pass.
+    pub(crate) fn send_rest_of_events(&mut self, port: usize) -> Result<(), Error> {
+        loop {
+            let Some((events, _)) = events_of(&mut self.table.ports[port].clocked) else { return Ok(()) };
+            if events.collected.ids.is_empty() && events.later.ids.is_empty() {
+                events.sent = 0;
+                return Ok(());
+            }
+            self.send_events(port)?;
+        }
+    }
+
+    fn send_events(&mut self, port: usize) -> Result<(), Error> {
+        let (name, Some(clock)) = (self.table.ports[port].name.clone(), &self.clock) else { return Ok(()) };
+        let Some((events, interval)) = events_of(&mut self.table.ports[port].clocked) else { return Ok(()) };
+        let begin = events.sent.saturating_mul(interval);
+        let times = MessageTimes {
+            timestamp: clock.time_of(begin),
+            next_timestamp: Some(clock.time_of(begin.saturating_add(interval))),
+        };
+        let CollectedEvents { times: of_events, ids } = std::mem::take(&mut events.collected);
+        let count = [ids.len() as u64];
+        let entries = [
+            (TIMES_KEY, ValueRef::Array(ArrayRef::from_slice(&of_events, &count, ArrayOrder::RowMajor))),
+            (IDS_KEY, ValueRef::Array(ArrayRef::from_slice(&ids, &count, ArrayOrder::RowMajor))),
+        ];
+        let MessageTimes { timestamp, next_timestamp } = times;
+        let data = ValueRef::Map(&entries);
+        let sent = self.send_value(&*name, &Outgoing { timestamp, next_timestamp, data, settings: None }, None);
+        // The memory serves again, also after an error, which ends the run or the call.
+        let (mut of_events, mut ids) = (of_events, ids);
+        of_events.clear();
+        ids.clear();
+        if let Some((events, _)) = events_of(&mut self.table.ports[port].clocked) {
+            let later = std::mem::replace(&mut events.later, CollectedEvents { times: of_events, ids });
+            events.collected = later;
+            events.sent += 1;
+        }
+        sent
+    }
+
+    /// Receives the exchanges of a port that are to be delivered at the time `at_ns` or before.
+    pub(crate) fn receive_due(&mut self, port: usize, at_ns: u64) -> Result<(), Error> {
+        if !self.table.ports[port].operator.receives() || !self.table.ports[port].is_connected() {
+            return Ok(());
+        }
+        for slot in 0..self.table.ports[port].slots.len() {
+            loop {
+                let (Some(clock), Some(clocked)) = (&self.clock, &mut self.table.ports[port].clocked) else {
+                    return Ok(());
+                };
+                let (info, over) = (clocked.info, clocked.over[slot]);
+                let Some(events) = clocked.events() else { return Ok(()) };
+                if over || !clock.is_due(&info, events.received[slot], at_ns) {
+                    break;
+                }
+                self.take_exchange(port, slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives the next exchange of a sender, or the end of its pass.
+    fn take_exchange(&mut self, port: usize, slot: usize) -> Result<(), Error> {
+        self.note_use(port)?;
+        let mut message = Message::default();
+        match self.receive_next(port, slot, None, &mut message)? {
+            Arrival::Message(overlay) => {
+                self.check_overlay(port, slot, overlay.as_ref())?;
+                let Some(batch) = EventBatch::of(&message.data) else {
+                    let (port, peer) = (self.table.ports[port].name.to_string(), self.peer_of(port, slot));
+                    return Err(ClockError::Malformed { port, peer }.into());
+                };
+                let Some((events, _)) = events_of(&mut self.table.ports[port].clocked) else { return Ok(()) };
+                events.received[slot] += 1;
+                let batch = match &events.part {
+                    Some(wanted) => batch.within(wanted),
+                    None => batch,
+                };
+                if !batch.is_empty() {
+                    events.unread.push_back(batch);
+                }
+            }
+            Arrival::End => {
+                if let Some(clocked) = &mut self.table.ports[port].clocked {
+                    clocked.over[slot] = true;
+                }
+            }
+            Arrival::PassEnd | Arrival::Milestone(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Returns the events of a port, and the time between two exchanges in nanoseconds.
+fn events_of(clocked: &mut Option<Box<ClockedPort>>) -> Option<(&mut EventPort, u64)> {
+    let clocked = clocked.as_mut()?;
+    let interval = clocked.info.interval.max(1);
+    clocked.events().map(|events| (events, interval))
+}

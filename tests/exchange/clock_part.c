@@ -1,0 +1,98 @@
+// A component with a clock. In each tick it sends events on all its sending ports, and prints those that are
+// delivered, with the number of the tick. The settings say how long it runs. `clocks.py` works out the same.
+#include <inttypes.h>
+#include <ligament.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PORTS = 16, IDS = 1000 };
+
+static lig_error error;
+
+static void fine(lig_status status) {
+    if (status == LIG_OK) return;
+    fprintf(stderr, "%s\n", error.message);
+    exit(1);
+}
+
+static void show(lig_instance *instance, const char *port, int64_t pass, int64_t tick) {
+    for (;;) {
+        size_t count;
+        const double *times;
+        const int32_t *ids;
+        fine(lig_events(instance, port, &count, &times, &ids, &error));
+        if (count == 0) return;
+        for (size_t i = 0; i < count; ++i)
+            printf("%" PRId64 " %s %" PRId64 " %a %" PRId32 "\n", pass, port, tick, times[i], ids[i]);
+    }
+}
+
+// Begins each pass of the others: sends as many messages on each of its ports.
+static int macro(int argc, char **argv) {
+    lig_port ports[MAX_PORTS];
+    const size_t count = (size_t)(argc - 3);
+    for (size_t p = 0; p < count; ++p) ports[p] = (lig_port){LIG_O_I, argv[3 + p]};
+    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = count};
+    lig_instance *instance;
+    bool again;
+    fine(lig_instance_create(&options, &instance, &error));
+    fine(lig_reuse_instance(instance, &again, &error));
+    for (int pass = 0; pass < atoi(argv[2]); ++pass) {
+        for (size_t p = 0; p < count; ++p) fine(lig_send_bool(instance, ports[p].name, NULL, true, &error));
+    }
+    lig_instance_free(instance);
+    return 0;
+}
+
+// Arguments: the number of this component, then each port as "o_i:name", "s:name" or "f_init:name".
+int main(int argc, char **argv) {
+    if (argc > 3 && strcmp(argv[1], "macro") == 0) return macro(argc, argv);
+    lig_port ports[MAX_PORTS];
+    size_t count = 0;
+    const char *sends[MAX_PORTS], *receives[MAX_PORTS];
+    size_t send_count = 0, receive_count = 0;
+    const int number = argc > 1 ? atoi(argv[1]) : 0;
+    bool begins = false;
+    for (int i = 2; i < argc && count < MAX_PORTS; ++i) {
+        const char *name = strchr(argv[i], ':') + 1;
+        if (argv[i][0] == 'o') sends[send_count++] = name;
+        if (argv[i][0] == 's') receives[receive_count++] = name;
+        if (argv[i][0] == 'f') begins = true;
+        const lig_operator operator = argv[i][0] == 'o' ? LIG_O_I : argv[i][0] == 's' ? LIG_S : LIG_F_INIT;
+        ports[count++] = (lig_port){operator, name};
+    }
+    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = count};
+    lig_instance *instance;
+    fine(lig_instance_create(&options, &instance, &error));
+    const uint32_t rank = lig_instance_rank(instance);
+    bool again;
+    for (int64_t pass = 0; fine(lig_reuse_instance(instance, &again, &error)), again; ++pass) {
+        int64_t steps;
+        double step;
+        lig_message *message;
+        if (begins) {
+            fine(lig_receive(instance, "begin", NULL, &message, &error));
+            lig_message_free(message);
+        }
+        fine(lig_get_setting_int(instance, "steps", &steps, &error));
+        fine(lig_get_setting_float(instance, "step", &step, &error));
+        for (size_t p = 0; p < receive_count; ++p) show(instance, receives[p], pass, 0);
+        for (int64_t tick = 0; tick < steps; ++tick) {
+            double time;
+            fine(lig_time(instance, &time, &error));
+            for (size_t p = 0; p < send_count; ++p) {
+                const int64_t events = (tick * 7 + number + rank + (int64_t)p + pass) % 4;
+                for (int64_t j = 0; j < events; ++j) {
+                    const double at = time + (double)j * (step / 4);
+                    const int32_t id = (int32_t)((tick * 31 + j * 7 + number * 13 + rank * 5 + pass) % IDS);
+                    fine(lig_insert_event(instance, sends[p], at, id, &error));
+                }
+            }
+            fine(lig_tick(instance, NULL, &error));
+            for (size_t p = 0; p < receive_count; ++p) show(instance, receives[p], pass, tick + 1);
+        }
+    }
+    lig_instance_free(instance);
+    return 0;
+}
