@@ -227,6 +227,41 @@ def test_a_part_of_an_array_goes_from_every_language_to_the_next(language, tmp_p
     assert printed == ["array 4 6\n" + "".join(f"part {sum}\n" for sum in sums) for sums in expected]
 
 
+EVENTS = """ymmsl_version: v0.1
+model:
+  name: events
+  components:
+    pulse: {{implementation: pulse, ports: {{o_i: spikes}}}}
+    count: {{implementation: count, ports: {{s: input}}}}
+  conduits: {{pulse.spikes: count.input}}
+implementations:
+{implementations}ligament:
+  ranks: {{pulse: 2}}
+  ticks: {{pulse: 1 ms, count: 1 ms}}
+  exchange: {{pulse.spikes -> count.input: {{events: 100, latency: 1 ms}}}}
+"""
+
+
+@pytest.mark.parametrize("language", operations.LANGUAGES)
+def test_events_go_by_the_clock_from_every_language_to_the_next(language, tmp_path):
+    names = list(operations.LANGUAGES)
+    after = names[(names.index(language) + 1) % len(names)]
+    lines = []
+    for role, of in (("pulse", language), ("count", after)):
+        command = programs.LANGUAGES[of]("operations", tmp_path)
+        arguments = json.dumps([*command[1:], role])
+        lines.append(f"  {role}: {{executable: {json.dumps(command[0])}, args: {arguments}}}\n")
+    (tmp_path / "model.ymmsl").write_text(EVENTS.format(implementations="".join(lines)))
+    run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet",
+                          "--overcommit"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, timeout=300)
+    assert run.returncode == 0, run.stdout
+    printed = (tmp_path / "run/instances/count/output.log").read_text()
+    # In each tick, two ranks send three events: ids from 10 k on, at the tick, and 250 and 500 µs later.
+    expected = [f"tick {1000 * (k + 1)} ids {60 * k + 15} times {6000 * k + 1500}\n" for k in range(3)]
+    assert printed == "".join(expected)
+
+
 MAPPED = """ymmsl_version: v0.1
 model:
   name: mapped

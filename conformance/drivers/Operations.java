@@ -184,11 +184,44 @@ public final class Operations {
         }
     }
 
+    /** Sends three events in each tick. */
+    static void pulse() {
+        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("spikes")))) {
+            instance.reuseInstance();
+            for (int step = 0; step < 3; step++) {
+                double now = instance.time();
+                int first = 10 * step + instance.rank();
+                instance.insertEvent("spikes", now, first);
+                instance.insertEvents("spikes", new double[] {now + 0.00025, now + 0.0005},
+                        new int[] {first + 2, first + 4});
+                instance.tick();
+            }
+            instance.finish();
+        }
+    }
+
+    /** Sums up the events that are delivered in each tick. */
+    static void count() {
+        try (Instance instance = new Instance(Map.of(Operator.S, List.of("input")))) {
+            instance.reuseInstance();
+            for (int step = 0; step < 3; step++) {
+                instance.tick();
+                org.ligament.EventBatch events = instance.events("input");
+                System.out.println("tick " + Math.round(1e6 * instance.time()) + " ids "
+                        + java.util.Arrays.stream(events.ids()).sum() + " times "
+                        + Math.round(1e6 * java.util.Arrays.stream(events.times()).sum()));
+            }
+            instance.finish();
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "giver" -> giver();
             case "rows" -> rows();
             case "part" -> part();
+            case "pulse" -> pulse();
+            case "count" -> count();
             case "taker" -> {
                 try (Instance instance = new Instance(Map.of(Operator.S, List.of("deal[]"),
                         Operator.O_I, List.of("back[]")))) {

@@ -223,12 +223,62 @@ static void part(void) {
     lig_instance_free(instance);
 }
 
+// Sends three events in each tick.
+static void pulse(void) {
+    const lig_port declared[] = {{LIG_O_I, "spikes"}};
+    const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};
+    lig_instance *instance;
+    bool again;
+    double now;
+    fine(lig_instance_create(&options, &instance, &error));
+    fine(lig_reuse_instance(instance, &again, &error));
+    for (int step = 0; step < 3; ++step) {
+        fine(lig_time(instance, &now, &error));
+        const int32_t first = 10 * step + (int32_t)lig_instance_rank(instance);
+        const double times[] = {now + 0.00025, now + 0.0005};
+        const int32_t ids[] = {first + 2, first + 4};
+        fine(lig_insert_event(instance, "spikes", now, first, &error));
+        fine(lig_insert_events(instance, "spikes", 2, times, ids, &error));
+        fine(lig_tick(instance, NULL, &error));
+    }
+    lig_instance_free(instance);
+}
+
+// Sums up the events that are delivered in each tick.
+static void count(void) {
+    const lig_port declared[] = {{LIG_S, "input"}};
+    const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};
+    lig_instance *instance;
+    bool again, changed;
+    size_t events;
+    const double *times;
+    const int32_t *ids;
+    fine(lig_instance_create(&options, &instance, &error));
+    fine(lig_reuse_instance(instance, &again, &error));
+    for (int step = 0; step < 3; ++step) {
+        double now, microseconds = 0;
+        int sum = 0;
+        fine(lig_tick(instance, &changed, &error));
+        fine(lig_time(instance, &now, &error));
+        while (fine(lig_events(instance, "input", &events, &times, &ids, &error)), events > 0) {
+            for (size_t i = 0; i < events; ++i) {
+                sum += ids[i];
+                microseconds += 1e6 * times[i];
+            }
+        }
+        printf("tick %d ids %d times %d\n", (int)(1e6 * now + 0.5), sum, (int)(microseconds + 0.5));
+    }
+    lig_instance_free(instance);
+}
+
 int main(int argc, char **argv) {
     const lig_submodel submodel = {sizeof submodel, nothing, done, nothing, solve, nothing, NULL};
     const char *role = argc > 1 ? argv[1] : "";
     if (strcmp(role, "giver") == 0) giver();
     if (strcmp(role, "rows") == 0) rows();
     if (strcmp(role, "part") == 0) part();
+    if (strcmp(role, "pulse") == 0) pulse();
+    if (strcmp(role, "count") == 0) count();
     if (strcmp(role, "taker") == 0) {
         const lig_port declared[] = {{LIG_S, "deal[]"}, {LIG_O_I, "back[]"}};
         const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 2};

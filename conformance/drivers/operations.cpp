@@ -126,6 +126,42 @@ static void part() {
     }
 }
 
+// Sends three events in each tick.
+static void pulse() {
+    Instance instance({{Operator::O_I, {"spikes"}}});
+    if (!instance.reuse_instance()) return;
+    for (int step = 0; step < 3; ++step) {
+        const double now = instance.time();
+        const auto first = static_cast<std::int32_t>(10 * step + static_cast<int>(instance.rank()));
+        instance.insert_event("spikes", now, first);
+        instance.insert_events("spikes", {now + 0.00025, now + 0.0005}, {first + 2, first + 4});
+        instance.tick();
+    }
+}
+
+// Sums up the events that are delivered in each tick, those of every second tick batch by batch.
+static void count() {
+    Instance instance({{Operator::S, {"input"}}});
+    if (!instance.reuse_instance()) return;
+    for (int step = 0; step < 3; ++step) {
+        int sum = 0;
+        double microseconds = 0;
+        const auto take = [&](double time, std::int32_t id) {
+            sum += id;
+            microseconds += 1e6 * time;
+        };
+        instance.tick();
+        if (step == 1) {
+            for (auto batch = instance.events("input"); batch.count > 0; batch = instance.events("input")) {
+                for (std::size_t i = 0; i < batch.count; ++i) take(batch.times[i], batch.ids[i]);
+            }
+        }
+        instance.for_each_event("input", take);
+        std::cout << "tick " << static_cast<int>(1e6 * instance.time() + 0.5) << " ids " << sum << " times "
+                  << static_cast<int>(microseconds + 0.5) << '\n';
+    }
+}
+
 int main(int argc, char **argv) {
     const std::string role = argc > 1 ? argv[1] : "";
     if (role == "mapper") {
@@ -135,6 +171,8 @@ int main(int argc, char **argv) {
     if (role == "giver") giver();
     if (role == "rows") rows();
     if (role == "part") part();
+    if (role == "pulse") pulse();
+    if (role == "count") count();
     if (role == "taker") {
         Instance instance({{Operator::S, {"deal[]"}}, {Operator::O_I, {"back[]"}}});
         Taker taker;

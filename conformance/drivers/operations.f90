@@ -2,7 +2,7 @@
 ! (README.md).
 module taking
    use ligament
-   use, intrinsic :: iso_fortran_env, only: int64
+   use, intrinsic :: iso_fortran_env, only: int32, int64
    implicit none
 
    ! Sends back what comes on both slots, a third message, and one under settings of its own.
@@ -53,7 +53,7 @@ end module
 program operations
    use taking
    use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_ptr
-   use, intrinsic :: iso_fortran_env, only: int64, real64
+   use, intrinsic :: iso_fortran_env, only: int32, int64, real64
    implicit none
    type(ligament_instance) :: instance
    type(taker) :: submodel
@@ -62,6 +62,10 @@ program operations
    select case (role)
    case ('giver')
       call giver()
+   case ('pulse')
+      call pulse()
+   case ('count')
+      call count_events()
    case ('rows')
       call rows()
    case ('part')
@@ -124,6 +128,41 @@ contains
             call instance%receive_into('part', line(:count))
             print '(a, i0)', 'part ', int(sum(line(:count) * [(i, i = 1, count)]))
          end if
+      end do
+      call instance%free()
+   end subroutine
+
+   ! Sends three events in each tick.
+   subroutine pulse()
+      real(real64) :: now
+      integer :: step
+      integer(int32) :: first
+      instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'spikes')])
+      if (.not. instance%reuse_instance()) return
+      do step = 0, 2
+         now = instance%time()
+         first = int(10 * step + instance%rank(), int32)
+         call instance%insert_event('spikes', now, first)
+         call instance%insert_events('spikes', [now + 0.00025_real64, now + 0.0005_real64], &
+            [first + 2, first + 4])
+         call instance%tick()
+      end do
+      call instance%free()
+   end subroutine
+
+   ! Sums up the events that are delivered in each tick.
+   subroutine count_events()
+      real(real64), allocatable :: times(:)
+      integer(int32), allocatable :: ids(:)
+      logical :: changed
+      integer :: step
+      instance = ligament_instance([ligament_port(LIGAMENT_S, 'input')])
+      if (.not. instance%reuse_instance()) return
+      do step = 0, 2
+         call instance%tick(changed)
+         call instance%events('input', times, ids)
+         print '(3(a, i0))', 'tick ', nint(1d6 * instance%time()), ' ids ', sum(ids), ' times ', &
+            nint(1d6 * sum(times))
       end do
       call instance%free()
    end subroutine

@@ -126,6 +126,31 @@ def part():
         print("part", int((values * np.arange(1, values.size + 1)).sum()))
 
 
+def pulse():
+    """Sends three events in each tick."""
+    instance = Instance({Operator.O_I: ["spikes"]})
+    instance.reuse_instance()
+    for step in range(3):
+        now, first = instance.time(), 10 * step + instance.rank
+        instance.insert_event("spikes", now, first)
+        instance.insert_events("spikes", np.array([now + 0.00025, now + 0.0005]), [first + 2, first + 4])
+        instance.tick()
+
+
+def count():
+    """Sums up the events that are delivered in each tick."""
+    instance = Instance({Operator.S: ["input"]})
+    instance.reuse_instance()
+    for _ in range(3):
+        instance.tick()
+        times, ids = instance.events("input")
+        print("tick", round(1e6 * instance.time()), "ids", ids.sum(), "times", round(1e6 * times.sum()))
+
+
+if sys.argv[1] == "pulse":
+    pulse()
+if sys.argv[1] == "count":
+    count()
 if sys.argv[1] == "rows":
     rows()
 if sys.argv[1] == "part":

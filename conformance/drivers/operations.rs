@@ -181,11 +181,42 @@ fn part() -> Result<(), Error> {
     instance.finish()
 }
 
+/// Sends three events in each tick.
+fn pulse() -> Result<(), Error> {
+    let mut instance = Instance::new(Some(&Ports::new().with(Operator::OI, "spikes")))?;
+    instance.reuse_instance()?;
+    for step in 0..3 {
+        let (now, first) = (instance.time()?, 10 * step + instance.rank() as i32);
+        instance.insert_event("spikes", now, first)?;
+        instance.insert_events("spikes", &[now + 0.000_25, now + 0.0005], &[first + 2, first + 4])?;
+        instance.tick()?;
+    }
+    instance.finish()
+}
+
+/// Sums up the events that are delivered in each tick.
+fn count() -> Result<(), Error> {
+    let mut instance = Instance::new(Some(&Ports::new().with(Operator::S, "input")))?;
+    instance.reuse_instance()?;
+    for _ in 0..3 {
+        let (mut sum, mut time) = (0, 0.0);
+        instance.tick()?;
+        while let Some(batch) = instance.events("input")? {
+            sum += batch.ids().iter().sum::<i32>();
+            time += batch.times().iter().sum::<f64>();
+        }
+        println!("tick {:.0} ids {sum} times {:.0}", 1e6 * instance.time()?, 1e6 * time);
+    }
+    instance.finish()
+}
+
 fn main() -> Result<(), Error> {
     match std::env::args().nth(1).as_deref() {
         Some("giver") => giver(),
         Some("rows") => rows(),
         Some("part") => part(),
+        Some("pulse") => pulse(),
+        Some("count") => count(),
         Some("mapper") => run_mapper(Scale),
         Some("taker") => {
             let ports = Ports::new().with(Operator::S, "deal[]").with(Operator::OI, "back[]");

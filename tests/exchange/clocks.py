@@ -79,16 +79,20 @@ class Graph:
             # A component that sends to itself has two ports of different names.
             sends = [f"o{p}" for p in sends]
             begin = ", f_init: begin" if self.passes > 1 else ""
-            components.append(f"      c{i}: {{ports: {{o_i: [{', '.join(sends)}], s: [{', '.join(receives)}]{begin}}}, "
-                              f"implementation: c{i}}}")
+            declared = f"o_i: [{', '.join(sends)}], s: [{', '.join(receives)}]{begin}"
+            components.append(f"      c{i}: {{ports: {{{declared}}}, implementation: c{i}}}")
             ports = [f"o_i:{p}" for p in sends] + [f"s:{p}" for p in receives]
             ports += ["f_init:begin"] if self.passes > 1 else []
-            programs.append(f"  c{i}: {{executable: {program}, args: [\"{i}\", {', '.join(f'{p!r}' for p in ports)}]}}")
+            arguments = ", ".join(repr(port) for port in [str(i), *ports])
+            programs.append(f"  c{i}: {{executable: {program}, args: [{arguments}]}}")
             settings += [f"  c{i}.steps: {self.steps[i]}", f"  c{i}.step: {tick / 1e9!r}"]
         lines = ["ymmsl_version: v0.2", "models:", "  m:", "    components:", *components]
         conduits = [f"      c{c.sender}.op{n}: c{c.receiver}.p{n}" for n, c in enumerate(self.conduits)]
-        exchanges = [f"    c{c.sender}.op{n} -> c{c.receiver}.p{n}: {{events: 1000, latency: {c.latency} ns"
-                     + (f", buffer: {c.buffer}" if c.buffer else "") + "}" for n, c in enumerate(self.conduits)]
+        exchanges = []
+        for n, c in enumerate(self.conduits):
+            buffer = f", buffer: {c.buffer}" if c.buffer else ""
+            events = f"{{events: 1000, latency: {c.latency} ns{buffer}}}"
+            exchanges.append(f"    c{c.sender}.op{n} -> c{c.receiver}.p{n}: {events}")
         if self.passes > 1:
             outputs = ", ".join(f"b{i}" for i in range(len(self.ticks)))
             lines.append(f"      macro: {{ports: {{o_i: [{outputs}]}}, implementation: macro}}")
@@ -96,8 +100,10 @@ class Graph:
             exchanges += [f"    macro.b{i} -> c{i}.begin: {{messages: all}}" for i in range(len(self.ticks))
                           if self.ranks_of(i) > 1]
             arguments = ", ".join(repr(f"b{i}") for i in range(len(self.ticks)))
-            programs.append(f"  macro: {{executable: {program}, args: [macro, \"{self.passes}\", {arguments}]}}")
-        lines += ["    conduits:", *conduits, "programs:", *programs, "settings:", *settings, "ligament:", "  ticks:"]
+            arguments = f"macro, '{self.passes}', {arguments}"
+            programs.append(f"  macro: {{executable: {program}, args: [{arguments}]}}")
+        lines += ["    conduits:", *conduits, "programs:", *programs, "settings:", *settings]
+        lines += ["ligament:", "  ticks:"]
         lines += [f"    c{i}: {tick} ns" for i, tick in enumerate(self.ticks)]
         ranks = {i: n for i, n in enumerate(self.ranks) if n > 1}
         if ranks:
@@ -117,4 +123,4 @@ def drawn(seed):
         latency = draw.choice([0, 1, 2, 3, 5, 8, 10]) * MS // draw.choice([1, 1, 2])
         conduits.append(Conduit(sender, receiver, latency, draw.choice([None, None, None, 1, 2])))
     ranks = [draw.choice([1, 1, 1, 2]) for _ in range(count)]
-    return Graph(ticks, steps, conduits, ranks, passes=draw.choice([1, 2]))
+    return Graph(ticks, steps, conduits, ranks, passes=draw.choice([1, 2, 2]))

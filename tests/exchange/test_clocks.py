@@ -8,7 +8,7 @@ import pytest
 from clocks import MS, Conduit, Graph, drawn
 
 HERE = Path(__file__).parent
-SERIES = int(os.environ.get("LIGAMENT_GRAPHS", "25"))
+SERIES = int(os.environ.get("LIGAMENT_GRAPHS", "1000"))
 
 # Chains, forks, joins and loops, with equal and unequal ticks, with and without latency.
 CASES = {
@@ -28,33 +28,42 @@ CASES = {
     "the sender ends early": Graph([MS, MS], [5, 20], [Conduit(0, 1, 2 * MS)]),
     "the pass ends within an exchange": Graph([MS, MS], [5, 20], [Conduit(0, 1, 4 * MS, 4)]),
     "a chain": Graph([MS] * 4, [10] * 4, [Conduit(0, 1, MS), Conduit(1, 2, 0), Conduit(2, 3, 2 * MS)]),
-    "a chain of unequal ticks": Graph([MS, 2 * MS, 5 * MS], [20, 10, 4], [Conduit(0, 1, 2 * MS), Conduit(1, 2, 5 * MS)]),
+    "a chain of unequal ticks": Graph([MS, 2 * MS, 5 * MS], [20, 10, 4],
+                                      [Conduit(0, 1, 2 * MS), Conduit(1, 2, 5 * MS)]),
     "a fork": Graph([MS] * 3, [10] * 3, [Conduit(0, 1, MS), Conduit(0, 2, 4 * MS)]),
     "a fork of unequal ticks": Graph([MS, 2 * MS, 3 * MS], [12, 6, 4], [Conduit(0, 1, MS), Conduit(0, 2, 0)]),
     "a join": Graph([MS] * 3, [10] * 3, [Conduit(0, 2, MS), Conduit(1, 2, 3 * MS)]),
-    "a join of unequal ticks": Graph([MS, 4 * MS, 2 * MS], [16, 4, 8], [Conduit(0, 2, 0), Conduit(1, 2, 6 * MS)]),
+    "a join of unequal ticks": Graph([MS, 4 * MS, 2 * MS], [16, 4, 8],
+                                     [Conduit(0, 2, 0), Conduit(1, 2, 6 * MS)]),
     "a fork and a join": Graph([MS] * 4, [10] * 4, [Conduit(0, 1, 0), Conduit(0, 2, 2 * MS), Conduit(1, 3, MS),
                                                     Conduit(2, 3, 0)]),
-    "a detour and a direct way": Graph([MS] * 3, [40] * 3, [Conduit(0, 2, 30 * MS, 1), Conduit(0, 1, MS), Conduit(1, 2, MS)]),
+    "a detour and a direct way": Graph([MS] * 3, [40] * 3,
+                                       [Conduit(0, 2, 30 * MS, 1), Conduit(0, 1, MS), Conduit(1, 2, MS)]),
     "two conduits between two": Graph([MS, MS], [10, 10], [Conduit(0, 1, 0), Conduit(0, 1, 5 * MS)]),
     "a loop of two": Graph([MS, MS], [10, 10], [Conduit(0, 1, MS), Conduit(1, 0, MS)]),
-    "a loop of two, one side without latency": Graph([MS, MS], [10, 10], [Conduit(0, 1, 2 * MS, 1), Conduit(1, 0, 0)]),
+    "a loop of two, one side without latency": Graph([MS, MS], [10, 10],
+                                                     [Conduit(0, 1, 2 * MS, 1), Conduit(1, 0, 0)]),
     "a loop of two, unequal ticks": Graph([MS, 5 * MS], [20, 4], [Conduit(0, 1, MS), Conduit(1, 0, 5 * MS)]),
-    "a loop of two, latency between ticks": Graph([2 * MS, 3 * MS], [15, 10], [Conduit(0, 1, 4 * MS), Conduit(1, 0, 5 * MS)]),
+    "a loop of two, latency between ticks": Graph([2 * MS, 3 * MS], [15, 10],
+                                                  [Conduit(0, 1, 4 * MS), Conduit(1, 0, 5 * MS)]),
     "a loop of three": Graph([MS] * 3, [10] * 3, [Conduit(0, 1, MS), Conduit(1, 2, MS), Conduit(2, 0, MS)]),
-    "a loop of three, all slack in one": Graph([MS, 2 * MS, 3 * MS], [12, 6, 4], [Conduit(0, 1, 0), Conduit(1, 2, 0),
-                                                                              Conduit(2, 0, 6 * MS, 1)]),
+    "a loop of three, all slack in one": Graph([MS, 2 * MS, 3 * MS], [12, 6, 4],
+                                               [Conduit(0, 1, 0), Conduit(1, 2, 0),
+                                            Conduit(2, 0, 6 * MS, 1)]),
     "a loop with oneself": Graph([MS], [10], [Conduit(0, 0, MS)]),
-    "a loop with oneself and others": Graph([MS, MS], [10, 10], [Conduit(0, 0, 3 * MS), Conduit(0, 1, MS), Conduit(1, 0, MS)]),
-    "two loops through one": Graph([MS] * 3, [10] * 3, [Conduit(0, 1, MS), Conduit(1, 0, MS), Conduit(1, 2, 2 * MS),
-                                                       Conduit(2, 1, MS)]),
+    "a loop with oneself and others": Graph([MS, MS], [10, 10],
+                                            [Conduit(0, 0, 3 * MS), Conduit(0, 1, MS), Conduit(1, 0, MS)]),
+    "two loops through one": Graph([MS] * 3, [10] * 3,
+                                   [Conduit(0, 1, MS), Conduit(1, 0, MS), Conduit(1, 2, 2 * MS),
+                                    Conduit(2, 1, MS)]),
     "ranks": Graph([MS, MS], [10, 10], [Conduit(0, 1, 2 * MS)], [2, 3]),
     "ranks to one": Graph([MS, 2 * MS], [10, 5], [Conduit(0, 1, 2 * MS)], [3, 1]),
     "one to ranks": Graph([2 * MS, MS], [5, 10], [Conduit(0, 1, 0)], [1, 3]),
     "a loop with ranks": Graph([MS, MS], [10, 10], [Conduit(0, 1, MS), Conduit(1, 0, MS)], [2, 2]),
     "two passes": Graph([MS, MS], [7, 7], [Conduit(0, 1, 2 * MS)], passes=2),
     "two passes, the receiver ends early": Graph([MS, MS], [20, 4], [Conduit(0, 1, 3 * MS)], passes=2),
-    "two passes of a loop with ranks": Graph([MS, 2 * MS], [8, 4], [Conduit(0, 1, MS), Conduit(1, 0, 2 * MS)], [2, 2], passes=2),
+    "two passes of a loop with ranks": Graph([MS, 2 * MS], [8, 4],
+                                             [Conduit(0, 1, MS), Conduit(1, 0, 2 * MS)], [2, 2], passes=2),
     "three passes of a join": Graph([MS] * 3, [9, 3, 6], [Conduit(0, 2, 0), Conduit(1, 2, MS)], passes=3),
 }
 

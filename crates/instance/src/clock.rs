@@ -82,7 +82,7 @@ impl Clock {
     }
 }
 
-/// What a port that goes with the clock knows beyond other ports.
+/// The state of a port that goes with the clock.
 #[derive(Debug)]
 pub(crate) struct ClockedPort {
     pub info: PortClockInfo,
@@ -93,18 +93,18 @@ pub(crate) struct ClockedPort {
     pub content: ClockedContent,
 }
 
-/// What a port carries by the clock.
+/// The contents of such a port.
 #[derive(Debug)]
 pub(crate) enum ClockedContent {
     Events(EventPort),
-    Signal(Signal),
+    Signal(Box<Signal>),
 }
 
 impl ClockedPort {
     pub fn new(info: PortClockInfo, slots: usize) -> ClockedPort {
         let content = match info.ids {
             Some(ids) => ClockedContent::Events(EventPort::new(ids, slots)),
-            None => ClockedContent::Signal(Signal::default()),
+            None => ClockedContent::Signal(Box::default()),
         };
         ClockedPort { info, over: vec![false; slots], passing: vec![false; slots], content }
     }
@@ -130,7 +130,7 @@ impl ClockedPort {
         }
         match &mut self.content {
             ClockedContent::Events(events) => events.begin_pass(),
-            ClockedContent::Signal(signal) => *signal = Signal::default(),
+            ClockedContent::Signal(signal) => **signal = Signal::default(),
         }
     }
 }

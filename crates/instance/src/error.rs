@@ -284,8 +284,8 @@ errors! {
     pub enum ClockError {
         /// An instance without a tick.
         NoClock { instance: String } => NO_CLOCK,
-            "\"{instance}\" has no clock; give it a tick under \"ligament:\" in the model, for example \"ticks: \
-             {{{instance}: 1 ms}}\"";
+            "\"{instance}\" has no clock; give it a tick under \"ligament:\" in the model, for example \
+             \"ticks: {{{instance}: 1 ms}}\"";
         /// A port without events.
         NoEvents { port: String } => NO_EVENT_PORT,
             "port \"{port}\" carries no events; give its conduit \"{{events: N, latency: 5 ms}}\" under \
@@ -298,12 +298,12 @@ errors! {
             "port \"{port}\": {times} times and {ids} ids; each event has one of both";
         /// A time that does not lie within the tick.
         OutsideTick { port: String, id: i32, time: String, window: String } => BAD_EVENT,
-            "port \"{port}\": the event with the id {id} has the time {time}, and those of this tick have times \
-             {window}; insert each event before the tick that passes its time";
+            "port \"{port}\": the event with the id {id} has the time {time}, and those of this tick have \
+             times {window}; insert each event before the tick that passes its time";
         /// An id that the model does not have.
         BadId { port: String, id: i32, last: u64 } => BAD_EVENT,
-            "port \"{port}\": an event has the id {id}, and the model gives the conduit ids from 0 to {last}; raise \
-             \"events:\" in the model, or correct the id";
+            "port \"{port}\": an event has the id {id}, and the model gives the conduit ids from 0 to {last}; \
+             raise \"events:\" in the model, or correct the id";
         /// An id that another rank sends.
         OtherId { port: String, id: i32 } => BAD_EVENT,
             "port \"{port}\": an event has the id {id}, which is not among those that this rank has given to map";
@@ -319,12 +319,12 @@ errors! {
             "port \"{port}\": map comes before the first sample of a signal is received in a pass";
         /// A sample that will not come.
         SignalOver { port: String, peer: String } => SIGNAL_OVER,
-            "port \"{port}\": {peer} has ended its pass before the time of which a sample is wanted; let it run as \
-             long as this code, or end earlier here";
+            "port \"{port}\": {peer} has ended its pass before the time of which a sample is wanted; let it \
+             run as long as this code, or end earlier here";
         /// Samples between which there is no line.
         NoLine { port: String } => UNFIT_ARRAY,
-            "port \"{port}\": two samples of the signal have no line between them, because they are no floating \
-             numbers of one type; write \"interpolation: nearest\" into the model";
+            "port \"{port}\": two samples of the signal have no line between them, because they are no \
+             floating numbers of one type; write \"interpolation: nearest\" into the model";
         /// Events that the library of the sender would not send.
         Malformed { port: String, peer: String } => MALFORMED_DATA,
             "{peer} sent something else than events on port \"{port}\"";

@@ -148,7 +148,7 @@ impl CollectedEvents {
     }
 }
 
-/// What a port of events knows beyond other ports.
+/// The state of a port of events.
 #[derive(Debug)]
 pub(crate) struct EventPort {
     /// Number of ids.
@@ -237,7 +237,7 @@ impl Instance {
             return Err(self.unfit_event(index, times[place], ids[place]));
         }
         // An event at the time of the next tick belongs to the next exchange, if there is a border.
-        let border = next_ns.is_multiple_of(interval);
+        let border = next_ns % interval == 0;
         if !border || times.iter().all(|time| *time < window.next) {
             events.collected.times.extend_from_slice(times);
             events.collected.ids.extend_from_slice(ids);

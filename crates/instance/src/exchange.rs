@@ -16,7 +16,7 @@ use ligament_wire::{
     Array, ArrayMeta, ArrayOrder, Bytes, DType, Header, HeaderWords, MessageKind, Value, ValueRef,
 };
 
-/// What a port of a distributed array knows beyond other ports.
+/// The state of a port of a distributed array.
 #[derive(Debug)]
 pub(crate) struct DistributedPort {
     /// Shape of the whole array.

@@ -11,7 +11,7 @@ pub const MAX_ARRAY_DIMENSIONS: usize = 8;
 /// The number of different ids that events may have: ids are signed 32-bit numbers.
 pub const MAX_EVENT_IDS: u64 = i32::MAX as u64;
 
-/// What travels on a conduit from all ranks to all ranks.
+/// The contents of a conduit from all ranks to all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// Every message of a rank goes to every rank of the receiver.

@@ -561,12 +561,14 @@ impl<'a> Expander<'a> {
                         let port = self.flat.port_of(end);
                         let (message, advice) = match content {
                             Content::Array(_) | Content::Messages => (
-                                format!("\"{port}\" has a part of another array here than in line {}", at.line),
-                                "join a port of an array only by exchanges of that array, or use a port for each",
+                                format!("\"{port}\" has a part of another array than in line {}", at.line),
+                                "join a port of an array only by exchanges of that array, or use a port for \
+                                 each",
                             ),
                             Content::Events(_) | Content::Signal(_) => (
-                                format!("\"{port}\" carries something else here than in line {}", at.line),
-                                "join a port only by exchanges of the same kind and size, or use a port for each",
+                                format!("\"{port}\" carries something else than in line {}", at.line),
+                                "join a port only by exchanges of the same kind and size, or use a port for \
+                                 each",
                             ),
                         };
                         self.problems.push(Problem::error(Code::BAD_EXCHANGE, &conduit.at, message, advice));

@@ -71,7 +71,7 @@ impl Display for Nanoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = ["s", "ms", "us", "ns"].into_iter().find_map(|name| {
             let length = Nanoseconds::of_unit(name)?.0;
-            self.0.is_multiple_of(length).then_some((name, length))
+            (self.0 % length == 0).then_some((name, length))
         });
         let (name, length) = unit.unwrap_or(("ns", 1));
         write!(f, "{} {name}", self.0 / length)

@@ -399,6 +399,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
                 connected: true,
                 implicit: false,
                 array: None,
+                clock: None,
                 resizable: false,
             });
             PlannedEnd { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }

@@ -243,8 +243,8 @@ lig_status lf_insert_events(int64_t key, const char *port, size_t port_length, c
     INSTANCE(key);
     NAME(name, port, port_length);
     if (time_count != id_count)
-        return fail(LIG_ERR_USAGE, "port \"%s\": events have as many times as ids, not %" PRId64 " and %" PRId64,
-                    name, time_count, id_count);
+        return fail(LIG_ERR_USAGE, "port \"%s\": events have as many times as ids, not %" PRId64
+                                   " and %" PRId64, name, time_count, id_count);
     return lig_insert_events(instance, name, (size_t)time_count, times, ids, &fault);
 }
 

@@ -142,8 +142,10 @@ class Instance(_Instance):
             raise UsageError(_fault("bad-event", f"events have n times and n integers as ids, not {what}"))
         if ids.size and not (-(2**31) <= ids.min() and ids.max() < 2**31):
             wrong = ids[(ids < -(2**31)) | (ids >= 2**31)][0]
-            raise UsageError(_fault("bad-event", f'port "{port}": an event has the id {wrong}, and ids are below 2^31'))
-        self._insert_events(port, numpy.ascontiguousarray(times), numpy.ascontiguousarray(ids, dtype=numpy.int32))
+            what = f'port "{port}": an event has the id {wrong}, and ids are below 2^31'
+            raise UsageError(_fault("bad-event", what))
+        ids = numpy.ascontiguousarray(ids, dtype=numpy.int32)
+        self._insert_events(port, numpy.ascontiguousarray(times), ids)
 
     def events(self, port: str) -> tuple[Any, Any]:
         """The events that have been delivered on a port up to now and that were not yet read.

@@ -368,6 +368,18 @@ int main(int argc, char **argv) {
     ENDS(lig_map_block(instance, "out", 1, begin, lengths, &error), LIG_ERR_USAGE);
     ENDS(lig_map_range(instance, "out", 0, 2, &error), LIG_ERR_USAGE);
     ENDS(lig_map_list(instance, "out", numbers, 2, &error), LIG_ERR_USAGE);
+    {
+        double time = 0;
+        bool changed;
+        size_t count;
+        const double *times;
+        const int32_t *ids;
+        ENDS(lig_time(instance, &time, &error), LIG_ERR_USAGE);
+        ENDS(lig_tick(instance, &changed, &error), LIG_ERR_USAGE);
+        ENDS(lig_insert_event(instance, "out", time, 1, &error), LIG_ERR_USAGE);
+        ENDS(lig_insert_events(instance, "out", 0, NULL, NULL, &error), LIG_ERR_USAGE);
+        ENDS(lig_events(instance, "in", &count, &times, &ids, &error), LIG_ERR_USAGE);
+    }
     settings(instance);
     if (first) paths();
     FINE(lig_declare_steerable(instance, "count", 0, INFINITY, NULL, false, &error));

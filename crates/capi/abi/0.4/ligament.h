@@ -474,6 +474,54 @@ const char *lig_dtype_name(lig_dtype dtype);
 // The bytes that one element of a type takes; 0 if there is no such type.
 size_t lig_dtype_size(lig_dtype dtype);
 
+// The time of the instance's clock, in the unit of the model's times: seconds, if the model does not give
+// another. The clock is at 0 when a pass of the reuse loop begins.
+//
+// `LIG_ERR_USAGE` if the model gives the instance no tick.
+lig_status lig_time(lig_instance *instance, double *time, lig_error *error);
+
+// Advances the clock by one tick: sends the events that are due, waits for those that are to be delivered by
+// then, and applies changes of settings, as `lig_steer` does. `*changed` is true if settings have changed;
+// `changed` may be NULL.
+//
+// `LIG_ERR_USAGE` if the model gives the instance no tick, or if delivered events were not read;
+// `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
+//
+// All pointers are valid; `changed` and `error` may be NULL.
+lig_status lig_tick(lig_instance *instance, bool *changed, lig_error *error);
+
+// Sends an event on a port that has `events:` in the model. Its time lies between the time of the clock and
+// the next tick. Its id is at least 0, and below the number that the model gives.
+//
+// `LIG_ERR_USAGE` if the port carries no events, or if the time or the id is not possible.
+lig_status lig_insert_event(lig_instance *instance,
+                            const char *port,
+                            double time,
+                            int32_t id,
+                            lig_error *error);
+
+// Sends `count` events. If one of them cannot be sent, none is. Otherwise as `lig_insert_event`.
+//
+// All pointers are valid; `times` and `ids` have `count` numbers; `error` may be NULL.
+lig_status lig_insert_events(lig_instance *instance,
+                             const char *port,
+                             size_t count,
+                             const double *times,
+                             const int32_t *ids,
+                             lig_error *error);
+
+// The next of the batches of events that have been delivered on a port up to now: `*count` times and ids,
+// in no order. `*count` is 0 if all have been read. The arrays lie where their sender put them, and are
+// valid until the next tick. The code reads all batches before it ticks again.
+//
+// `LIG_ERR_USAGE` if the port carries no events; otherwise as `lig_receive`.
+lig_status lig_events(lig_instance *instance,
+                      const char *port,
+                      size_t *count,
+                      const double **times,
+                      const int32_t **ids,
+                      lig_error *error);
+
 // Says that this rank has a block of the array of a port: the block begins at the indices `start` and has
 // the shape `shape`, each of `ndim` numbers. Indices count from 0. A part without elements has a length of
 // 0. The map holds for all messages of the port until the next map.

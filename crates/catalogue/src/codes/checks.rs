@@ -21,8 +21,8 @@ codes! {
          which";
 
     BAD_TICK "bad-tick":
-        "A tick, latency or delay is no whole number of nanoseconds; or a component needs a tick and has none, or \
-         has one and cannot have a clock ([Clocks](../guides/spikes.md#clocks))";
+        "A tick, latency or delay is no whole number of nanoseconds; or a component needs a tick and has \
+         none, or has one and cannot have a clock ([Clocks](../guides/spikes.md#clocks))";
 
     BAD_XMML "bad-xmml":
         "(`ligament convert`) The file is no XML, or no model in xMML 0.4, or it has what a model file cannot \
@@ -125,8 +125,8 @@ codes! {
         "Two files, or one, define a program of the same name. Remove or rename one";
 
     EXCHANGE_LOOP "exchange-loop":
-        "Exchanges of events or signals lead around a loop, and their latencies are together shorter than the times \
-         that they cover: no component could begin ([Clocks](../guides/spikes.md#loops))";
+        "Exchanges of events or signals lead around a loop, and their latencies are together shorter than the \
+         times that they cover: no component could begin ([Clocks](../guides/spikes.md#loops))";
 
     FILE_TOO_LARGE "file-too-large":
         "The file is larger than is read. Split it, or build the model in a script";

@@ -251,12 +251,12 @@ codes! {
     CLOCKS, "When codes go by a clock":
 
     BAD_EVENT "bad-event":
-        "An event has a time outside the tick in which it is inserted, or an id that the model or `map` does not \
-         give the port ([Events](../guides/spikes.md#events))";
+        "An event has a time outside the tick in which it is inserted, or an id that the model or `map` does \
+         not give the port ([Events](../guides/spikes.md#events))";
 
     EVENTS_UNREAD "events-unread":
-        "Events that were delivered stay until the code reads them, and it ticks before it has. Call `events` after \
-         each `tick`, for each port";
+        "Events that were delivered stay until the code reads them, and it ticks before it has. Call `events` \
+         after each `tick`, for each port";
 
     NO_CLOCK "no-clock":
         "The code ticks, and the model gives it no tick under `ticks:` ([Clocks](../guides/spikes.md#clocks))";
@@ -266,12 +266,12 @@ codes! {
          `events:` under `exchange:` in the model makes the difference";
 
     OFF_CLOCK "off-clock":
-        "A sample of a signal does not have the time of the sender's clock, or a rank asked for another part of a \
-         signal after its first sample ([Signals](../guides/spikes.md#signals))";
+        "A sample of a signal does not have the time of the sender's clock, or a rank asked for another part \
+         of a signal after its first sample ([Signals](../guides/spikes.md#signals))";
 
     SIGNAL_OVER "signal-over":
-        "A code wants the value of a signal at a time that the sender has not reached before the end of its pass. \
-         Let both run equally long";
+        "A code wants the value of a signal at a time that the sender has not reached before the end of its \
+         pass. Let both run equally long";
 }
 
 codes! {

@@ -23,8 +23,8 @@ impl FieldReader {
                 Code::BAD_EXCHANGE,
                 &node.at,
                 "an exchange is of messages, of an array, of events, or of a signal",
-                "write \"{messages: all}\", \"{array: [512, 512]}\" with the shape of the whole array, \"{events: \
-                 1000, latency: 5 ms}\" with the number of ids, or \"{signal: [6], delay: 2 ms}\"",
+                "write \"{messages: all}\", \"{array: [512, 512]}\" with the shape of the whole array, \
+                 \"{events: 1000, latency: 5 ms}\" with the number of ids, or \"{signal: [6], delay: 2 ms}\"",
             );
             return None;
         };

@@ -198,6 +198,7 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> RunPlan {
                 connected: true,
                 implicit: false,
                 array: None,
+                clock: None,
                 resizable: false,
             });
             PlannedEnd {

@@ -198,8 +198,8 @@ abstract class Asking extends Calling {
     }
 
     /**
-     * Advances the clock by one tick: sends the events that are due, waits for those that are to be delivered by
-     * then, and applies changes of settings, as {@code steer} does.
+     * Advances the clock by one tick: sends the events that are due, waits for those that are to be delivered
+     * by then, and applies changes of settings, as {@code steer} does.
      *
      * @return true if settings have changed
      */
@@ -227,15 +227,16 @@ abstract class Asking extends Calling {
     /** Sends events. If one of them cannot be sent, none is. */
     public void insertEvents(String port, double[] times, int[] ids) {
         if (times.length != ids.length) {
-            throw new LigamentException.Usage("events have as many times as ids, not " + times.length + " and " + ids.length);
+            throw new LigamentException.Usage("events have as many times as ids, not " + times.length + " and "
+                    + ids.length);
         }
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try (Arena arena = Arena.ofConfined()) {
             long itsTimes = arena.allocateFrom(JAVA_DOUBLE, times).address();
             long itsIds = arena.allocateFrom(JAVA_INT, ids).address();
-            check(scratch, (int) Native.INSERT_EVENTS.invokeExact(handle, name(port), (long) ids.length, itsTimes,
-                    itsIds, scratch.error));
+            check(scratch, (int) Native.INSERT_EVENTS.invokeExact(handle, name(port), (long) ids.length,
+                    itsTimes, itsIds, scratch.error));
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         } finally {

@@ -1,0 +1,161 @@
+"""What a code may insert and read, and what it is told if it does otherwise."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+MODEL = """ymmsl_version: v0.2
+models:
+  m:
+    components:
+      nest: {{ports: {{o_i: spikes}}, implementation: nest}}
+      neuron: {{ports: {{s: input}}, implementation: neuron}}
+    conduits: {{nest.spikes: neuron.input}}
+programs: {{nest: {nest}, neuron: {neuron}}}
+ligament:
+  ranks: {{nest: 2, neuron: 2}}
+  ticks: {{nest: 5 ms{tick}}}
+  exchange: {{nest.spikes -> neuron.input: {{events: 100, latency: 5 ms}}}}
+{extra}"""
+
+NEST = """
+import numpy as np
+instance = Instance({{Operator.O_I: ["spikes"]}})
+while instance.reuse_instance():
+    for k in range(4):
+        now = instance.time()
+        instance.insert_events("spikes", [now, now + {in_ms}], np.array([10 * k, 10 * k + 1 + instance.rank]))
+        {more}
+        instance.tick()
+"""
+
+NEURON = """
+instance = Instance({{Operator.S: ["input"]}})
+while instance.reuse_instance():
+    {map}
+    for k in range(4):
+        instance.tick()
+        {read}
+"""
+READ = 'print(round(instance.time(), 9), *sorted(instance.events("input")[1].tolist()))'
+
+
+def models(python_program, more="pass", map="pass", read=READ, tick=", neuron: 5 ms", extra="", in_ms="0.001"):
+    return MODEL.format(nest=python_program("nest", NEST.format(more=more, in_ms=in_ms)),
+                        neuron=python_program("neuron", NEURON.format(map=map, read=read)), tick=tick, extra=extra)
+
+
+@pytest.mark.parametrize("map, wanted", [
+    ("pass", range(100)),
+    ('instance.map_range("input", 5, 25)', range(5, 25)),
+    ('instance.map_block("input", [10], [3])', range(10, 13)),
+    ('instance.map_list("input", [31, 0, 22, 12])', {0, 12, 22, 31}),
+    ('instance.map_list("input", [])', ()),
+])
+def test_a_rank_gets_the_ids_that_it_wants(run, python_program, map, wanted):
+    done = run(models(python_program, map=map), "--overcommit")
+    assert done.status == 0, done.text
+    for rank in range(2):
+        seen = done.file("neuron", f"output.{rank}.log").splitlines()
+        for k, line in enumerate(seen):
+            ids = sorted(i for i in [10 * k, 10 * k, 10 * k + 1, 10 * k + 2] if i in wanted)
+            assert line.split() == [str(round(0.005 * (k + 1), 9)), *map_str(ids)], line
+
+
+def map_str(numbers):
+    return [str(number) for number in numbers]
+
+
+@pytest.mark.parametrize("more, told", [
+    ('instance.insert_event("spikes", now, 100)', "has the id 100, and the model gives the conduit ids from 0 to 99"),
+    ('instance.insert_event("spikes", now, -1)', "has the id -1"),
+    ('instance.insert_event("spikes", now, 2**40)', "has the id 1099511627776"),
+    ('instance.insert_events("spikes", [now], [2**40])', "has the id 1099511627776"),
+    ('instance.insert_event("spikes", float("nan"), 1)', "has the time NaN"),
+    ('instance.insert_event("spikes", now - 0.001, 1)', "those of this tick have times from"),
+    ('instance.insert_event("spikes", now + 0.006, 1)', "those of this tick have times from"),
+    ('instance.insert_events("spikes", [now], [1, 2])', "n times and n integers"),
+    ('instance.insert_events("spikes", [now], [1.5])', "n times and n integers"),
+    ('instance.send("spikes", Message(now, data=1))', "carries events, and no messages of the code"),
+    ('instance.map_range("spikes", 0, 200)', "the range is from 0 to 200"),
+    ('instance.map_range("spikes", 50, 60)\n        instance.insert_event("spikes", now, 3)', "has given to map"),
+])
+def test_an_event_that_cannot_be_is_refused_and_named(run, python_program, more, told):
+    done = run(models(python_program, more=more), "--overcommit")
+    assert done.status != 0 and told in done.text and "Traceback" not in done.text.split("nest:0")[0], done.text
+    assert "spikes" in done.text
+
+
+def test_an_event_at_the_next_tick_belongs_to_the_next_exchange(run, python_program):
+    done = run(models(python_program, in_ms="0.005", read="t, i = instance.events('input'); "
+                      "print(*sorted(zip(t.tolist(), i.tolist())))"), "--overcommit")
+    assert done.status == 0, done.text
+    first, second, *_ = done.file("neuron", "output.0.log").splitlines()
+    assert first == "(0.0, 0) (0.0, 0)"
+    assert second == "(0.005, 1) (0.005, 2) (0.005, 10) (0.005, 10)"
+
+
+def test_events_that_nobody_reads_are_named_at_the_next_tick(run, python_program):
+    done = run(models(python_program, read="pass"), "--overcommit")
+    assert done.status != 0 and 'port "input" has events that were not read' in done.text, done.text
+
+
+def test_a_component_without_a_tick_receives_batches_as_messages(run, python_program):
+    neuron = """
+instance = Instance({Operator.S: ["input[]"]})
+while instance.reuse_instance():
+    for k in range(4):
+        for slot in range(2):
+            message = instance.receive("input", slot)
+            print(message.timestamp, message.next_timestamp, message.data["times"].tolist(), message.data["ids"].tolist())
+"""
+    text = models(python_program, tick="").replace("neuron: 2}", "neuron: 1}")
+    python_program("neuron", neuron)
+    done = run(text, "--overcommit")
+    assert done.status == 0, done.text
+    lines = done.file("neuron", "output*.log").splitlines()
+    assert lines[0] == "0.0 0.005 [0.0, 0.001] [0, 1]" and lines[3] == "0.005 0.01 [0.005, 0.006] [10, 12]", lines
+
+
+def test_times_are_in_the_unit_of_the_model(run, python_program):
+    done = run(models(python_program, in_ms="1.0", extra="  time_unit: ms\n",
+                      read="print(instance.time(), *instance.events('input')[0].tolist())"), "--overcommit")
+    assert done.status == 0, done.text
+    assert done.file("neuron", "output.1.log").splitlines()[0] == "5.0 0.0 1.0 0.0 1.0"
+
+
+@pytest.mark.parametrize("change, told", [
+    (("5 ms, neuron", "0.3 ns, neuron"), "it is no whole number of nanoseconds"),
+    (("5 ms, neuron", "5, neuron"), "it is no number with a unit of time"),
+    (("{nest: 5 ms, neuron: 5 ms}", "{neuron: 5 ms}"), '"nest" sends "nest.spikes -> neuron.input" by its clock'),
+    (("events: 100", "events: 3000000000"), "at most 2147483647 different ids"),
+    (("latency: 5 ms", "delay: 5 ms"), 'an exchange with "events" has no "delay"'),
+    (("nest: 5 ms", "nset: 5 ms"), "there is no such component"),
+])
+def test_a_clock_that_cannot_be_is_refused_before_the_run(run, python_program, change, told):
+    text = models(python_program)
+    assert change[0] in text
+    done = run(text.replace(*change))
+    assert done.status == 2 and told in done.text, done.text
+
+
+def test_a_tap_shows_batches_while_the_run_goes_on(run, python_program, ligament, tmp_path):
+    """The tap sees what a component without a clock would receive."""
+    text = models(python_program, more="import time; time.sleep(0.2)")
+    file = tmp_path / "tapped.ymmsl"
+    file.write_text(text)
+    directory = tmp_path / "tapped"
+    going = subprocess.Popen([ligament, "run", str(file), "--run-dir", str(directory), "--overcommit"],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + 60
+    while not (directory / "run.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    seen = subprocess.run([ligament, "tap", str(directory), "nest:0.spikes", "--json", "--once"],
+                          capture_output=True, text=True, timeout=60)
+    output, _ = going.communicate(timeout=60)
+    assert going.returncode == 0, output
+    assert seen.returncode == 0, seen.stderr
+    first = json.loads(seen.stdout.splitlines()[0])
+    assert "times" in json.dumps(first), first
