@@ -45,6 +45,7 @@ fn plan() -> RunPlan {
         resizable: true,
         implicit: false,
         array: None,
+        clock: None,
     };
     let instance = Instance {
         name: "flow".into(),
@@ -59,6 +60,7 @@ fn plan() -> RunPlan {
         ranks: Some(4),
         nodes: Some(vec![("n1".into(), 3), ("n2".into(), 1)]),
         may_fail: None,
+        clock: None,
     };
     let end = |rank| PlannedEnd { rank: RankId::new(rank), port: 0, slot: Some(1) };
     let steps = ChannelSteps { depth: 2, last: 1, repeats: 1, pads: 2, ..ChannelSteps::default() };

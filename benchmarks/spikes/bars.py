@@ -1,0 +1,42 @@
+"""What is promised about the exchange of spikes, computed from the measurements; nothing is run here."""
+
+import statistics
+
+from lib.report import Bar
+
+# Times as fast as the best of MUSIC, by case and by ranks of each side.
+LIMITS = {
+    "one way, arrays": {1: 3.5, 2: 5, 4: 5, 8: 4},
+    "both ways, arrays": {1: 2, 2: 3, 4: 3, 8: 3},
+    "one way, single events": {1: 2, 2: 2, 4: 2, 8: 2},
+    "a tenth, arrays": {1: 2, 2: 1.5, 4: 1.5, 8: 1.5},
+}
+
+
+class Measurements:
+    """Times of a run, s: a value for each repetition, by case, ranks and program."""
+
+    def __init__(self):
+        self.times = {}
+
+    def add(self, case, ranks, program, seconds):
+        self.times.setdefault((case, ranks, program), []).append(seconds)
+
+    def best_peer(self, case, ranks):
+        """The times of the way of MUSIC whose median is least; None if none came to its end."""
+        peers = [times for (of, count, program), times in self.times.items()
+                 if of == case and count == ranks and program != "ours"]
+        return min(peers, key=statistics.median, default=None)
+
+
+def bars(m):
+    """The bars of what was measured, as `README.md` beside this file has them."""
+    found = []
+    for case, limits in LIMITS.items():
+        for ranks, limit in limits.items():
+            ours, theirs = m.times.get((case, ranks, "ours")), m.best_peer(case, ranks)
+            if ours and theirs:
+                ratios = [other / one for one, other in zip(ours, theirs)]
+                value = statistics.median(theirs) / statistics.median(ours)
+                found.append(Bar(f"{case}, {ranks}+{ranks}", value, ratios, ">=", limit, "times the best of MUSIC"))
+    return found
