@@ -2,7 +2,7 @@
 
 use crate::instance::{lig_instance, used};
 use crate::misuse::Misuse;
-use crate::status::{guard, lig_error, lig_status, name, out};
+use crate::status::{guard, lig_error, lig_status, name, out, port_name};
 use ligament_instance::{Call, Error};
 use std::ffi::c_char;
 use std::ptr::null;
@@ -69,9 +69,43 @@ pub unsafe extern "C" fn lig_insert_event(
     id: i32,
     error: *mut lig_error,
 ) -> lig_status {
+    if unsafe { inserts_at_once(instance, port, time, id) } {
+        lig_status::LIG_OK
+    } else {
+        unsafe { insert_slowly(instance, port, time, id, error) }
+    }
+}
+
+static INSERT_EVENT: Call = Call("lig_insert_event");
+
+/// Does the same as `lig_insert_event`, if nothing about the event is unusual. Returns false, and has done
+/// nothing, otherwise. It is a function of its own, because the room for errors takes longer to make than all
+/// the rest.
+///
+/// # Safety
+/// As `lig_insert_event`.
+#[inline(always)]
+unsafe fn inserts_at_once(instance: *mut lig_instance, port: *const c_char, time: f64, id: i32) -> bool {
+    // A null pointer is left to `insert_slowly`. The parts are not moved: a move reads what was just written in
+    // smaller pieces, and waits for it.
+    let Ok(port) = (unsafe { port_name(port) }) else { return false };
+    unsafe { used(instance, &INSERT_EVENT) }
+        .is_ok_and(|mut instance| instance.insert_event_at_once(port, time, id))
+}
+
+/// # Safety
+/// As `lig_insert_event`.
+#[cold]
+unsafe fn insert_slowly(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    time: f64,
+    id: i32,
+    error: *mut lig_error,
+) -> lig_status {
     guard(error, || {
         let port = unsafe { name(port, "port") }?;
-        unsafe { used(instance, &Call("lig_insert_event")) }?.insert_event(port, time, id)
+        unsafe { used(instance, &INSERT_EVENT) }?.insert_event(port, time, id)
     })
 }
 
