@@ -38,5 +38,6 @@ def bars(m):
             if ours and theirs:
                 ratios = [other / one for one, other in zip(ours, theirs)]
                 value = statistics.median(theirs) / statistics.median(ours)
-                found.append(Bar(f"{case}, {ranks}+{ranks}", value, ratios, ">=", limit, "times the best of MUSIC"))
+                name = f"{case}, {ranks}+{ranks}"
+                found.append(Bar(name, value, ratios, ">=", limit, "times the best of MUSIC"))
     return found

@@ -118,7 +118,8 @@ def one_pass(options, measured, said):
         for ranks in options.ranks:
             programs = {"ours": lambda folder: ours(case, ranks, options.ticks, folder)}
             for way in WAYS:
-                programs[f"MUSIC, {way}"] = lambda folder, way=way: music(case, way, ranks, options.ticks, folder)
+                programs[f"MUSIC, {way}"] = (
+                    lambda folder, way=way: music(case, way, ranks, options.ticks, folder))
             right = None
             for name, program in programs.items():
                 folder = Path(tempfile.mkdtemp(prefix="run-", dir=OUT))
@@ -127,8 +128,9 @@ def one_pass(options, measured, said):
                     measured.add(case, ranks, name, seconds)
                     right = right or sums
                     if sums != right:
-                        said.append(f"{case}, {ranks}+{ranks}, {name}: {sum(count for count, _ in sums)} events "
-                                    f"came, and {sum(count for count, _ in right)} by Ligament, or others")
+                        came, wanted = (sum(count for count, _ in ranks) for ranks in (sums, right))
+                        said.append(f"{case}, {ranks}+{ranks}, {name}: {came} events came, and {wanted} by "
+                                    "Ligament, or others")
                 except CannotMeasure as error:
                     if name == "ours":
                         raise

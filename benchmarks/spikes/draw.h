@@ -34,7 +34,9 @@ static inline uint64_t weight(double time, int32_t id) {
 }
 
 /* The first id of a rank, and of the one after it. */
-static inline int32_t first_id(uint32_t rank, uint32_t ranks) { return (int32_t)((uint64_t)IDS * rank / ranks); }
+static inline int32_t first_id(uint32_t rank, uint32_t ranks) {
+    return (int32_t)((uint64_t)IDS * rank / ranks);
+}
 
 /* Whether a receiver of the sparse case wants an id: a seeded tenth. */
 static inline int wants(int32_t id, uint32_t rank) {

@@ -1,5 +1,5 @@
-// A side of the benchmark, by Ligament. Arguments: "send", "receive", or "both"; "arrays" or "single"; events of
-// a tick in all; ticks; 1 if a receiver wants a tenth of the ids; the file for the result, or "none".
+// A side of the benchmark, by Ligament. Arguments: "send", "receive", or "both"; "arrays" or "single"; events
+// of a tick in all; ticks; 1 if a receiver wants a tenth of the ids; the file for the result, or "none".
 #include "draw.h"
 #include <inttypes.h>
 #include <ligament.h>
@@ -71,7 +71,9 @@ int main(int argc, char **argv) {
         size_t count;
         const double *their_times;
         const int32_t *their_ids;
-        while (receives && (fine(lig_events(instance, "in", &count, &their_times, &their_ids, &error)), count > 0)) {
+        while (receives) {
+            fine(lig_events(instance, "in", &count, &their_times, &their_ids, &error));
+            if (count == 0) break;
             for (size_t i = 0; i < count; ++i) sum += weight(their_times[i], their_ids[i]);
             received += count;
         }

@@ -26,9 +26,10 @@ int main(int argc, char **argv) {
     int its_rank, its_ranks;
     MPI_Comm_rank(communicator, &its_rank);
     MPI_Comm_size(communicator, &its_ranks);
-    const std::uint32_t rank = static_cast<std::uint32_t>(its_rank), ranks = static_cast<std::uint32_t>(its_ranks);
+    const auto rank = static_cast<std::uint32_t>(its_rank), ranks = static_cast<std::uint32_t>(its_ranks);
     const std::int32_t first = first_id(rank, ranks), own = first_id(rank + 1, ranks) - first;
-    const int events = static_cast<int>(std::int64_t{all} * (rank + 1) / ranks - std::int64_t{all} * rank / ranks);
+    const std::int64_t every = all;
+    const int events = static_cast<int>(every * (rank + 1) / ranks - every * rank / ranks);
     MUSIC::EventOutputPort *out = nullptr;
     Sum taken;
     if (sends) {
@@ -65,7 +66,8 @@ int main(int argc, char **argv) {
         if (std::FILE *file = std::fopen(name.c_str(), "w")) {
             std::fprintf(file, "%lld %llu %llu\n",
                          static_cast<long long>(std::chrono::nanoseconds(end - begin).count()),
-                         static_cast<unsigned long long>(taken.received), static_cast<unsigned long long>(taken.sum));
+                         static_cast<unsigned long long>(taken.received),
+                         static_cast<unsigned long long>(taken.sum));
             std::fclose(file);
         }
     }

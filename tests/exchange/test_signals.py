@@ -98,8 +98,8 @@ def test_filters_work_on_a_signal_and_not_on_events(run, python_program):
     neuron = python_program("neuron", NEURON.format(senders=1, steps=9, dtype="float64"))
     robot = python_program("robot", ROBOT.format(receivers=1, steps=8, dtype="float64"))
     filters = "  filters: {neuron.rate -> robot.drive: [{multiply: 2}]}\n"
-    text = MODEL.format(neuron=neuron, robot=robot, senders=1, receivers=1, sender_tick="1 ms", receiver_tick="1 ms",
-                        delay="0 ms", more="", extra=filters)
+    text = MODEL.format(neuron=neuron, robot=robot, senders=1, receivers=1, sender_tick="1 ms",
+                        receiver_tick="1 ms", delay="0 ms", more="", extra=filters)
     done = run(text, "--overcommit")
     assert done.status == 0, done.text
     last = done.file("robot", "output*.log").splitlines()[-1].split()

@@ -306,7 +306,8 @@ errors! {
              raise \"events:\" in the model, or correct the id";
         /// An id that another rank sends.
         OtherId { port: String, id: i32 } => BAD_EVENT,
-            "port \"{port}\": an event has the id {id}, which is not among those that this rank has given to map";
+            "port \"{port}\": an event has the id {id}, which is not among those that this rank has given to \
+             map";
         /// Events that nobody reads.
         Unread { port: String } => EVENTS_UNREAD,
             "tick: port \"{port}\" has events that were not read; read them after each tick";

@@ -32,37 +32,57 @@ impl Nanoseconds {
     }
 }
 
+/// The reason why a text is no span of model time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidSpan {
+    /// It is no number with a unit.
+    Form,
+    /// It is no whole number of nanoseconds.
+    Fraction,
+    /// It is longer than 2⁶² ns.
+    Length,
+}
+
+impl Display for InvalidSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            InvalidSpan::Form => "it is no number with a unit of time",
+            InvalidSpan::Fraction => "it is no whole number of nanoseconds",
+            InvalidSpan::Length => "it is longer than 146 years",
+        })
+    }
+}
+
 impl FromStr for Nanoseconds {
-    type Err = &'static str;
+    type Err = InvalidSpan;
 
     /// Reads a number with a unit, such as `5 ms` or `0.1ms`. Fails if the span is not a whole number of
     /// nanoseconds.
-    fn from_str(text: &str) -> Result<Nanoseconds, &'static str> {
-        const FORM: &str = "it is no number with a unit of time";
-        const WHOLE: &str = "it is no whole number of nanoseconds";
+    fn from_str(text: &str) -> Result<Nanoseconds, InvalidSpan> {
+        use InvalidSpan::{Form, Fraction, Length};
         let text = text.trim();
-        let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or(FORM)?;
+        let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or(Form)?;
         let (number, unit) = text.split_at(split);
         let unit = unit.trim();
-        let (_, length) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(FORM)?;
+        let (_, length) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(Form)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
-            return Err(FORM);
+            return Err(Form);
         }
         if *length == 0 {
-            return Err(WHOLE);
+            return Err(Fraction);
         }
         let fraction = fraction.trim_end_matches('0');
         let digits = format!("{whole}{fraction}");
-        let places = u32::try_from(fraction.len()).map_err(|_| WHOLE)?;
-        let digits: u128 = if digits.is_empty() { 0 } else { digits.parse().map_err(|_| "it is too long")? };
-        let scaled = digits.checked_mul(u128::from(*length)).ok_or("it is too long")?;
-        let divisor = 10u128.checked_pow(places).ok_or(WHOLE)?;
+        let places = u32::try_from(fraction.len()).map_err(|_| Fraction)?;
+        let digits: u128 = if digits.is_empty() { 0 } else { digits.parse().map_err(|_| Length)? };
+        let scaled = digits.checked_mul(u128::from(*length)).ok_or(Length)?;
+        let divisor = 10u128.checked_pow(places).ok_or(Fraction)?;
         if scaled % divisor != 0 {
-            return Err(WHOLE);
+            return Err(Fraction);
         }
         let span = u64::try_from(scaled / divisor).ok().filter(|span| *span <= MAX_NANOSECONDS);
-        span.map(Nanoseconds).ok_or("it is too long")
+        span.map(Nanoseconds).ok_or(Length)
     }
 }
 
@@ -90,12 +110,12 @@ mod tests {
         assert_eq!(read("1.5 µs"), Ok(1_500));
         assert_eq!(read("2.50 d"), Ok(216_000_000_000_000));
         assert_eq!(read("0 s"), Ok(0));
-        assert_eq!(read("0.3 ns"), Err("it is no whole number of nanoseconds"));
-        assert_eq!(read("1 ps"), Err("it is no whole number of nanoseconds"));
+        assert_eq!(read("0.3 ns"), Err(InvalidSpan::Fraction));
+        assert_eq!(read("1 ps"), Err(InvalidSpan::Fraction));
         for wrong in ["5", "ms", ". ms", "1.2.3 s", "-1 s", "1e3 s", "5 yr", ""] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(read("1000000000 d"), Err("it is too long"));
+        assert_eq!(read("1000000000 d"), Err(InvalidSpan::Length));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::exchange::{
     MAX_EVENT_IDS,
 };
 use crate::problem::At;
-use crate::ticks::Nanoseconds;
+use crate::ticks::{InvalidSpan, Nanoseconds};
 use crate::yaml::{YamlKind, YamlNode};
 use ligament_catalogue::Code;
 
@@ -89,7 +89,7 @@ impl FieldReader {
     pub(super) fn span(&mut self, node: &YamlNode, what: &str) -> Option<Nanoseconds> {
         let span = match &node.kind {
             YamlKind::Str(text) => text.parse(),
-            _ => Err("it is no number with a unit of time"),
+            _ => Err(InvalidSpan::Form),
         };
         match span {
             Ok(span) => Some(span),
