@@ -70,6 +70,13 @@ class Graph:
                             seen.append((one_pass, f"p{number}", delivered, at.hex(), id))
         return sorted(seen)
 
+    @staticmethod
+    def seen(text):
+        """What a rank has printed, as `deliveries` has it."""
+        lines = (line.split() for line in text.splitlines())
+        return sorted((int(one_pass), port, int(tick), float.fromhex(at).hex(), int(id))
+                      for one_pass, port, tick, at, id in lines)
+
     def model(self, program):
         """The model file. Component i has an output for each conduit, so that latencies do not mix."""
         components, programs, settings, resources = [], [], [], []
