@@ -113,7 +113,7 @@ if [ $command = yes ]; then
     (cd "$root" && find README.md docs bindings examples schemas -type f \
         \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' \
            -o -path 'examples/*.svg' -o -path 'schemas/*' \) \
-        ! -path '*/build/*' -print) | while read -r page; do
+        ! -path '*/build/*' ! -path '*/.venv/*' -print) | while read -r page; do
         mkdir -p "$pages/$(dirname "$page")"
         install -m 644 "$root/$page" "$pages/$page"
     done

@@ -82,7 +82,7 @@ def check(run, program, graph):
         expected = graph.deliveries(component)
         for rank in range(graph.ranks_of(component)):
             name = f"output.{rank}.log" if graph.ranks_of(component) > 1 else "output.log"
-            assert graph.seen(done.file(f"c{component}", name)) == expected, f"component {component}, rank {rank}"
+            assert graph.seen(done.file(f"c{component}", name)) == expected, f"c{component}, rank {rank}"
 
 
 @pytest.mark.parametrize("name", CASES)

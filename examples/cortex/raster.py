@@ -1,0 +1,18 @@
+"""Writes all spikes to spikes.csv. It has no clock: each exchange comes as a message with the arrays times and ids."""
+
+import csv
+
+from ligament import ClosedError, Instance, Operator
+
+instance = Instance({Operator.S: ["nest[]", "neuron[]"]})
+while instance.reuse_instance():
+    with open("spikes.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["time_ms", "neuron"])
+        inputs = [(port, slot) for port in ("nest", "neuron") for slot in range(instance.get_port_length(port))]
+        while True:
+            try:
+                _, message = instance.receive_any(inputs)
+            except ClosedError:
+                break
+            writer.writerows(zip(message.data["times"].tolist(), message.data["ids"].tolist()))
