@@ -162,3 +162,28 @@ def test_a_tap_shows_batches_while_the_run_goes_on(run, python_program, ligament
     assert seen.returncode == 0, seen.stderr
     first = json.loads(seen.stdout.splitlines()[0])
     assert "times" in json.dumps(first), first
+
+
+DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
+
+
+# Each phase: the line before which a rank ends itself, and the condition under which it does.
+@pytest.mark.parametrize("before, when", [
+    ("    for k in range(4):", "instance.rank == 1"),
+    ("        instance.tick()", "instance.rank == k == 1"),
+    ("while instance.reuse_instance():", None),
+])
+@pytest.mark.parametrize("side", ["nest", "neuron"])
+def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, side, before, when):
+    text = models(python_program)
+    body = {"nest": NEST.format(more="pass", in_ms="0.001"), "neuron": NEURON.format(map="pass", read=READ)}[side]
+    assert before in body
+    if when:
+        space = " " * (len(before) - len(before.lstrip()))
+        body = body.replace(before, f"{space}if {when}:\n{space}    {DIES}\n{before}")
+    else:
+        # After the last tick, when it asks for the next pass.
+        body = body.replace(before, before[:-1] + f" or instance.rank == 1 and {DIES}:")
+    python_program(side, body)
+    done = run(text, "--overcommit")
+    assert done.status != 0 and f"{side}:1" in done.text and "SIGKILL" in done.text, done.text
