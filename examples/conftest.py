@@ -2,4 +2,4 @@
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: needs simulators of hundreds of megabytes; of the suite \"cortex\"")
+    config.addinivalue_line("markers", "slow: needs large simulators; of the suite \"cortex\"")

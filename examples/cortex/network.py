@@ -12,8 +12,8 @@ ALL = SIZE * len(SIMULATORS)
 TAU_MS, REFRACTORY_MS = 10.0, 2.0
 STEP_MS = 0.1             # NEST's grid; all spikes of the drive lie on it
 TICK_MS = 5.0             # time between two exchanges
-# Of all connections: longer than a tick, so that a spike is known before it arrives. One step more is for a spike
-# at the very end of a tick, which belongs to the next exchange; another one is for NEST's generators.
+# Of all connections: longer than a tick, so that a spike is known before it arrives. One step more is for a
+# spike at the very end of a tick, which belongs to the next exchange; another one is for NEST's generators.
 DELAY_MS = TICK_MS + 2 * STEP_MS
 SOURCES = 12              # connections to each neuron
 DRIVE_HZ, DRIVE_WEIGHT = 300.0, 0.26
@@ -51,7 +51,8 @@ class Arrivals:
     def __init__(self, neurons, until_ms):
         self.neurons = neurons
         self.targets = {}     # for each source: the neurons that it leads to, with weights
-        self.waiting = {neuron: [(time, DRIVE_WEIGHT) for time in drive(neuron, until_ms)] for neuron in neurons}
+        self.waiting = {neuron: [(time, DRIVE_WEIGHT) for time in drive(neuron, until_ms)]
+                        for neuron in neurons}
         for neuron in neurons:
             for source, weight in zip(*connections(neuron)):
                 self.targets.setdefault(int(source), []).append((neuron, float(weight)))

@@ -1,4 +1,4 @@
-"""Writes all spikes to spikes.csv. It has no clock: each exchange comes as a message with the arrays times and ids."""
+"""Writes all spikes to spikes.csv. It has no clock: an exchange is a message with the arrays times and ids."""
 
 import csv
 

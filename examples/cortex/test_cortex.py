@@ -22,10 +22,12 @@ def test_rates_are_those_of_nest_alone(tmp_path):
         return done.stdout
 
     run("make")
-    run("ligament", "run", HERE / "cortex.ymmsl", "--run-dir", tmp_path / "run", "--overcommit", folder=tmp_path)
+    run("ligament", "run", HERE / "cortex.ymmsl", "--run-dir", tmp_path / "run", "--overcommit",
+        folder=tmp_path)
     python, spikes = HERE / ".venv/bin/python", tmp_path / "run/instances/raster/workdir/spikes.csv"
     run(python, HERE / "alone.py", DURATION_MS, tmp_path / "alone.csv", folder=tmp_path)
-    printed = run(python, HERE / "plot.py", spikes, tmp_path / "alone.csv", DURATION_MS, tmp_path / "cortex.png")
+    printed = run(python, HERE / "plot.py", spikes, tmp_path / "alone.csv", DURATION_MS,
+                  tmp_path / "cortex.png")
     assert "neuron:" in printed and (tmp_path / "cortex.png").stat().st_size > 10_000
     first = [[tuple(line.split(",")) for line in path.read_text().splitlines()[1:]] for path in
              (spikes, tmp_path / "alone.csv")]

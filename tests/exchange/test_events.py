@@ -176,7 +176,8 @@ DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 @pytest.mark.parametrize("side", ["nest", "neuron"])
 def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, side, before, when):
     text = models(python_program)
-    body = {"nest": NEST.format(more="pass", in_ms="0.001"), "neuron": NEURON.format(map="pass", read=READ)}[side]
+    bodies = {"nest": NEST.format(more="pass", in_ms="0.001"), "neuron": NEURON.format(map="pass", read=READ)}
+    body = bodies[side]
     assert before in body
     if when:
         space = " " * (len(before) - len(before.lstrip()))
