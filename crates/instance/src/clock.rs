@@ -64,9 +64,19 @@ impl Clock {
         ns as f64 / self.unit_ns as f64
     }
 
-    /// Returns a time in the unit of the model in nanoseconds.
-    pub fn ns_of(&self, time: f64) -> i128 {
-        (time * self.unit_ns as f64).round() as i128
+    /// Returns the time of a sample in nanoseconds, from its timestamp in the unit of the model. Samples lie on
+    /// the ticks of their sender, which are `interval_ns` apart; the nearest tick is free of rounding errors.
+    pub fn sample_ns(&self, timestamp: f64, interval_ns: u64) -> i128 {
+        let interval = i128::from(interval_ns.max(1));
+        let exact = (timestamp * self.unit_ns as f64).round() as i128;
+        let tick = (exact + interval / 2).div_euclid(interval) * interval;
+        let rounding = (exact.unsigned_abs() >> 48) as i128 + 1;
+        // A filter may have moved the sample away from the tick.
+        if (exact - tick).abs() <= rounding {
+            tick
+        } else {
+            exact
+        }
     }
 
     /// Returns true if the exchange `number` of a port is delivered at the time `at_ns` or before.
@@ -78,7 +88,14 @@ impl Clock {
     fn set(&mut self, ticks: u64) {
         self.ticks = ticks;
         let (now, next) = (self.time_of(self.now_ns()), self.time_of(self.next_ns()));
-        self.window = TickWindow { begin: begin_of(now), next: begin_of(next), end: after(next) };
+        // A code may compute its times with rounding errors. Where ticks are short beside the time, the slack
+        // must not reach into another tick.
+        let slack = (next - now) / 4.0;
+        self.window = TickWindow {
+            begin: begin_of(now).max(now - slack),
+            next: begin_of(next).max(next - slack),
+            end: after(next).min(next + slack),
+        };
     }
 }
 
@@ -233,5 +250,40 @@ impl Instance {
         }
         clocked.over[slot] = true;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY_NS: u64 = 86_400_000_000_000;
+
+    #[test]
+    fn the_windows_of_two_ticks_never_overlap() {
+        for (tick, unit) in [(1, 1_000_000_000), (5_000_000, 1_000_000), (100_000, DAY_NS), (DAY_NS, DAY_NS)] {
+            // Up to a century, which a clock can count.
+            let last = (100 * 365 * DAY_NS / tick).min(1 << 40);
+            for ticks in [0, 1, 7, last / 1000, last] {
+                let mut clock = Clock::new(ClockInfo { tick, unit });
+                clock.set(ticks);
+                let (now, next) = (clock.time_of(clock.now_ns()), clock.time_of(clock.next_ns()));
+                let TickWindow { begin, next: border, end } = clock.window;
+                let middle = now + (next - now) / 2.0;
+                assert!(begin <= now && now < border && middle < border, "{tick} {unit} {ticks}");
+                assert!(border <= next && next < end && begin < middle, "{tick} {unit} {ticks}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_sample_is_its_tick_also_after_years() {
+        for unit in [1, 1_000_000, 1_000_000_000, DAY_NS] {
+            let clock = Clock::new(ClockInfo { tick: 1_000_000, unit });
+            for ticks in [0u64, 1, 3, 1 << 20, 10_000_000_001, 300_000_000_007] {
+                let ns = ticks * 1_000_000;
+                assert_eq!(clock.sample_ns(clock.time_of(ns), 1_000_000), i128::from(ns), "{unit} {ticks}");
+            }
+        }
     }
 }

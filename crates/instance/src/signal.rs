@@ -54,7 +54,7 @@ impl Instance {
     pub(crate) fn receive_signal(&mut self, port: usize, wait: Wait) -> Result<(Message, Overlay), Error> {
         let Some(clock) = &self.clock else { return Err(self.no_clock()) };
         let Some(clocked) = &mut self.table.ports[port].clocked else { return Err(self.no_clock()) };
-        let nearest = clocked.info.nearest;
+        let (nearest, interval_ns) = (clocked.info.nearest, clocked.info.interval);
         let wanted_ns = i128::from(clock.now_ns()) - i128::from(clocked.info.latency);
         let wanted = clock.time_of(u64::try_from(wanted_ns).unwrap_or(0));
         loop {
@@ -65,7 +65,7 @@ impl Instance {
                 break;
             }
             let (message, overlay) = self.receive_part(port, wait)?;
-            let at_ns = self.clock.as_ref().map_or(0, |clock| clock.ns_of(message.timestamp));
+            let at_ns = self.clock.as_ref().map_or(0, |clock| clock.sample_ns(message.timestamp, interval_ns));
             if let Some(signal) = self.signal_of(port) {
                 signal.earlier = signal.later.replace(Sample { at_ns, message, overlay });
             }
