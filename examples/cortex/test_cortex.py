@@ -1,4 +1,4 @@
-"""The example as its page has it: NEST and NEURON from PyPI, and the rates beside NEST alone."""
+"""The example as its page has it: NEST and NEURON from PyPI, and its spikes beside NEST alone."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ DURATION_MS = 500
 
 
 @pytest.mark.slow
-def test_rates_are_those_of_nest_alone(tmp_path):
+def test_spikes_are_those_of_nest_alone(tmp_path):
     environment = {**os.environ, "PATH": f"{ROOT}/target/release:{ROOT}/.venv/bin:{os.environ['PATH']}"}
 
     def run(*command, folder=HERE):
@@ -28,8 +28,5 @@ def test_rates_are_those_of_nest_alone(tmp_path):
     run(python, HERE / "alone.py", DURATION_MS, tmp_path / "alone.csv", folder=tmp_path)
     printed = run(python, HERE / "plot.py", spikes, tmp_path / "alone.csv", DURATION_MS,
                   tmp_path / "cortex.png")
-    assert "neuron:" in printed and (tmp_path / "cortex.png").stat().st_size > 10_000
-    first = [[tuple(line.split(",")) for line in path.read_text().splitlines()[1:]] for path in
-             (spikes, tmp_path / "alone.csv")]
-    early = [sorted((round(float(time), 4), int(id)) for time, id in run if float(time) < 30) for run in first]
-    assert early[0] == early[1] and len(early[0]) > 50, "the first spikes are the same"
+    assert (tmp_path / "cortex.png").stat().st_size > 10_000
+    assert "2259 of 2259 spikes are equal" in printed, printed
