@@ -136,6 +136,12 @@ impl Planner<'_> {
                 self.problems.push(Problem::error(Code::BAD_TICK, &conduit.at, message, advice));
                 continue;
             };
+            if matches!(exchange, Exchange::Signal(_)) && self.tick_of(&conduit.to).is_none() {
+                let name = &self.flat.components[conduit.to.component].name;
+                let message = format!("\"{name}\" is to have the signal \"{from} -> {to}\", and has no tick");
+                let advice = "give it a tick under \"ticks:\": without a clock there is no delay";
+                self.problems.push(Problem::error(Code::BAD_TICK, &conduit.at, message, advice));
+            }
             let ends = [(&conduit.from, Operator::OF), (&conduit.to, Operator::FInit)];
             if ends.iter().any(|(end, no)| self.flat.declared(end).is_some_and(|port| port.operator == *no)) {
                 let message = format!("\"{from} -> {to}\" goes with a clock, which runs within a pass");

@@ -40,8 +40,8 @@ codes! {
          something that no model implements";
 
     BAD_EXCHANGE "bad-exchange":
-        "An [exchange](../guides/ranks.md#from-all-ranks-to-all-ranks) is neither of messages nor of an \
-         array, or does not fit the ports that it joins";
+        "An [exchange](../guides/ranks.md#from-all-ranks-to-all-ranks) carries something else than messages, \
+         an array, [events or a signal](../guides/spikes.md), or does not fit the ports that it joins";
 
     BAD_FILTER "bad-filter":
         "A filter of a conduit has a parameter that cannot be, lacks one, or stands at the wrong end. [The \
