@@ -1,4 +1,4 @@
-"""What the tests of all examples share."""
+"""The settings of all tests of examples."""
 
 
 def pytest_configure(config):

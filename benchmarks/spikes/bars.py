@@ -1,4 +1,4 @@
-"""What is promised about the exchange of spikes, computed from the measurements; nothing is run here."""
+"""The bars of the exchange of spikes, computed from the measurements. Nothing is run here."""
 
 import statistics
 

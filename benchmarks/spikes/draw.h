@@ -38,7 +38,7 @@ static inline int32_t first_id(uint32_t rank, uint32_t ranks) {
     return (int32_t)((uint64_t)IDS * rank / ranks);
 }
 
-/* Whether a receiver of the sparse case wants an id: a seeded tenth. */
+/* Returns 1 if a receiver of the sparse case wants an id: a seeded tenth of them. */
 static inline int wants(int32_t id, uint32_t rank) {
     uint64_t state = (uint64_t)id * 1000003u + rank;
     return draw(&state) % 10 == 0;

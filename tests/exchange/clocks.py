@@ -31,7 +31,7 @@ class Graph:
         return conduit.buffer or max(1, conduit.latency // self.ticks[conduit.sender])
 
     def has_time(self):
-        """Whether no loop of conduits has latencies that are together shorter than its exchanges."""
+        """Returns true if the latencies of each loop are together at least as long as its exchanges."""
         distance = [0] * len(self.ticks)
         for _ in range(len(self.ticks) + 1):
             changed = False
@@ -53,7 +53,7 @@ class Graph:
                 yield k * tick, at, (k * 31 + j * 7 + component * 13 + rank * 5 + one_pass) % 1000
 
     def deliveries(self, receiver):
-        """What each rank of a component must see: (pass, port, tick, time, id), sorted."""
+        """The deliveries that each rank of a component must see: (pass, port, tick, time, id), sorted."""
         seen = []
         for number, c in enumerate(self.conduits):
             if c.receiver != receiver:
@@ -72,7 +72,7 @@ class Graph:
 
     @staticmethod
     def seen(text):
-        """What a rank has printed, as `deliveries` has it."""
+        """The deliveries that a rank has printed, in the form of `deliveries`."""
         lines = (line.split() for line in text.splitlines())
         return sorted((int(one_pass), port, int(tick), float.fromhex(at).hex(), int(id))
                       for one_pass, port, tick, at, id in lines)

@@ -2,6 +2,8 @@
 forks, joins and loops, with equal and unequal ticks, over ranks, and in each pass."""
 
 import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,19 @@ def test_a_drawn_graph_that_check_accepts_runs_to_its_end(run, ligament, program
         return
     done = run(graph.model(program), "--overcommit", limit=60)
     assert done.status == 2 and "[exchange-loop]" in done.text, done.text
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_advice_on_a_loop_helps(ligament, program, tmp_path, seed):
+    """Each advice mends the loop that is named, so there are no more of them than conduits can be given."""
+    graph = drawn(seed)
+    text = graph.model(program)
+    for _ in range(4 * len(graph.conduits)):
+        (tmp_path / "model.ymmsl").write_text(text)
+        done = subprocess.run([ligament, "check", "model.ymmsl"], cwd=tmp_path, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        if "[exchange-loop]" not in done.stdout:
+            break
+        name, keys = re.search(r'give "(\S+ -> \S+)" the keys \{(.*?)\}', done.stdout).groups()
+        text = re.sub(rf"{re.escape(name)}: .*", f"{name}: {{events: 1000, {keys}}}", text)
+    assert done.returncode == 0, done.stdout

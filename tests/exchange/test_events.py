@@ -1,4 +1,4 @@
-"""What a code may insert and read, and what it is told if it does otherwise."""
+"""Events that a code may insert and read, and the errors of all others."""
 
 import json
 import subprocess
@@ -194,3 +194,11 @@ def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, si
     python_program(side, body)
     done = run(text, "--overcommit")
     assert done.status != 0 and f"{side}:1" in done.text and "SIGKILL" in done.text, done.text
+
+
+def test_a_component_of_an_exchange_cannot_be_recorded(ligament, python_program, tmp_path):
+    file = tmp_path / "recorded.ymmsl"
+    file.write_text(models(python_program).replace("nest: 2, neuron: 2", "neuron: 2"))
+    command = [ligament, "play", "case.yaml", "--record", str(file), "--instance", "nest"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and 'takes part in an exchange on its port "spikes"' in done.stderr, done.stderr

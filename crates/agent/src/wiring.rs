@@ -261,6 +261,12 @@ impl Wiring {
         }
     }
 
+    /// Returns true if a port sends or receives by the clock of its instance.
+    fn goes_by_clock(&self, plan: &RunPlan, end: PlannedEnd) -> bool {
+        let ports = &self.instance(plan, end.rank).ports;
+        ports.get(end.port as usize).is_some_and(|port| port.clock.is_some())
+    }
+
     /// Returns the description of a channel for an endpoint, or `None` for a channel within an endpoint.
     /// `ends` returns the endpoint's own end of the channel, and the end of its peer.
     fn info(
@@ -284,6 +290,7 @@ impl Wiring {
             peer_port: self.end_name(plan, peer),
             member: self.place(own.rank),
             may_fail: self.instance(plan, peer.rank).may_fail.then_some(true),
+            marks: self.goes_by_clock(plan, channel.to).then_some(true),
         })
     }
 }

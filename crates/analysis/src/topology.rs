@@ -181,8 +181,7 @@ impl TopologyBuilder<'_> {
             };
             let found = node.ports.iter().position(|other| other.name == name);
             positions.push(found.unwrap_or_else(|| {
-                let (operator, sends, vector) =
-                    (port.operator, port.sends, port.vector && port.array.is_none());
+                let (operator, sends, vector) = (port.operator, port.sends, port.has_visible_slots());
                 node.ports.push(NodePort { name, operator, sends, vector });
                 node.ports.len() - 1
             }));

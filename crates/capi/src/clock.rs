@@ -1,9 +1,8 @@
 //! The clock of an instance, and events.
 
 use crate::instance::{lig_instance, used};
-use crate::misuse::Misuse;
-use crate::status::{guard, lig_error, lig_status, name, out, port_name};
-use ligament_instance::{Call, Error};
+use crate::status::{guard, lig_error, lig_status, name, numbers, out, port_name};
+use ligament_instance::Call;
 use std::ffi::c_char;
 use std::ptr::null;
 
@@ -162,21 +161,4 @@ pub unsafe extern "C" fn lig_events(
         }
         Ok(())
     })
-}
-
-/// Returns the caller's numbers.
-///
-/// # Safety
-/// `numbers` has `count` numbers, or is NULL.
-pub(crate) unsafe fn numbers<'a, T>(
-    numbers: *const T,
-    count: usize,
-    what: &'static str,
-) -> Result<&'a [T], Error> {
-    match (numbers.is_null(), count) {
-        (_, 0) => Ok(&[]),
-        (true, _) => Err(Misuse::Null { what: what.into() }.into()),
-        // SAFETY: as the caller promises.
-        (false, count) => Ok(unsafe { std::slice::from_raw_parts(numbers, count) }),
-    }
 }

@@ -1,9 +1,8 @@
 //! Exchanges: the part of a distributed array that a rank has.
 
 use crate::array::LIG_MAX_DIMS;
-use crate::clock::numbers;
 use crate::instance::{lig_instance, used};
-use crate::status::{guard, lig_error, lig_status, name, out};
+use crate::status::{guard, lig_error, lig_status, name, numbers, out};
 use ligament_instance::{Call, Part};
 use std::ffi::c_char;
 

@@ -228,6 +228,23 @@ impl PortName for NameInPlace<'_> {
     }
 }
 
+/// Returns the caller's numbers.
+///
+/// # Safety
+/// `numbers` has `count` numbers, or is NULL.
+pub(crate) unsafe fn numbers<'a, T>(
+    numbers: *const T,
+    count: usize,
+    what: &'static str,
+) -> Result<&'a [T], Error> {
+    match (numbers.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(null(what)),
+        // SAFETY: as the caller promises.
+        (false, count) => Ok(unsafe { std::slice::from_raw_parts(numbers, count) }),
+    }
+}
+
 /// A place to write a result to.
 ///
 /// # Safety

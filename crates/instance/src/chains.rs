@@ -168,6 +168,12 @@ struct SlotChain {
 }
 
 impl Chains {
+    /// Forgets the state of all filters, and the messages that have passed them. The next message begins a new
+    /// series.
+    pub fn begin_anew(&mut self) {
+        self.lines.clear();
+    }
+
     fn line(&mut self, channel: usize, slot: usize) -> Result<&mut SlotChain, FilterFailure> {
         if !self.lines.contains_key(&(channel, slot)) {
             let chain = match self.conduits.get(&channel) {

@@ -7,11 +7,12 @@
 use crate::error::{ClockError, Error};
 use crate::events::EventPort;
 use crate::instance::Instance;
+use crate::ports::PortState;
 use crate::signal::Signal;
 use ligament_shm::endpoint::EmptySource;
 use ligament_shm::steering::Gate;
 use ligament_wire::control::{ClockInfo, PortClockInfo};
-use ligament_wire::times::{after, begin_of};
+use ligament_wire::times::rounding_of_sum;
 use ligament_wire::{Header, HeaderWords, MessageKind};
 
 /// The clock of an instance.
@@ -85,17 +86,23 @@ impl Clock {
         begin < u128::from(at_ns) + u128::from(self.tick_ns)
     }
 
+    /// Returns true if a time is that of the clock, but for the roundings of a code that adds up its steps.
+    pub fn is_now(&self, time: f64) -> bool {
+        (time - self.time_of(self.now_ns())).abs() <= self.slack()
+    }
+
+    /// Returns how far the sum of a code's steps may be from the time of the clock. It never reaches into
+    /// another tick.
+    fn slack(&self) -> f64 {
+        let (now, next) = (self.time_of(self.now_ns()), self.time_of(self.next_ns()));
+        rounding_of_sum(next, self.ticks + 1).min((next - now) / 4.0)
+    }
+
     fn set(&mut self, ticks: u64) {
         self.ticks = ticks;
         let (now, next) = (self.time_of(self.now_ns()), self.time_of(self.next_ns()));
-        // A code may compute its times with rounding errors. Where ticks are short beside the time, the slack
-        // must not reach into another tick.
-        let slack = (next - now) / 4.0;
-        self.window = TickWindow {
-            begin: begin_of(now).max(now - slack),
-            next: begin_of(next).max(next - slack),
-            end: after(next).min(next + slack),
-        };
+        let slack = self.slack();
+        self.window = TickWindow { begin: now - slack, next: next - slack, end: next + slack };
     }
 }
 
@@ -107,6 +114,8 @@ pub(crate) struct ClockedPort {
     pub over: Vec<bool>,
     /// For each slot of a receiving port: true while the rest of an earlier pass of the sender is passed over.
     pub passing: Vec<bool>,
+    /// The channels of a sending port whose receivers go by a clock. They get the marks.
+    pub marked: Vec<usize>,
     pub content: ClockedContent,
 }
 
@@ -123,7 +132,7 @@ impl ClockedPort {
             Some(ids) => ClockedContent::Events(EventPort::new(ids, slots)),
             None => ClockedContent::Signal(Box::default()),
         };
-        ClockedPort { info, over: vec![false; slots], passing: vec![false; slots], content }
+        ClockedPort { info, over: vec![false; slots], passing: vec![false; slots], marked: Vec::new(), content }
     }
 
     pub fn events(&mut self) -> Option<&mut EventPort> {
@@ -141,7 +150,7 @@ impl ClockedPort {
     }
 
     /// Prepares a receiving port for the next pass.
-    fn begin_pass(&mut self) {
+    pub fn begin_pass(&mut self) {
         for (over, passing) in self.over.iter_mut().zip(&mut self.passing) {
             *passing = !std::mem::take(over);
         }
@@ -175,10 +184,14 @@ impl Instance {
         self.check_read()?;
         self.begin_clock();
         for port in 0..self.table.ports.len() {
-            self.send_due(port, next)?;
+            if self.table.ports[port].clocked.is_some() {
+                self.send_due(port, next)?;
+            }
         }
         for port in 0..self.table.ports.len() {
-            self.receive_due(port, next)?;
+            if self.table.ports[port].clocked.is_some() {
+                self.receive_due(port, next)?;
+            }
         }
         let Some(clock) = &mut self.clock else { return Ok(false) };
         clock.set(clock.ticks + 1);
@@ -197,13 +210,30 @@ impl Instance {
         }
     }
 
-    /// Ends the pass of the clock, if it was used or must have been: sends the events that are left, and the
-    /// mark that the pass is over.
-    pub(crate) fn end_sending_pass(&mut self, always: bool) -> Result<(), Error> {
-        let Some(clock) = &mut self.clock else { return Ok(()) };
-        if !clock.begun && !always {
-            return Ok(());
+    /// Ends the pass of the clock when the code asks for the next pass, or for the first one.
+    ///
+    /// # Errors
+    /// `Usage` if the clock was used before the first pass: receivers would take that for a pass.
+    pub(crate) fn end_clock_pass(&mut self, passes: u64) -> Result<(), Error> {
+        match &self.clock {
+            None => Ok(()),
+            Some(clock) if passes == 0 && clock.begun => Err(ClockError::BeforeLoop.into()),
+            Some(_) if passes == 0 => Ok(()),
+            Some(_) => self.end_sending_pass(),
         }
+    }
+
+    /// Ends the pass of the clock at the end of the instance, if the clock was used since the last pass ended.
+    pub(crate) fn finish_clock(&mut self) -> Result<(), Error> {
+        match &self.clock {
+            Some(clock) if clock.begun => self.end_sending_pass(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends the events that are left, and the mark that the pass is over.
+    fn end_sending_pass(&mut self) -> Result<(), Error> {
+        let Some(clock) = &mut self.clock else { return Ok(()) };
         clock.begun = false;
         for port in 0..self.table.ports.len() {
             let here = &self.table.ports[port];
@@ -211,8 +241,11 @@ impl Instance {
                 continue;
             }
             self.send_rest_of_events(port)?;
+            self.finish_filters(port, |_| true)?;
+            self.table.ports[port].begin_clock_pass();
             let header = HeaderWords::from(Header { kind: MessageKind::PassEnd, ..Header::default() });
-            let sent = self.endpoint.send(&self.table.ports[port].slots[0], header, &EmptySource);
+            let Some(clocked) = &self.table.ports[port].clocked else { continue };
+            let sent = self.endpoint.send(&clocked.marked, header, &EmptySource);
             sent.map_err(|error| self.while_sending(error, port, 0))?;
         }
         if let Some(clock) = &mut self.clock {
@@ -224,11 +257,11 @@ impl Instance {
     /// Begins a new pass on all receiving ports: what their senders still send in the pass before is passed
     /// over.
     pub(crate) fn begin_receiving_pass(&mut self) {
-        for port in &mut self.table.ports {
-            if let Some(clocked) = port.clocked.as_mut().filter(|_| port.operator.receives()) {
-                clocked.begin_pass();
-            }
-        }
+        self.table
+            .ports
+            .iter_mut()
+            .filter(|port| port.operator.receives())
+            .for_each(PortState::begin_clock_pass);
     }
 
     /// Returns true if the pass of a sender is over, on a port that goes with the clock.
@@ -272,6 +305,28 @@ mod tests {
                 let middle = now + (next - now) / 2.0;
                 assert!(begin <= now && now < border && middle < border, "{tick} {unit} {ticks}");
                 assert!(border <= next && next < end && begin < middle, "{tick} {unit} {ticks}");
+            }
+        }
+    }
+
+    #[test]
+    fn added_up_steps_lie_at_the_border_to_which_they_belong() {
+        let cases = [
+            (100_000, 1_000_000, 0.1),
+            (25_000, 1_000_000, 0.025),
+            (8_640_000_000_000, DAY_NS, 0.1),
+            (360_000_000_000, 3_600_000_000_000, 0.1),
+            (700_000_000, 1_000_000_000, 0.7),
+        ];
+        for (tick, unit, step) in cases {
+            let mut clock = Clock::new(ClockInfo { tick, unit });
+            let mut sum = 0.0;
+            for ticks in 0..200_000 {
+                clock.set(ticks);
+                let TickWindow { begin, next, end } = clock.window;
+                assert!(clock.is_now(sum) && sum >= begin && sum < next, "{tick} {unit} {ticks}");
+                sum += step;
+                assert!(sum >= next && sum < end && !clock.is_now(sum), "{tick} {unit} {ticks}");
             }
         }
     }

@@ -237,8 +237,9 @@ errors! {
     pub enum ExchangeError {
         /// A port without an array.
         NoArray { port: String } => NO_ARRAY_PORT,
-            "port \"{port}\" has no distributed array; give its conduit \"{{array: [...]}}\" under \
-             \"exchange:\" in the model, or leave out the call";
+            "port \"{port}\" has no distributed array; give its conduit \"{{array: [...]}}\", or \"{{signal: \
+             [...], delay: 1 ms}}\" for one that goes by clocks, under \"exchange:\" in the model, or leave \
+             out the call";
         /// A part that cannot be.
         BadMap { port: String, error: String } => BAD_MAP, "the part of port \"{port}\": {error}";
         /// A part before its map.
@@ -297,13 +298,14 @@ errors! {
         Lengths { port: String, times: usize, ids: usize } => BAD_EVENT,
             "port \"{port}\": {times} times and {ids} ids; each event has one of both";
         /// A time that does not lie within the tick.
-        OutsideTick { port: String, id: i32, time: String, window: String } => BAD_EVENT,
+        OutsideTick { port: String, id: i32, time: f64, window: String } => BAD_EVENT,
             "port \"{port}\": the event with the id {id} has the time {time}, and those of this tick have \
-             times {window}; insert each event before the tick that passes its time";
+             times {window}, in the model's time_unit (s, if it has none); insert each event before the tick \
+             that passes its time";
         /// An id that the model does not have.
         BadId { port: String, id: i32, last: u64 } => BAD_EVENT,
             "port \"{port}\": an event has the id {id}, and the model gives the conduit ids from 0 to {last}; \
-             raise \"events:\" in the model, or correct the id";
+             correct the id, or give the conduit another number of \"events:\" in the model";
         /// An id that another rank sends.
         OtherId { port: String, id: i32 } => BAD_EVENT,
             "port \"{port}\": an event has the id {id}, which is not among those that this rank has given to \
@@ -312,12 +314,20 @@ errors! {
         Unread { port: String } => EVENTS_UNREAD,
             "tick: port \"{port}\" has events that were not read; read them after each tick";
         /// A sample of another time.
-        OffClock { port: String, timestamp: String, now: String } => OFF_CLOCK,
+        OffClock { port: String, timestamp: f64, now: f64 } => OFF_CLOCK,
             "port \"{port}\": the sample has the timestamp {timestamp}, and the clock is at {now}; send each \
              sample at the time of the clock";
+        /// A second sample of one tick.
+        SecondSample { port: String, now: String } => OFF_CLOCK,
+            "port \"{port}\" has a sample of the time {now} already; send one sample, and then call tick";
+        /// A clock that was used too early.
+        BeforeLoop => OFF_CLOCK,
+            "the clock was used before the first reuse_instance, and begins anew there; call reuse_instance \
+             first";
         /// A map after samples.
-        LateMap { port: String } => OFF_CLOCK,
-            "port \"{port}\": map comes before the first sample of a signal is received in a pass";
+        LateMap { port: String } => BAD_MAP,
+            "port \"{port}\": the part of a signal changes between passes only; call map before the first \
+             receive of a pass";
         /// A sample that will not come.
         SignalOver { port: String, peer: String } => SIGNAL_OVER,
             "port \"{port}\": {peer} has ended its pass before the time of which a sample is wanted; let it \

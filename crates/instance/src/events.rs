@@ -5,7 +5,7 @@
 use crate::clock::{ClockedPort, TickWindow};
 use crate::error::{ClockError, Error, ExchangeError};
 use crate::instance::Instance;
-use crate::message::{Message, MessageTimes, Outgoing};
+use crate::message::{Message, Outgoing};
 use crate::ports::PortName;
 use crate::receive::Arrival;
 use ligament_exchange::{IndexMap, Part};
@@ -296,7 +296,6 @@ impl Instance {
         };
         if !(time >= window.begin && time < window.end) {
             let window = format!("from {} to {}", ShownTime(now), ShownTime(next));
-            let time = if time.is_nan() { "NaN".to_owned() } else { ShownTime(time).to_string() };
             return ClockError::OutsideTick { port, id, time, window }.into();
         }
         let last = events.ids.saturating_sub(1);
@@ -380,22 +379,18 @@ impl Instance {
     }
 
     fn send_events(&mut self, port: usize) -> Result<(), Error> {
-        let (name, Some(clock)) = (self.table.ports[port].name.clone(), &self.clock) else { return Ok(()) };
+        let Some(clock) = &self.clock else { return Ok(()) };
         let Some((events, interval)) = events_of(&mut self.table.ports[port].clocked) else { return Ok(()) };
         let begin = events.sent.saturating_mul(interval);
-        let times = MessageTimes {
-            timestamp: clock.time_of(begin),
-            next_timestamp: Some(clock.time_of(begin.saturating_add(interval))),
-        };
+        let (timestamp, next) = (clock.time_of(begin), clock.time_of(begin.saturating_add(interval)));
         let CollectedEvents { times: of_events, ids } = std::mem::take(&mut events.collected);
         let count = [ids.len() as u64];
         let entries = [
             (TIMES_KEY, ValueRef::Array(ArrayRef::from_slice(&of_events, &count, ArrayOrder::RowMajor))),
             (IDS_KEY, ValueRef::Array(ArrayRef::from_slice(&ids, &count, ArrayOrder::RowMajor))),
         ];
-        let MessageTimes { timestamp, next_timestamp } = times;
         let data = ValueRef::Map(&entries);
-        let sent = self.send_value(&*name, &Outgoing { timestamp, next_timestamp, data, settings: None }, None);
+        let sent = self.send_own(port, &Outgoing::at(timestamp, data).next(next));
         // The memory serves again, also after an error, which ends the run or the call.
         let (mut of_events, mut ids) = (of_events, ids);
         of_events.clear();

@@ -3,8 +3,7 @@
 //! Each receiver copies the elements that it wants out of the messages of all ranks of the sender. So nobody
 //! needs to know who wants what, and each element is copied once.
 
-use crate::clock::{ClockedContent, ClockedPort};
-use crate::error::{ClockError, Error, ErrorKind, ExchangeError, ReceiveError};
+use crate::error::{Error, ErrorKind, ExchangeError, ReceiveError};
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, MessageTimes};
 use crate::ports::PortName;
@@ -43,6 +42,11 @@ impl DistributedPort {
     pub fn new(array: Vec<u64>, senders: usize) -> DistributedPort {
         let senders = (0..senders).map(|_| SenderPart::default()).collect();
         DistributedPort { array, map: None, senders, routed: None }
+    }
+
+    /// Forgets the messages that have arrived while those of other ranks have not.
+    pub fn forget_arrived(&mut self) {
+        self.senders.iter_mut().for_each(|sender| sender.arrived = None);
     }
 
     /// Notes the map of a rank of the sender.
@@ -93,9 +97,7 @@ impl Instance {
     pub fn map(&mut self, port: impl PortName, part: Part<'_>) -> Result<(), Error> {
         self.alive()?;
         let index = self.table.find(port)?;
-        let carries_events =
-            |clocked: &mut Box<ClockedPort>| matches!(clocked.content, ClockedContent::Events(_));
-        if self.table.ports[index].clocked.as_mut().is_some_and(carries_events) {
+        if self.table.ports[index].carries_events() {
             return self.map_events(index, part);
         }
         self.check_signal_map(index)?;
@@ -145,27 +147,14 @@ impl Instance {
     /// Receives on a port of an exchange: this rank's part of an array, or of a signal by the clock.
     #[inline(never)]
     pub(crate) fn receive_exchanged(&mut self, port: usize, wait: Wait) -> Result<(Message, Overlay), Error> {
-        match self.table.ports[port].clocked.as_ref().map(|clocked| &clocked.content) {
-            None => self.receive_part(port, wait),
-            Some(ClockedContent::Signal(_)) => self.receive_signal(port, wait),
-            Some(ClockedContent::Events(_)) => {
-                let port = self.table.ports[port].name.to_string();
-                Err(ClockError::CarriesEvents { port, call: "events" }.into())
-            }
+        match self.table.ports[port].clocked {
+            None => self.receive_part(port, wait.deadline()),
+            Some(_) => self.receive_signal(port, wait),
         }
     }
 
-    /// Fails if a value that is about to be sent on a port is not this rank's part of the port's array, or does
-    /// not go with the clock.
-    pub(crate) fn check_part(
-        &mut self,
-        port: usize,
-        shape: Option<&[u64]>,
-        timestamp: f64,
-    ) -> Result<(), Error> {
-        if self.table.ports[port].clocked.is_some() {
-            self.check_sample(port, timestamp)?;
-        }
+    /// Fails if a value that is about to be sent on a port is not this rank's part of the port's array.
+    pub(crate) fn check_part(&self, port: usize, shape: Option<&[u64]>) -> Result<(), Error> {
         let here = &self.table.ports[port];
         let Some(distributed) = &here.distributed else { return Ok(()) };
         let port = here.name.to_string();
@@ -183,8 +172,7 @@ impl Instance {
     #[cold]
     pub(crate) fn note_map(&mut self, port: usize, slot: usize, body: &Value) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
-        // A receiver of a signal that goes by no clock gets the parts as messages, and needs no map.
-        let valid = here.distributed.as_mut().is_none_or(|distributed| distributed.note_map(slot, body));
+        let valid = here.distributed.as_mut().is_some_and(|distributed| distributed.note_map(slot, body));
         if valid {
             return Ok(());
         }
@@ -194,8 +182,12 @@ impl Instance {
 
     /// Receives this rank's part as a new array.
     #[inline(never)]
-    pub(crate) fn receive_part(&mut self, port: usize, wait: Wait) -> Result<(Message, Overlay), Error> {
-        let (parts, overlay) = self.receive_parts(port, wait)?;
+    pub(crate) fn receive_part(
+        &mut self,
+        port: usize,
+        deadline: Option<u64>,
+    ) -> Result<(Message, Overlay), Error> {
+        let (parts, overlay) = self.receive_parts(port, deadline)?;
         let arrays = self.arrays_of(port, &parts)?;
         let order = match arrays.first() {
             Some(first) if arrays.iter().all(|array| array.order() == first.order()) => first.order(),
@@ -225,7 +217,7 @@ impl Instance {
             let (port, shape) = (self.table.ports[port].name.to_string(), into.shape.to_vec());
             return Err(ExchangeError::IntoShape { port, part: part.shape().to_vec(), shape }.into());
         }
-        let (parts, overlay) = self.receive_parts(port, wait)?;
+        let (parts, overlay) = self.receive_parts(port, wait.deadline())?;
         self.check_overlay(port, 0, overlay.as_ref())?;
         let arrays = self.arrays_of(port, &parts)?;
         let (dtype, _) = self.common_kind(port, &arrays)?;
@@ -248,9 +240,8 @@ impl Instance {
 
     /// Waits for the messages of all ranks of the sender. A message that has arrived is kept if the wait for
     /// another one fails.
-    fn receive_parts(&mut self, port: usize, wait: Wait) -> Result<(Vec<Message>, Overlay), Error> {
+    fn receive_parts(&mut self, port: usize, deadline: Option<u64>) -> Result<(Vec<Message>, Overlay), Error> {
         self.own_part(port)?;
-        let deadline = wait.deadline();
         let senders = self.table.ports[port].slots.len();
         for slot in 0..senders {
             if self.arrived(port, slot).is_some() {
@@ -282,6 +273,12 @@ impl Instance {
     fn arrived(&mut self, port: usize, slot: usize) -> &mut Option<(Message, Overlay)> {
         let distributed = self.table.ports[port].distributed.as_mut().expect("a port of an array");
         &mut distributed.senders[slot].arrived
+    }
+
+    /// Returns the first slot whose message has not arrived.
+    pub(crate) fn first_missing(&mut self, port: usize) -> usize {
+        let senders = self.table.ports[port].distributed.as_ref().map(|distributed| &distributed.senders);
+        senders.and_then(|senders| senders.iter().position(|sender| sender.arrived.is_none())).unwrap_or(0)
     }
 
     /// Takes the messages that are there without waiting. Returns the slot of a message that has not arrived.

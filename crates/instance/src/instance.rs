@@ -206,6 +206,15 @@ impl Instance {
         let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
         let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
         let mut table = PortTable::new(&welcome.ports, &names, sends, receives)?;
+        for (index, channel) in
+            welcome.sends.iter().enumerate().filter(|(_, channel)| channel.marks == Some(true))
+        {
+            if let Some(clocked) =
+                table.ports.get_mut(channel.port as usize).and_then(|port| port.clocked.as_mut())
+            {
+                clocked.marked.push(index);
+            }
+        }
         let steps = |channels: &[ChannelInfo]| -> HashMap<usize, ChannelSteps> {
             let all = channels.iter().enumerate();
             all.filter_map(|(index, channel)| Some((index, channel.steps?))).collect()
@@ -345,7 +354,7 @@ impl Instance {
         self.looping = true;
         self.order.reuse();
         self.report_silence()?;
-        self.end_sending_pass(self.passes > 0)?;
+        self.end_clock_pass(self.passes)?;
         self.table.ports.iter_mut().for_each(|port| port.sent.forget());
         self.drop_unread()?;
         let again = match self.timing {
@@ -659,7 +668,7 @@ impl Instance {
         if self.over || self.forks != forks::count() {
             return Ok(());
         }
-        let ended = self.end_sending_pass(false);
+        let ended = self.finish_clock();
         self.over = true;
         ended?;
         // Read before the conduits are ended, because their ends would count as messages.

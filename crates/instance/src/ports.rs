@@ -2,7 +2,7 @@
 
 use crate::chains::Chains;
 use crate::clock::ClockedPort;
-use crate::error::{AgentError, Error, PortError};
+use crate::error::{AgentError, ClockError, Error, PortError};
 use crate::exchange::DistributedPort;
 use crate::preamble::Preamble;
 use crate::resizable::Resizable;
@@ -201,6 +201,27 @@ impl PortState {
     /// Returns true if the port has parts of an array, or goes with the clock.
     pub fn exchanges(&self) -> bool {
         self.distributed.is_some() || self.clocked.is_some()
+    }
+
+    /// Returns true if the port carries events.
+    #[inline]
+    pub fn carries_events(&self) -> bool {
+        self.clocked.as_ref().is_some_and(|clocked| clocked.info.ids.is_some())
+    }
+
+    /// Returns the error of a call for messages on a port of events. `call` is the one for events.
+    #[cold]
+    pub fn carries_no_messages(&self, call: &'static str) -> Error {
+        ClockError::CarriesEvents { port: self.name.to_string(), call }.into()
+    }
+
+    /// Prepares a port that goes with the clock for the next pass. Nothing of the pass before stays: no message
+    /// of some ranks that waits for those of the others, and no state of filters.
+    pub fn begin_clock_pass(&mut self) {
+        let Some(clocked) = &mut self.clocked else { return };
+        clocked.begin_pass();
+        self.distributed.iter_mut().for_each(|distributed| distributed.forget_arrived());
+        self.chains.iter_mut().for_each(|chains| chains.begin_anew());
     }
 
     pub fn is_connected(&self) -> bool {

@@ -320,6 +320,9 @@ impl Instance {
         if self.initial.contains_key(&(port, slot)) || self.repeats_at(port, slot).is_some() {
             return Ok(true);
         }
+        if self.is_signal(port) {
+            return Ok(!matches!(self.has_value(port)?, Availability::Nothing));
+        }
         if self.gathers(port) {
             return Ok(self.missing_part(port)?.is_none());
         }
@@ -379,7 +382,17 @@ impl Instance {
                 if self.initial.contains_key(&(port, slot)) || self.repeats_at(port, slot).is_some() {
                     return Ok(index);
                 }
-                if self.gathers(port) {
+                if self.is_signal(port) {
+                    match self.has_value(port)? {
+                        Availability::Something => return Ok(index),
+                        Availability::End => {}
+                        Availability::Nothing => {
+                            let missing = self.first_missing(port);
+                            channels.push(self.table.ports[port].channel_at(missing));
+                            which.push((index, port, missing));
+                        }
+                    }
+                } else if self.gathers(port) {
                     match self.missing_part(port)? {
                         None if self.table.ports[port].ended.contains(&true) => {}
                         None => return Ok(index),
@@ -454,6 +467,9 @@ impl Instance {
         let here = &self.table.ports[index];
         if !here.operator.receives() {
             return Err(here.sends_only());
+        }
+        if here.carries_events() {
+            return Err(here.carries_no_messages("events"));
         }
         let slot = here.slot(slot)?;
         match here.slots.get(slot) {

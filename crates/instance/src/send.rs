@@ -60,22 +60,20 @@ impl Instance {
             self.show(port, slot, message.times(), &message.data);
         }
         let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
-        self.check_part(ready.port, shape_of(&message.data), message.timestamp)?;
+        self.check_part(ready.port, shape_of(&message.data))?;
         self.send_ready(ready, message)
     }
 
-    /// Sends a message that the library itself has made.
-    pub(crate) fn send_value(
-        &mut self,
-        port: impl PortName,
-        message: &Outgoing<'_>,
-        slot: Option<u32>,
-    ) -> Result<(), Error> {
+    /// Sends a message that the library itself has made on a port without slots.
+    pub(crate) fn send_own(&mut self, port: usize, message: &Outgoing<'_>) -> Result<(), Error> {
         if self.may_be_tapped() {
-            self.show(port, slot, message.times(), &message.data);
+            let name = self.table.ports[port].name.clone();
+            self.show(&*name, None, message.times(), &message.data);
         }
-        let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
-        self.send_ready(ready, message)
+        match self.prepare_at(port, 0, message.times(), message.settings)? {
+            Some(ready) => self.send_ready(ready, message),
+            None => Ok(()),
+        }
     }
 
     fn send_ready(&mut self, ready: Ready, message: &Outgoing<'_>) -> Result<(), Error> {
@@ -129,7 +127,7 @@ impl Instance {
         }
         let Some(ready) = self.prepare(port, slot, times, None)? else { return Ok(()) };
         let Ready { port, slot, header } = ready;
-        self.check_part(port, Some(array.shape), times.timestamp)?;
+        self.check_part(port, Some(array.shape))?;
         if self.table.ports[port].chains.is_some() {
             self.send_through_filters(port, slot, header, &ValueRef::Array(array))?;
             return self.note_sending(Ok(()), port, slot);
@@ -269,7 +267,7 @@ impl Instance {
                 return nowhere_or_error.map(|_| ());
             }
         };
-        if let Err(error) = self.check_part(port, Some(loan.shape()), times.timestamp) {
+        if let Err(error) = self.check_part(port, Some(loan.shape())) {
             self.return_loan(loan);
             return Err(error);
         }
@@ -321,11 +319,28 @@ impl Instance {
         self.alive()?;
         let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
+        let ready = self.prepare_at(port, slot, times, settings)?;
+        if ready.is_some() && has_slot && self.table.ports[port].resizable.is_some() {
+            self.mark_slot(port, slot)?;
+        }
+        Ok(ready)
+    }
+
+    /// Does the same for a port and slot by their indices.
+    fn prepare_at(
+        &mut self,
+        port: usize,
+        slot: usize,
+        times: MessageTimes,
+        settings: Option<&Settings>,
+    ) -> Result<Option<Ready>, Error> {
         self.note_use(port)?;
         self.check_times(port, slot, times)?;
         if self.unconnected(port, slot) {
             return Ok(None);
         }
+        let times =
+            if self.table.ports[port].clocked.is_some() { self.clocked_times(port, times)? } else { times };
         let here = &self.table.ports[port];
         if self.order.sends_once(here.operator) && here.sent.is_complete(slot) {
             return Err(SendError::SecondFinal { port: here.describe(slot), at: times.timestamp }.into());
@@ -340,9 +355,6 @@ impl Instance {
         if overlay != 0 {
             self.announce_overlay(port, slot, overlay)?;
         }
-        if has_slot && self.table.ports[port].resizable.is_some() {
-            self.mark_slot(port, slot)?;
-        }
         let mut header = HeaderWords::data(times.timestamp, times.next_timestamp);
         header.set_overlay(overlay);
         Ok(Some(Ready { port, slot, header }))
@@ -355,6 +367,9 @@ impl Instance {
         let here = &self.table.ports[index];
         if !here.operator.sends() {
             return Err(here.receives_only());
+        }
+        if here.carries_events() {
+            return Err(here.carries_no_messages("insert_events"));
         }
         Ok((index, here.slot(slot)?))
     }
@@ -453,6 +468,9 @@ impl Instance {
         let here = &mut self.table.ports[port];
         if self.order.sends_once(here.operator) {
             here.sent.complete(slot);
+        }
+        if here.clocked.is_some() {
+            self.note_sample(port);
         }
         Ok(())
     }

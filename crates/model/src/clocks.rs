@@ -8,7 +8,6 @@ use crate::exchange::{EventExchange, Exchange, Interpolation};
 use crate::flatten::{FlatConduit, FlatEnd, FlatModel};
 use crate::graph::Operator;
 use crate::problem::Problem;
-use crate::program::Program;
 use crate::ticks::Nanoseconds;
 use ligament_catalogue::Code;
 use std::collections::HashMap;
@@ -34,8 +33,29 @@ struct Step<'a> {
     from: usize,
     to: usize,
     conduit: &'a FlatConduit,
-    /// Latency less the time that an exchange covers, in nanoseconds.
-    slack: i128,
+    clock: PortClock,
+    /// The tick of the sender.
+    tick: Nanoseconds,
+}
+
+impl Step<'_> {
+    /// Returns the latency less the time that an exchange covers, in nanoseconds. The latency of a signal is
+    /// its delay less the tick of the sender, since a sample may be sent as late as at the end of its tick.
+    fn slack(&self) -> i128 {
+        let covered = i128::from(self.clock.interval.0);
+        let late = if self.clock.ids.is_none() { i128::from(self.tick.0) } else { 0 };
+        i128::from(self.clock.latency.0) - late - covered
+    }
+
+    /// Returns the keys that give this step `more` slack. With a buffer of its own, an exchange covers no more
+    /// ticks than before when it has more latency.
+    fn keys_for(&self, more: Nanoseconds) -> String {
+        let latency = Nanoseconds(self.clock.latency.0.saturating_add(more.0));
+        match self.clock.ids {
+            None => format!("delay: {latency}"),
+            Some(_) => format!("latency: {latency}, buffer: {}", self.clock.interval.0 / self.tick.0.max(1)),
+        }
+    }
 }
 
 /// Computes the clocks of the ports of all exchanges. `exchanges` has the exchange of each conduit.
@@ -61,21 +81,18 @@ pub(crate) fn clocks_of(
     let mut steps = Vec::new();
     for (conduit, exchange) in clocked {
         let Some(&interval) = intervals.get(&(conduit.from.component, conduit.from.place)) else { continue };
-        let (ids, latency, interpolation, covered) = match exchange {
-            Exchange::Events(events) => {
-                let latency = events.latency;
-                (Some(events.ids), latency, Interpolation::default(), i128::from(interval.0))
-            }
-            // A sample is there at the end of the tick to which it belongs.
-            Exchange::Signal(signal) => (None, signal.delay, signal.interpolation, 2 * i128::from(interval.0)),
+        let (ids, latency, interpolation) = match exchange {
+            Exchange::Events(events) => (Some(events.ids), events.latency, Interpolation::default()),
+            Exchange::Signal(signal) => (None, signal.delay, signal.interpolation),
             Exchange::Messages | Exchange::Array(_) => continue,
         };
         let clock = PortClock { ids, interval, latency, interpolation };
         clocks.insert((conduit.from.component, conduit.from.place), clock.clone());
         if planner.tick_of(&conduit.to).is_some() {
-            clocks.insert((conduit.to.component, conduit.to.place), clock);
+            clocks.insert((conduit.to.component, conduit.to.place), clock.clone());
             let (from, to) = (conduit.from.component, conduit.to.component);
-            steps.push(Step { from, to, conduit, slack: i128::from(latency.0) - covered });
+            let tick = planner.tick_of(&conduit.from).unwrap_or_default();
+            steps.push(Step { from, to, conduit, clock, tick });
         }
     }
     planner.check_loops(&steps);
@@ -104,10 +121,7 @@ impl Planner<'_> {
                 self.problems.push(Problem::error(Code::BAD_TICK, at, message, advice));
                 continue;
             };
-            let mut names = component.implementation.iter().chain([&component.name]);
-            let program = component.implementation.as_ref().and_then(|name| self.config.programs.get(name));
-            let shipped = program.and_then(Program::shipped).is_some();
-            if shipped || names.any(|name| options.light.contains_key(name)) {
+            if self.config.shares_process(component) {
                 let message = format!("\"{name}\" has a tick, and shares its process with others");
                 let advice = "take it out of \"ticks:\"; it receives events as messages then";
                 self.problems.push(Problem::error(Code::BAD_TICK, at, message, advice));
@@ -143,9 +157,17 @@ impl Planner<'_> {
                 self.problems.push(Problem::error(Code::BAD_TICK, &conduit.at, message, advice));
             }
             let ends = [(&conduit.from, Operator::OF), (&conduit.to, Operator::FInit)];
-            if ends.iter().any(|(end, no)| self.flat.declared(end).is_some_and(|port| port.operator == *no)) {
+            let wrong = |(end, no): &&(&FlatEnd, Operator)| {
+                self.flat.declared(end).is_some_and(|port| port.operator == *no)
+            };
+            if let Some((end, _)) = ends.iter().find(wrong) {
+                let component = &self.flat.components[end.component];
                 let message = format!("\"{from} -> {to}\" goes with a clock, which runs within a pass");
-                let advice = "declare its ends under o_i and s";
+                let advice = if self.config.shares_process(component) {
+                    format!("let a code of your own stand in for \"{}\", with a port under s", component.name)
+                } else {
+                    "declare its ends under o_i and s".to_owned()
+                };
                 self.problems.push(Problem::error(Code::BAD_EXCHANGE, &conduit.at, message, advice));
             }
             let (automatic, given) = match exchange {
@@ -196,7 +218,7 @@ impl Planner<'_> {
         for _ in 0..=least.len() {
             last = None;
             for (index, step) in steps.iter().enumerate() {
-                let way = least[&step.from].0 + step.slack;
+                let way = least[&step.from].0 + step.slack();
                 if way < least[&step.to].0 {
                     least.insert(step.to, (way, Some(index)));
                     last = Some(step.to);
@@ -227,7 +249,7 @@ impl Planner<'_> {
 
     fn report(&mut self, around: &[&Step<'_>]) {
         let Some(first) = around.first() else { return };
-        let lacking = -around.iter().map(|step| step.slack).sum::<i128>();
+        let lacking = -around.iter().map(|step| step.slack()).sum::<i128>();
         let lacking = Nanoseconds(u64::try_from(lacking).unwrap_or(u64::MAX));
         let name = |step: &Step<'_>| {
             let [from, to] = [&step.conduit.from, &step.conduit.to].map(|end| self.flat.port_of(end));
@@ -241,11 +263,10 @@ impl Planner<'_> {
                 names.join(", ")
             ),
         };
-        let message = format!("{names}: their latencies are together {lacking} too short");
-        let advice = format!(
-            "give \"{}\" {lacking} more latency, or let an exchange cover fewer or shorter ticks",
-            name(first)
-        );
+        let message = format!("{names}: their latencies and delays are together {lacking} too short");
+        let keys = first.keys_for(lacking);
+        let advice =
+            format!("give \"{}\" the keys {{{keys}}}, or let an exchange cover fewer ticks", name(first));
         self.problems.push(Problem::error(Code::EXCHANGE_LOOP, &first.conduit.at, message, advice));
     }
 }

@@ -1,6 +1,7 @@
 //! The contents of one or several model files together.
 
 use crate::checkpoints::{Checkpoints, Resume};
+use crate::flatten::FlatComponent;
 use crate::graph::{Model, SETTINGS_PORT};
 use crate::identity::{Identifier, Reference};
 use crate::options::LigamentOptions;
@@ -213,6 +214,14 @@ impl Configuration {
     pub fn resources_of(&self, model: &Reference, component: &Reference) -> (Resources, bool) {
         let found = self.resources.get(&model.join(component)).or_else(|| self.resources.get(component));
         (found.map_or_else(Resources::default, |r| r.resources), found.is_some())
+    }
+
+    /// Returns true if a component runs in one process with others: its program is light, or comes with
+    /// Ligament.
+    pub(crate) fn shares_process(&self, component: &FlatComponent) -> bool {
+        let program = component.implementation.as_ref().and_then(|name| self.programs.get(name));
+        let mut names = component.implementation.iter().chain([&component.name]);
+        program.and_then(Program::shipped).is_some() || names.any(|name| self.ligament.light.contains_key(name))
     }
 
     /// Returns the number of ranks of each instance of a component, if its ranks speak for themselves.

@@ -579,6 +579,9 @@ pub struct ChannelInfo {
     /// True if the run continues when the instance at the other end ends before it is done.
     #[n(11)]
     pub may_fail: Option<bool>,
+    /// True if the receiver goes by a clock, and needs the marks at the ends of the sender's passes.
+    #[n(12)]
+    pub marks: Option<bool>,
 }
 
 /// The steps of a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and

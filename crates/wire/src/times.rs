@@ -92,8 +92,14 @@ impl TimeSeries {
     /// Returns how far rounding may have moved a time that was computed with numbers of at most the size
     /// `largest`.
     fn rounding(&self, largest: f64) -> f64 {
-        largest * f64::EPSILON * (ROUNDINGS_PER_STEP * self.steps as f64 + ROUNDINGS)
+        rounding_of_sum(largest, self.steps)
     }
+}
+
+/// Returns how far rounding may have moved a time that was computed in `steps` steps, with numbers of at most
+/// the size `largest`.
+pub fn rounding_of_sum(largest: f64, steps: u64) -> f64 {
+    largest * f64::EPSILON * (ROUNDINGS_PER_STEP * steps as f64 + ROUNDINGS)
 }
 
 /// Returns true if a time is earlier than another, and not the same. No step is known.

@@ -81,6 +81,7 @@ impl Run {
             limit: None,
             steps: None,
             may_fail: None,
+            marks: None,
             filters: None,
             member: 0,
         };

@@ -5,11 +5,12 @@ use crate::exchange::{
     EventExchange, Exchange, Interpolation, SignalExchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS,
     MAX_EVENT_IDS,
 };
-use crate::problem::At;
 use crate::ticks::{InvalidSpan, Nanoseconds};
 use crate::yaml::{YamlKind, YamlNode};
 use ligament_catalogue::Code;
 
+/// A span in place of one that cannot be read. No loop of exchanges is too short with it.
+const STAND_IN: Nanoseconds = Nanoseconds(1 << 50);
 /// The keys that say what an exchange carries. An exchange has exactly one of them.
 const CONTENTS: [&str; 4] = ["messages", "array", "events", "signal"];
 
@@ -42,13 +43,13 @@ impl FieldReader {
                     "remove the key: events have \"latency\" and \"buffer\", and signals have \"delay\" and \
                      \"interpolation\"",
                 );
-                return None;
             }
         }
         let node = map.get(content)?;
+        // A wrong value is reported, and the exchange is read nevertheless, so that one slip gives one message.
         let mut span = |key: &str| match map.get(key) {
-            Some(node) => self.span(node, &format!("the {key} of an exchange")),
-            None => Some(Nanoseconds::default()),
+            Some(node) => self.span(node, &format!("the {key} of an exchange")).unwrap_or(STAND_IN),
+            None => Nanoseconds::default(),
         };
         match content {
             "messages" => {
@@ -57,29 +58,25 @@ impl FieldReader {
             }
             "array" => self.array_shape(node).map(Exchange::Array),
             "events" => {
-                let latency = span("latency")?;
-                let ids = self.count(node, "the number of ids", 1)? as u64;
+                let latency = span("latency");
+                let ids = self.count(node, "the number of ids", 1).unwrap_or(1) as u64;
                 if ids > MAX_EVENT_IDS {
                     let message = format!("events have at most {MAX_EVENT_IDS} different ids");
                     self.error(Code::BAD_EXCHANGE, &node.at, message, "write a smaller number of ids");
-                    return None;
                 }
-                let buffer = match map.get("buffer") {
-                    Some(node) => Some(self.count(node, "the number of ticks in an exchange", 1)? as u64),
-                    None => None,
-                };
+                let buffer = map.get("buffer");
+                let buffer = buffer.and_then(|node| self.count(node, "the number of ticks in an exchange", 1));
+                let buffer = buffer.map(|ticks| ticks as u64);
                 Some(Exchange::Events(EventExchange { ids, latency, buffer }))
             }
             _ => {
-                let delay = span("delay")?;
+                let delay = span("delay");
                 let shape = self.array_shape(node)?;
-                let interpolation = match map.get("interpolation") {
-                    Some(node) => {
-                        let names = Interpolation::NAMES;
-                        self.word(node, "the interpolation", names, Interpolation::from_name)?
-                    }
-                    None => Interpolation::default(),
-                };
+                let names = Interpolation::NAMES;
+                let interpolation = map.get("interpolation");
+                let interpolation = interpolation
+                    .and_then(|node| self.word(node, "the interpolation", names, Interpolation::from_name))
+                    .unwrap_or_default();
                 Some(Exchange::Signal(SignalExchange { shape, delay, interpolation }))
             }
         }
@@ -102,12 +99,14 @@ impl FieldReader {
         }
     }
 
-    /// Reports a tick of no length.
-    pub(super) fn is_tick(&mut self, tick: Nanoseconds, at: &At) -> bool {
-        if tick.0 == 0 {
-            self.error(Code::BAD_TICK, at, "a tick of 0 does not advance", "write a longer one");
+    /// Reads a tick. A wrong one is reported, and another one stands in for it, so that one slip gives one
+    /// message.
+    pub(super) fn tick(&mut self, node: &YamlNode) -> Nanoseconds {
+        let tick = self.span(node, "a tick");
+        if tick == Some(Nanoseconds(0)) {
+            self.error(Code::BAD_TICK, &node.at, "a tick of 0 does not advance", "write a longer one");
         }
-        tick.0 > 0
+        tick.filter(|tick| tick.0 > 0).unwrap_or(Nanoseconds(1))
     }
 
     /// Reads the shape of a distributed array: the length of each dimension.

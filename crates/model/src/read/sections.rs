@@ -256,8 +256,8 @@ impl FieldReader {
         if let Some(node) = map.get("ticks") {
             for (key, value) in self.pairs(node, "ticks") {
                 let name = self.reference(key, "the component whose tick this is");
-                let tick = self.span(value, "a tick").filter(|tick| self.is_tick(*tick, &value.at));
-                if let (Some(name), Some(tick)) = (name, tick) {
+                let tick = self.tick(value);
+                if let Some(name) = name {
                     options.ticks.insert(name, (tick, key.at.clone()));
                 }
             }

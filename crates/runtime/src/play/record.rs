@@ -168,6 +168,14 @@ fn prepare(
              without"
         ));
     }
+    if let Some(port) = connected.iter().find(|port| port.array.is_some() || port.clock.is_some()) {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "\"{name}\" takes part in an exchange on its port \"{}\", and a case holds no parts of arrays, \
+             events or signals; record an instance without",
+            port.name
+        ));
+    }
     if model.instances[of as usize].ranks.is_some() {
         return Err(fault!(
             CASE_UNREADABLE,

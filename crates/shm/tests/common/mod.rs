@@ -179,6 +179,7 @@ impl Domain {
             limit: message_limit,
             steps: None,
             may_fail: None,
+            marks: None,
             filters: None,
         };
         let all = || self.conduits.iter().enumerate();

@@ -1,6 +1,9 @@
 //! Makes the parts of a run from a configuration: instances with ports, and one channel for each pair of
 //! ends that exchange messages. The time is linear in the size of the result.
 
+mod exchanges;
+
+use self::exchanges::{filters_on_exchange, Content};
 use crate::clocks::{clocks_of, PortClock};
 use crate::configuration::Configuration;
 use crate::exchange::Exchange;
@@ -113,6 +116,14 @@ pub struct ResolvedPort {
     pub array: Option<Arc<[u64]>>,
     /// How the port goes with the clock of its component, if it carries events or samples by the clock.
     pub clock: Option<PortClock>,
+}
+
+impl ResolvedPort {
+    /// Returns true if the code sees slots on this port. The ranks of the sender of an exchange are slots that
+    /// it does not see.
+    pub fn has_visible_slots(&self) -> bool {
+        self.vector && self.array.is_none() && self.clock.is_none()
+    }
 }
 
 /// One end of a channel.
@@ -262,17 +273,6 @@ enum Shape {
     ReceiverHasMore,
     /// An exchange: from all ranks to all ranks.
     AllToAll,
-}
-
-/// The contents of a port's conduits.
-#[derive(Clone, PartialEq)]
-enum Content {
-    Messages,
-    Array(Arc<[u64]>),
-    /// Events with this number of ids.
-    Events(u64),
-    /// Samples of an array of this shape.
-    Signal(Arc<[u64]>),
 }
 
 /// The known properties of a port while conduits are processed.
@@ -457,134 +457,6 @@ impl<'a> Expander<'a> {
         Some((from, to, shape))
     }
 
-    /// Works out how an exchange determines the two ports that it joins.
-    fn plan_exchange(
-        &mut self,
-        index: usize,
-        conduit: &FlatConduit,
-        exchange: &Exchange,
-        [from, to]: [u32; 2],
-    ) -> Option<(u32, u32, Shape)> {
-        let flat = self.flat;
-        let [sender, receiver] = [&conduit.from, &conduit.to].map(|end| &flat.components[end.component]);
-        let (s_ranks, r_ranks) = (self.config.ranks_of(&sender.name), self.config.ranks_of(&receiver.name));
-        let names = [flat.port_of(&conduit.from), flat.port_of(&conduit.to)];
-        if sender.multiplicity != receiver.multiplicity {
-            let advice = "an exchange joins the ranks of single instances; give both the same multiplicity";
-            self.problem(Code::MULTIPLICITY_MISMATCH, &conduit.at, conduit, advice);
-            return None;
-        }
-        let error = if conduit.from.slot.is_some() || conduit.to.slot.is_some() {
-            Some((
-                Code::SLOT_AND_MULTIPLICITY,
-                format!("the exchange \"{} -> {}\" has a slot", names[0], names[1]),
-                "an exchange joins all ranks; remove the slot",
-            ))
-        } else if *exchange == Exchange::Messages && r_ranks.is_none() {
-            Some((
-                Code::BAD_EXCHANGE,
-                format!("\"{}\" is to get the messages of an exchange, and has no ranks", receiver.name),
-                "remove the entry under \"exchange:\": then the port has a slot for each rank of the sender",
-            ))
-        } else if let (true, Some(name)) =
-            (self.has_parts(conduit, exchange), self.without_parts([sender, receiver]))
-        {
-            Some((
-                Code::BAD_EXCHANGE,
-                format!("\"{name}\" is to have a part of an array, and shares its process with others"),
-                "use a program that is not light and does not come with Ligament; it calls map on each rank",
-            ))
-        } else if !exchange.takes_filters() && !conduit.filters.is_empty() {
-            self.problems.push(filters_on_exchange(&conduit.at, &names[0], &names[1]));
-            return None;
-        } else {
-            None
-        };
-        if let Some((code, message, advice)) = error {
-            self.problems.push(Problem::error(code, &conduit.at, message, advice));
-            return None;
-        }
-        // Each rank of the sender is a slot of the receiving port. The code of a port of an array does not see
-        // these slots.
-        let slots = match self.content_at(&conduit.to, exchange) {
-            Content::Messages => s_ranks,
-            Content::Array(_) | Content::Events(_) | Content::Signal(_) => Some(s_ranks.unwrap_or(1)),
-        };
-        let [s_shape, r_shape] = [&conduit.from, &conduit.to].map(|end| Rc::clone(&self.shapes[end.component]));
-        self.decide(conduit.from.component, from, index, &s_shape, None, None);
-        let peer = if slots.is_some() { &s_shape } else { &r_shape };
-        self.decide(conduit.to.component, to, index, peer, slots, None);
-        Some((from, to, Shape::AllToAll))
-    }
-
-    /// Returns the first component that cannot have a part of an array: its program is light, or comes with
-    /// Ligament.
-    fn without_parts(&self, components: [&'a FlatComponent; 2]) -> Option<&'a Reference> {
-        let shares = |component: &&FlatComponent| {
-            let names = component.implementation.iter().chain([&component.name]);
-            let shipped =
-                component.implementation.as_ref().and_then(|name| self.config.programs.get(name)?.shipped());
-            shipped.is_some() || names.into_iter().any(|name| self.config.ligament.light.contains_key(name))
-        };
-        components.into_iter().find(shares).map(|component| &component.name)
-    }
-
-    /// Returns true if both ends of an exchange have parts of an array.
-    fn has_parts(&self, conduit: &FlatConduit, exchange: &Exchange) -> bool {
-        let is_part = |end| matches!(self.content_at(end, exchange), Content::Array(_) | Content::Signal(_));
-        is_part(&conduit.from) && is_part(&conduit.to)
-    }
-
-    /// Returns the contents of an exchange at one end. A receiver without a clock gets events and samples as
-    /// messages.
-    fn content_at(&self, end: &FlatEnd, exchange: &Exchange) -> Content {
-        let component = &self.flat.components[end.component];
-        let sends = self.flat.declared(end).is_some_and(|port| port.operator.sends());
-        match exchange {
-            Exchange::Messages => Content::Messages,
-            Exchange::Array(shape) => Content::Array(Arc::from(shape.as_slice())),
-            _ if !sends && !self.config.ligament.ticks.contains_key(&component.name) => Content::Messages,
-            Exchange::Events(events) => Content::Events(events.ids),
-            Exchange::Signal(signal) => Content::Signal(Arc::from(signal.shape.as_slice())),
-        }
-    }
-
-    /// Gives the ports of exchanges the shapes of their arrays. All conduits of a port must agree.
-    fn give_contents(&mut self) {
-        for (conduit, exchange) in self.flat.conduits.iter().zip(&self.exchanges) {
-            for end in [&conduit.from, &conduit.to] {
-                let content = exchange.map_or(Content::Messages, |exchange| self.content_at(end, exchange));
-                let Some(plan) = self.ports[end.component].get_mut(end.place) else { continue };
-                match plan.content {
-                    None => plan.content = Some((content, &conduit.at)),
-                    Some((ref earlier, at)) if *earlier != content => {
-                        let port = self.flat.port_of(end);
-                        let (message, advice) = match content {
-                            Content::Array(_) | Content::Messages => (
-                                format!("\"{port}\" has a part of another array than in line {}", at.line),
-                                "join a port of an array only by exchanges of that array, or use a port for \
-                                 each",
-                            ),
-                            Content::Events(_) | Content::Signal(_) => (
-                                format!("\"{port}\" carries something else than in line {}", at.line),
-                                "join a port only by exchanges of the same kind and size, or use a port for \
-                                 each",
-                            ),
-                        };
-                        self.problems.push(Problem::error(Code::BAD_EXCHANGE, &conduit.at, message, advice));
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        for plan in self.ports.iter_mut().flatten() {
-            plan.port.array = match plan.content.take() {
-                Some((Content::Array(shape) | Content::Signal(shape), _)) => Some(shape),
-                _ => None,
-            };
-        }
-    }
-
     /// Returns true if both ends of a conduit have ranks, and only the numbers of ranks differ. Adds the
     /// problem then.
     fn differ_in_ranks(&mut self, conduit: &FlatConduit) -> bool {
@@ -713,7 +585,9 @@ impl<'a> Expander<'a> {
         let mut channels = Vec::with_capacity(ends.len());
         let steps = steps_of(self.flat);
         let ranks = |c: usize| self.config.ranks_of(&self.flat.components[c].name).unwrap_or(1) as u32;
-        for ((conduit, end), steps) in self.flat.conduits.iter().zip(ends).zip(steps) {
+        for (((conduit, end), steps), exchange) in
+            self.flat.conduits.iter().zip(ends).zip(steps).zip(&self.exchanges)
+        {
             let Some((from, to, shape)) = *end else { continue };
             let (sender, receiver) = (conduit.from.component, conduit.to.component);
             let (s_ranks, r_ranks) = (ranks(sender), ranks(receiver));
@@ -733,12 +607,7 @@ impl<'a> Expander<'a> {
             let budget = budgets.of(self.flat, conduit).copied().or(options.budget).or(usual);
             let message_size = message_sizes.of(self.flat, conduit).copied().or(options.message_size);
             let own_filters = own_filters.of(self.flat, conduit).filter(|filters| !filters.is_empty());
-            let port = &self.ports[sender][from as usize].port;
-            let takes_filters = match &port.clock {
-                Some(clock) => clock.ids.is_none(),
-                None => port.array.is_none(),
-            };
-            if own_filters.is_some() && !takes_filters {
+            if own_filters.is_some() && exchange.is_some_and(|exchange| !exchange.takes_filters()) {
                 let [from, to] = [self.flat.port_of(&conduit.from), self.flat.port_of(&conduit.to)];
                 self.problems.push(filters_on_exchange(&conduit.at, &from, &to));
             }
@@ -861,16 +730,6 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
         index[place] = 0;
     }
     false
-}
-
-/// The problem that a conduit with filters carries parts of an array, or events.
-fn filters_on_exchange(at: &At, from: &Reference, to: &Reference) -> Problem {
-    Problem::error(
-        Code::BAD_EXCHANGE,
-        at,
-        format!("\"{from} -> {to}\" carries parts of an array or events, and has filters"),
-        "remove the filters, or let the code of one side do their work",
-    )
 }
 
 /// Entries for single conduits, by the text that names the conduit, and marks at the entries that were
