@@ -99,13 +99,14 @@ def test_a_filter_begins_anew_in_each_pass(passes, filters, ticks, first):
 def test_a_second_sample_of_a_tick_is_refused(run, python_program):
     a = A.format(map='instance.map_range("x", 0, 1)', ticks=3, send=f"{SAMPLE}; {SAMPLE}")
     done = run(MODEL.format(mac=python_program("mac", MAC), a=python_program("a", a),
-                            b=python_program("b", B.format(ticks=3, receive=RECEIVE, after="pass")), tick="1 ms",
-                            b_tick=", b: 1 ms", exchange="{signal: [1], delay: 0 ms}", more=""), "--overcommit")
+                            b=python_program("b", B.format(ticks=3, receive=RECEIVE, after="pass")),
+                            tick="1 ms", b_tick=", b: 1 ms", exchange="{signal: [1], delay: 0 ms}", more=""),
+               "--overcommit")
     assert done.status != 0 and 'port "x" has a sample of the time 0 already' in done.text, done.text
 
 
 def test_a_receiver_without_a_clock_sees_messages_only(run, python_program):
-    """Sender and receiver take turns. When the receiver looks, a mark of the end of the sender's pass is there."""
+    """Sender and receiver take turns, so that a mark of the end of the sender's pass would be there."""
     mac = """
 instance = Instance({Operator.O_I: ["one", "two"], Operator.S: ["done", "seen"]})
 while instance.reuse_instance():

@@ -1,7 +1,7 @@
 //! The clock of an instance, and events.
 
 use crate::instance::{lig_instance, used};
-use crate::status::{guard, lig_error, lig_status, name, numbers, out, port_name};
+use crate::status::{guard, lig_error, lig_status, name, numbers, out, port_name, wanted};
 use ligament_instance::Call;
 use std::ffi::c_char;
 use std::ptr::null;
@@ -43,12 +43,12 @@ pub unsafe extern "C" fn lig_tick(
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || {
+        let mut place = unsafe { wanted(changed) };
+        place.iter_mut().for_each(|place| _ = place.write(false));
         let mut instance = unsafe { used(instance, &Call("lig_tick")) }?;
         instance.own.batches.clear();
         let settings_changed = instance.tick()?;
-        if !changed.is_null() {
-            unsafe { changed.write(settings_changed) };
-        }
+        place.iter_mut().for_each(|place| _ = place.write(settings_changed));
         Ok(())
     })
 }

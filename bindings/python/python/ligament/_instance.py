@@ -139,7 +139,8 @@ class Instance(_Instance):
         times, ids = numpy.asarray(times, dtype=numpy.float64), numpy.asarray(ids)
         if ids.size and ids.dtype.kind not in "iu" or ids.ndim != 1 or times.shape != ids.shape:
             what = f"times of the shape {times.shape} and ids of {ids.dtype} of the shape {ids.shape}"
-            raise UsageError(_fault("bad-event", f"events have n times and n integers as ids, not {what}"))
+            why = f'port "{port}": events have n times and n integers as ids, not {what}'
+            raise UsageError(_fault("bad-event", why))
         if ids.size and not (-(2**31) <= ids.min() and ids.max() < 2**31):
             wrong = ids[(ids < -(2**31)) | (ids >= 2**31)][0]
             what = f'port "{port}": an event has the id {wrong}, and ids are below 2^31'
