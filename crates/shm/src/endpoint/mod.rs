@@ -50,6 +50,8 @@ pub const OUTBOX_BYTES: usize = 256 << 20;
 /// Maximum size of a copy that is not timed, bytes. Reading the clock twice would take a tenth of the time
 /// of such a copy.
 const MAX_UNTIMED_COPY_BYTES: u64 = 64 << 10;
+/// Number of times that a receiver wakes a waiting sender while it reads a whole budget.
+const WAKES_PER_BUDGET: u64 = 4;
 
 /// The environment of an endpoint: its agent, and the functions of the system that it waits with.
 pub trait Custodian {
@@ -179,6 +181,10 @@ struct InChannel {
     /// True if the end of the channel has arrived.
     ended: bool,
     credited: u64,
+    /// The value of `credited` at which the sender is woken next while messages are still in the queue.
+    wake_at: u64,
+    /// Number of bytes between two such wake-ups.
+    wake_step: u64,
     assembling: Option<receive::Assembly>,
     known: arrived::KnownPreamble,
 }
@@ -313,6 +319,8 @@ impl<C: Custodian> Endpoint<C> {
                     sequence: 0,
                     ended: false,
                     credited: 0,
+                    wake_at: 0,
+                    wake_step: channel.budget / WAKES_PER_BUDGET,
                     assembling: None,
                     known: arrived::KnownPreamble::default(),
                 }

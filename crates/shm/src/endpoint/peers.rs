@@ -96,6 +96,8 @@ pub(crate) struct InPeer {
     pub endpoint: EndpointId,
     /// True if the peer is a carrier, which stands for the endpoints of other domains.
     pub far: bool,
+    /// True if the peer has got credit back and was not woken for it.
+    pub wakes_later: bool,
     pub ring: Option<InRing>,
     pub overlays: HashMap<u32, Arc<Value>>,
 }
@@ -122,7 +124,7 @@ fn map_segment(outbox: &OwnedFd, offset: u64, entries: u32) -> Result<(Mapping, 
 
 impl InPeer {
     pub fn new(endpoint: EndpointId) -> InPeer {
-        InPeer { endpoint, far: false, ring: None, overlays: HashMap::new() }
+        InPeer { endpoint, far: false, wakes_later: false, ring: None, overlays: HashMap::new() }
     }
 
     /// Opens the ring that the peer has announced to this endpoint.

@@ -248,7 +248,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Returns the credit of a message with `held` bytes in a slab, and wakes its sender if it waits for
-    /// that.
+    /// that. While many messages are in the queue, the sender is so far ahead that it is woken for a part of
+    /// the budget only: else each message would cost the two of them a switch of processes.
     #[inline(always)]
     pub(super) fn return_credit(&mut self, index: usize, held: u64) {
         let channel = &mut self.receives[index];
@@ -256,15 +257,27 @@ impl<C: Custodian> Endpoint<C> {
         if let Some(credit) = self.front.credit(index as u32) {
             credit.store(channel.credited, Ordering::Release);
         }
-        if let Some(ring) = &self.inn[channel.peer].ring {
+        let far_ahead = !channel.queue.is_empty() && channel.credited < channel.wake_at;
+        let peer = &mut self.inn[channel.peer];
+        if far_ahead && self.served.is_none() {
+            peer.wakes_later = true;
+            return;
+        }
+        channel.wake_at = channel.credited + channel.wake_step;
+        if let Some(ring) = &peer.ring {
             ring.lent.link().wake_sender();
         }
     }
 
-    /// Does the work that can wait for an idle moment: tells senders which blocks were released, and looks
-    /// for blocks that receivers have released.
+    /// Does the work that can wait for an idle moment: tells senders which blocks were released and that they
+    /// have credit again, and looks for blocks that receivers have released.
     #[inline]
     pub(crate) fn tidy(&mut self) {
+        for peer in &mut self.inn {
+            if let (true, Some(ring)) = (std::mem::take(&mut peer.wakes_later), &peer.ring) {
+                ring.lent.link().wake_sender();
+            }
+        }
         self.take_back();
         self.pool.reclaim(super::send::done_with(&self.out));
     }

@@ -4,7 +4,7 @@
 
 use super::arrived::BodyPlace;
 use super::{Custodian, Endpoint};
-use crate::board::FOR_MESSAGES;
+use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::ShmError;
 use crate::status::Awaits;
 use crate::timeline::{Activity, Cause};
@@ -30,6 +30,9 @@ const MAX_UNREPORTED_YIELD_NS: u64 = 50_000;
 const YIELD_NS: u64 = 500_000;
 /// Maximum duration of a park. After it, the endpoint checks that the agent lives.
 const PARK: Duration = Duration::from_secs(1);
+/// Maximum duration of a park for credit. A receiver that takes a few messages of many does not wake the sender
+/// at once (`Endpoint::return_credit`). If its code then computes for long, the sender continues by itself.
+const PARK_FOR_CREDIT: Duration = Duration::from_millis(50);
 
 /// The time at which a wait ends in any case, ns of CLOCK_MONOTONIC.
 pub type Deadline = Option<u64>;
@@ -434,7 +437,8 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<bool, ShmError> {
         let board = self.board.clone();
         let bell = board.doorbell(self.index).expect("checked when the endpoint was made");
-        let at_most = left.map_or(PARK, |left| PARK.min(Duration::from_nanos(left)));
+        let park = if what & FOR_CREDIT != 0 { PARK_FOR_CREDIT } else { PARK };
+        let at_most = left.map_or(park, |left| park.min(Duration::from_nanos(left)));
         let mut outcome = Ok(());
         board.fall_asleep(bell);
         let ready = |me: &mut Self| {
