@@ -28,6 +28,17 @@ static void show(lig_instance *instance, const char *port, int64_t pass, int64_t
     }
 }
 
+// Asks for the ids that this rank wants in a pass on the port pN, if it does not want all.
+static void map_wanted(lig_instance *instance, const char *port, int64_t pass, uint32_t rank) {
+    int64_t one_of, ids[IDS];
+    fine(lig_get_setting_int(instance, "one_of", &one_of, &error));
+    if (one_of == 0) return;
+    size_t count = 0;
+    for (int64_t id = 0; id < IDS; ++id)
+        if ((id * 7 + (int64_t)rank * 3 + atoi(port + 1) + pass) % one_of == 0) ids[count++] = id;
+    fine(lig_map_list(instance, port, ids, count, &error));
+}
+
 // Begins each pass of the others: sends as many messages on each of its ports.
 static int macro(int argc, char **argv) {
     lig_port ports[MAX_PORTS];
@@ -77,6 +88,7 @@ int main(int argc, char **argv) {
         }
         fine(lig_get_setting_int(instance, "steps", &steps, &error));
         fine(lig_get_setting_float(instance, "step", &step, &error));
+        for (size_t p = 0; p < receive_count; ++p) map_wanted(instance, receives[p], pass, rank);
         for (size_t p = 0; p < receive_count; ++p) show(instance, receives[p], pass, 0);
         for (int64_t tick = 0; tick < steps; ++tick) {
             double time;

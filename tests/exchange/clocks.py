@@ -12,6 +12,7 @@ class Conduit:
     receiver: int
     latency: int
     buffer: int | None = None
+    routing: str | None = None
 
 
 @dataclass
@@ -23,6 +24,8 @@ class Graph:
     conduits: list[Conduit]
     ranks: list[int] = field(default_factory=list)
     passes: int = 1
+    # Each rank of a receiver wants one of so many ids; 0 means that it wants all.
+    one_of: int = 0
 
     def ranks_of(self, component):
         return self.ranks[component] if self.ranks else 1
@@ -52,8 +55,12 @@ class Graph:
                 at = k * tick / 1e9 + j * (step / 4)
                 yield k * tick, at, (k * 31 + j * 7 + component * 13 + rank * 5 + one_pass) % 1000
 
-    def deliveries(self, receiver):
-        """The deliveries that each rank of a component must see: (pass, port, tick, time, id), sorted."""
+    def wants(self, rank, conduit, one_pass, id):
+        """Returns true if a rank of a receiver wants an id; another set of them in each pass."""
+        return self.one_of == 0 or (id * 7 + rank * 3 + conduit + one_pass) % self.one_of == 0
+
+    def deliveries(self, receiver, of_rank):
+        """The deliveries that a rank of a component must see: (pass, port, tick, time, id), sorted."""
         seen = []
         for number, c in enumerate(self.conduits):
             if c.receiver != receiver:
@@ -66,7 +73,8 @@ class Graph:
                         exchange = begin // interval
                         delivered = (exchange * interval + c.latency) // tick
                         assert delivered * tick <= begin + c.latency, "later than it was promised"
-                        if delivered <= self.steps[receiver]:
+                        wanted = self.wants(of_rank, number, one_pass, id)
+                        if wanted and delivered <= self.steps[receiver]:
                             seen.append((one_pass, f"p{number}", delivered, at.hex(), id))
         return sorted(seen)
 
@@ -93,12 +101,14 @@ class Graph:
             arguments = ", ".join(repr(port) for port in [str(i), *ports])
             programs.append(f"  c{i}: {{executable: {program}, args: [{arguments}]}}")
             settings += [f"  c{i}.steps: {self.steps[i]}", f"  c{i}.step: {tick / 1e9!r}"]
+            settings += [f"  c{i}.one_of: {self.one_of}"]
         lines = ["ymmsl_version: v0.2", "models:", "  m:", "    components:", *components]
         conduits = [f"      c{c.sender}.op{n}: c{c.receiver}.p{n}" for n, c in enumerate(self.conduits)]
         exchanges = []
         for n, c in enumerate(self.conduits):
             buffer = f", buffer: {c.buffer}" if c.buffer else ""
-            events = f"{{events: 1000, latency: {c.latency} ns{buffer}}}"
+            routing = f", routing: {c.routing}" if c.routing else ""
+            events = f"{{events: 1000, latency: {c.latency} ns{buffer}{routing}}}"
             exchanges.append(f"    c{c.sender}.op{n} -> c{c.receiver}.p{n}: {events}")
         if self.passes > 1:
             outputs = ", ".join(f"b{i}" for i in range(len(self.ticks)))
@@ -130,4 +140,16 @@ def drawn(seed):
         latency = draw.choice([0, 1, 2, 3, 5, 8, 10]) * MS // draw.choice([1, 1, 2])
         conduits.append(Conduit(sender, receiver, latency, draw.choice([None, None, None, 1, 2])))
     ranks = [draw.choice([1, 1, 1, 2]) for _ in range(count)]
-    return Graph(ticks, steps, conduits, ranks, passes=draw.choice([1, 2, 2]))
+    graph = Graph(ticks, steps, conduits, ranks, passes=draw.choice([1, 2, 2]))
+    graph.one_of = draw.choice([0, 0, 2, 5])
+    for conduit in conduits:
+        conduit.routing = draw.choice([None, "shared", "pairwise", "pairwise"])
+    return graph
+
+
+def drawn_pair(seed):
+    """One to eight ranks that send to one to eight, which want other ids in each pass, by both routings."""
+    draw = random.Random(seed)
+    ranks = [draw.randint(1, 8), draw.randint(1, 8)]
+    both = [Conduit(0, 1, 2 * MS, None, routing) for routing in ("shared", "pairwise")]
+    return Graph([MS, draw.choice([MS, 2 * MS])], [6, 5], both, ranks, passes=3, one_of=draw.choice([1, 2, 3, 10]))

@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clocks import MS, Conduit, Graph, drawn
+from clocks import MS, Conduit, Graph, drawn, drawn_pair
 
 HERE = Path(__file__).parent
 SERIES = int(os.environ.get("LIGAMENT_GRAPHS", "1000"))
+PAIRS = int(os.environ.get("LIGAMENT_SERIES", "20"))
 
 # Chains, forks, joins and loops, with equal and unequal ticks, with and without latency.
 CASES = {
@@ -81,8 +82,8 @@ def check(run, program, graph):
     done = run(graph.model(program), "--overcommit", limit=60)
     assert done.status == 0, done.text
     for component in range(len(graph.ticks)):
-        expected = graph.deliveries(component)
         for rank in range(graph.ranks_of(component)):
+            expected = graph.deliveries(component, rank)
             name = f"output.{rank}.log" if graph.ranks_of(component) > 1 else "output.log"
             assert graph.seen(done.file(f"c{component}", name)) == expected, f"c{component}, rank {rank}"
 
@@ -101,6 +102,11 @@ def test_a_drawn_graph_that_check_accepts_runs_to_its_end(run, ligament, program
         return
     done = run(graph.model(program), "--overcommit", limit=60)
     assert done.status == 2 and "[exchange-loop]" in done.text, done.text
+
+
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_each_rank_gets_what_it_wants_by_both_routings(run, program, seed):
+    check(run, program, drawn_pair(seed))
 
 
 @pytest.mark.parametrize("seed", range(60))

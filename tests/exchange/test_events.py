@@ -48,6 +48,10 @@ def models(python_program, more="pass", map="pass", read=READ, tick=", neuron: 5
                         extra=extra)
 
 
+def routed(text, routing):
+    return text.replace("latency: 5 ms}", f"latency: 5 ms, routing: {routing}}}")
+
+
 @pytest.mark.parametrize("map, wanted", [
     ("pass", range(100)),
     ('instance.map_range("input", 5, 25)', range(5, 25)),
@@ -55,8 +59,9 @@ def models(python_program, more="pass", map="pass", read=READ, tick=", neuron: 5
     ('instance.map_list("input", [31, 0, 22, 12])', {0, 12, 22, 31}),
     ('instance.map_list("input", [])', ()),
 ])
-def test_a_rank_gets_the_ids_that_it_wants(run, python_program, map, wanted):
-    done = run(models(python_program, map=map), "--overcommit")
+@pytest.mark.parametrize("routing", ["shared", "pairwise"])
+def test_a_rank_gets_the_ids_that_it_wants(run, python_program, routing, map, wanted):
+    done = run(routed(models(python_program, map=map), routing), "--overcommit")
     assert done.status == 0, done.text
     for rank in range(2):
         seen = done.file("neuron", f"output.{rank}.log").splitlines()
@@ -136,6 +141,8 @@ def test_times_are_in_the_unit_of_the_model(run, python_program):
     (("events: 100", "events: 3000000000"), "at most 2147483647 different ids"),
     (("latency: 5 ms", "delay: 5 ms"), 'an exchange with "events" has no "delay"'),
     (("nest: 5 ms", "nset: 5 ms"), "there is no such component"),
+    (("latency: 5 ms", "latency: 5 ms, routing: direct"), 'use one of: shared, pairwise'),
+    (("events: 100, latency: 5 ms", "signal: [4], delay: 9 ms, routing: pairwise"), 'no "routing"'),
 ])
 def test_a_clock_that_cannot_be_is_refused_before_the_run(run, python_program, change, told):
     text = models(python_program)
@@ -180,8 +187,9 @@ DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
     ("while instance.reuse_instance():", None),
 ])
 @pytest.mark.parametrize("side", ["nest", "neuron"])
-def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, side, before, when):
-    text = models(python_program)
+@pytest.mark.parametrize("routing", ["shared", "pairwise"])
+def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, routing, side, before, when):
+    text = routed(models(python_program), routing)
     bodies = {"nest": NEST.format(more="pass", in_ms="0.001"), "neuron": NEURON.format(map="pass", read=READ)}
     body = bodies[side]
     assert before in body

@@ -192,8 +192,16 @@ impl RunPlan {
             limit: channel.message_size,
             steps: channel.steps.map(tell_steps),
             filters: channel.own_filters.as_ref().map(&mut number_of),
+            wants_of: None,
         });
-        let channels = channels.collect();
+        let wants = model.pairwise_channels().map(|channel| PlannedChannel {
+            from: end(channel.to),
+            to: end(channel.from),
+            budget,
+            wants_of: Some(channel.id),
+            ..PlannedChannel::default()
+        });
+        let channels = channels.chain(wants).collect();
         Ok(RunPlan {
             run: run.to_owned(),
             instances,

@@ -291,6 +291,7 @@ impl Wiring {
             member: self.place(own.rank),
             may_fail: self.instance(plan, peer.rank).may_fail.then_some(true),
             marks: self.goes_by_clock(plan, channel.to).then_some(true),
+            wants_of: channel.wants_of,
         })
     }
 }
@@ -310,9 +311,7 @@ mod tests {
             from: end(0, port, Some(to - 1)),
             to: end(to, port, None),
             budget: 1,
-            limit: None,
-            steps: None,
-            filters: None,
+            ..PlannedChannel::default()
         };
         let port = |name: &str, sends| PlannedPort {
             name: name.into(),

@@ -7,10 +7,12 @@
 
 mod coverage;
 mod index_map;
+mod receivers;
 mod route;
 #[allow(unsafe_code)]
 mod sys;
 
 pub use coverage::Coverage;
 pub use index_map::{index_text, IndexMap, MapError, Part};
+pub use receivers::Receivers;
 pub use route::{PartLayout, Route};

@@ -7,11 +7,11 @@
 use crate::error::{ClockError, Error};
 use crate::events::EventPort;
 use crate::instance::Instance;
-use crate::ports::PortState;
+use crate::ports::{PortState, PortTable};
 use crate::signal::Signal;
 use ligament_shm::endpoint::EmptySource;
 use ligament_shm::steering::Gate;
-use ligament_wire::control::{ClockInfo, PortClockInfo};
+use ligament_wire::control::{ClockInfo, PortClockInfo, Welcome};
 use ligament_wire::times::rounding_of_sum;
 use ligament_wire::{Header, HeaderWords, MessageKind};
 
@@ -26,6 +26,8 @@ pub(crate) struct Clock {
     ticks: u64,
     /// True if the clock was used in this pass.
     pub begun: bool,
+    /// True if senders that sort their events by receiver have to learn the ids that this rank wants.
+    pub wants_due: bool,
     /// The times of events that may be inserted now.
     pub window: TickWindow,
 }
@@ -45,7 +47,8 @@ impl Clock {
     pub fn new(info: ClockInfo) -> Clock {
         let ClockInfo { tick, unit } = info;
         let (tick_ns, unit_ns) = (tick.max(1), unit.max(1));
-        let mut clock = Clock { tick_ns, unit_ns, ticks: 0, begun: false, window: TickWindow::default() };
+        let window = TickWindow::default();
+        let mut clock = Clock { tick_ns, unit_ns, ticks: 0, begun: false, wants_due: true, window };
         clock.set(0);
         clock
     }
@@ -149,6 +152,16 @@ impl ClockedPort {
         }
     }
 
+    /// Returns the channels on which receivers send back the ids that they want: those on which this rank sends
+    /// them, or those on which it receives them.
+    pub fn wants_channels(&self, sends: bool) -> impl Iterator<Item = usize> + '_ {
+        let events = match &self.content {
+            ClockedContent::Events(events) => Some(events),
+            ClockedContent::Signal(_) => None,
+        };
+        events.into_iter().flat_map(move |events| events.wants_channels(sends))
+    }
+
     /// Prepares a receiving port for the next pass.
     pub fn begin_pass(&mut self) {
         for (over, passing) in self.over.iter_mut().zip(&mut self.passing) {
@@ -158,6 +171,32 @@ impl ClockedPort {
             ClockedContent::Events(events) => events.begin_pass(),
             ClockedContent::Signal(signal) => **signal = Signal::default(),
         }
+    }
+}
+
+/// Joins the channels that go with the clocks to the ports.
+pub(crate) fn join_clocks(table: &mut PortTable, welcome: &Welcome) {
+    let mut clocked = |port: u32, join: &dyn Fn(&mut ClockedPort)| {
+        if let Some(clocked) = table.ports.get_mut(port as usize).and_then(|port| port.clocked.as_mut()) {
+            join(clocked);
+        }
+    };
+    for (index, channel) in welcome.sends.iter().enumerate() {
+        match channel.wants_of {
+            None if channel.marks == Some(true) => clocked(channel.port, &|port| port.marked.push(index)),
+            None => {}
+            Some(_) => clocked(channel.port, &|port| {
+                let slot = channel.slot.unwrap_or(0) as usize;
+                port.events().into_iter().for_each(|events| events.join_sender(slot, index));
+            }),
+        }
+    }
+    for (index, channel) in welcome.receives.iter().enumerate() {
+        let Some(of) = channel.wants_of else { continue };
+        let Some(sends) = welcome.sends.iter().position(|one| one.id == of) else { continue };
+        clocked(channel.port, &|port| {
+            port.events().into_iter().for_each(|events| events.join_receiver(sends, index));
+        });
     }
 }
 
@@ -183,6 +222,7 @@ impl Instance {
         let next = self.clock.as_ref().ok_or_else(|| self.no_clock())?.next_ns();
         self.check_read()?;
         self.begin_clock();
+        self.send_wants()?;
         for port in 0..self.table.ports.len() {
             if self.table.ports[port].clocked.is_some() {
                 self.send_due(port, next)?;
@@ -233,8 +273,9 @@ impl Instance {
 
     /// Sends the events that are left, and the mark that the pass is over.
     fn end_sending_pass(&mut self) -> Result<(), Error> {
+        self.send_wants()?;
         let Some(clock) = &mut self.clock else { return Ok(()) };
-        clock.begun = false;
+        (clock.begun, clock.wants_due) = (false, true);
         for port in 0..self.table.ports.len() {
             let here = &self.table.ports[port];
             if here.clocked.is_none() || !here.operator.sends() || !here.is_connected() {

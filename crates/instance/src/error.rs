@@ -324,6 +324,10 @@ errors! {
         BeforeLoop => OFF_CLOCK,
             "the clock was used before the first reuse_instance, and begins anew there; call reuse_instance \
              first";
+        /// A map after the sender was sent another one.
+        LateIds { port: String } => BAD_MAP,
+            "port \"{port}\": its sender sorts the events, and was sent the ids that this rank wants; call map \
+             before the first tick of a pass";
         /// A map after samples.
         LateMap { port: String } => BAD_MAP,
             "port \"{port}\": the part of a signal changes between passes only; call map before the first \
@@ -336,6 +340,9 @@ errors! {
         NoLine { port: String } => UNFIT_ARRAY,
             "port \"{port}\": two samples of the signal have no line between them, because they are no \
              floating numbers of one type; write \"interpolation: nearest\" into the model";
+        /// Wanted ids that the library of a receiver would not send.
+        OtherIds { port: String } => MALFORMED_DATA,
+            "a receiver of port \"{port}\" sent something else than the ids that it wants";
         /// Events that the library of the sender would not send.
         Malformed { port: String, peer: String } => MALFORMED_DATA,
             "{peer} sent something else than events on port \"{port}\"";
@@ -485,7 +492,7 @@ impl Error {
             Error::Clock(error) => match error {
                 ClockError::SignalOver { .. } => ErrorKind::Closed,
                 ClockError::NoLine { .. } => ErrorKind::Unexpected,
-                ClockError::Malformed { .. } => ErrorKind::System,
+                ClockError::Malformed { .. } | ClockError::OtherIds { .. } => ErrorKind::System,
                 _ => ErrorKind::Usage,
             },
             Error::Exchange(error) => match error {

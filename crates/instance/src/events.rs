@@ -1,13 +1,15 @@
 //! Events: pairs of a time and an id. A sender collects those of an exchange, and sends them as one message
-//! `{times, ids}` to all ranks of the receiver; each rank keeps those that it wants. A receiver reads the
-//! arrays where the sender put them.
+//! `{times, ids}` to all ranks of the receiver; each rank keeps those that it wants. If the model says
+//! `routing: pairwise`, the sender learns at the begin of a pass which ids each rank wants (`wants.rs`), and
+//! sends each rank its own message. A receiver reads the arrays where the sender put them.
 
 use crate::clock::{ClockedPort, TickWindow};
 use crate::error::{ClockError, Error, ExchangeError};
 use crate::instance::Instance;
-use crate::message::{Message, Outgoing};
+use crate::message::{Message, MessageTimes, Outgoing};
 use crate::ports::PortName;
 use crate::receive::Arrival;
+use crate::wants::EventSorting;
 use ligament_exchange::{IndexMap, Part};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{Array, ArrayOrder, ArrayRef, Value, ValueRef};
@@ -68,18 +70,14 @@ impl EventBatch {
         (named && flat && typed).then(|| EventBatch { times: times.clone(), ids: ids.clone() })
     }
 
-    /// Returns those of the events whose ids are in a set.
-    fn within(self, wanted: &IdSet) -> EventBatch {
-        // Each event is written, and the next one takes its place if it is not wanted: there is no branch that
-        // a processor could guess wrong.
-        let (mut times, mut ids) = (vec![0.0; self.len()], vec![0; self.len()]);
-        let mut count = 0;
-        for (&time, &id) in self.times().iter().zip(self.ids()) {
-            (times[count], ids[count]) = (time, id);
-            count += usize::from(wanted.has(id));
-        }
-        times.truncate(count);
-        ids.truncate(count);
+    /// Returns those of the events whose ids are in a set. `places` is memory for the work.
+    fn within(self, wanted: &IdSet, places: &mut Vec<u32>) -> EventBatch {
+        let (times, ids) = (self.times(), self.ids());
+        places.resize(ids.len().max(places.len()), 0);
+        let count = wanted.choose(ids, places);
+        let places = &places[..count];
+        let times: Vec<f64> = places.iter().map(|place| times[*place as usize]).collect();
+        let ids: Vec<i32> = places.iter().map(|place| ids[*place as usize]).collect();
         let count = [count];
         let times = Array::from_vec(times, &count, ArrayOrder::RowMajor);
         let ids = Array::from_vec(ids, &count, ArrayOrder::RowMajor);
@@ -127,30 +125,70 @@ impl IdSet {
 
     #[inline]
     fn has(&self, id: i32) -> bool {
-        let id = i64::from(id);
         match self {
-            IdSet::Range { begin, end } => id >= *begin && id < *end,
-            IdSet::Bits { begin, bits } => {
-                // An id before the first one becomes a place far beyond the last.
-                let place = (id - begin) as u64 as usize;
-                bits.get(place / 64).map_or(0, |word| word >> (place % 64)) & 1 != 0
-            }
+            IdSet::Range { begin, end } => (*begin..*end).contains(&i64::from(id)),
+            IdSet::Bits { begin, bits } => has_bit(bits, i64::from(id) - begin),
+        }
+    }
+
+    /// Writes the places of those ids that are in the set to `places`, which is at least as long as `ids`, and
+    /// returns their number.
+    fn choose(&self, ids: &[i32], places: &mut [u32]) -> usize {
+        match self {
+            IdSet::Range { begin, end } => choose(ids, places, |id| (*begin..*end).contains(&i64::from(id))),
+            IdSet::Bits { begin, bits } => choose(ids, places, |id| has_bit(bits, i64::from(id) - begin)),
         }
     }
 }
 
+/// Returns a bit. A place before the first bit or after the last one has none.
+#[inline(always)]
+fn has_bit(bits: &[u64], place: i64) -> bool {
+    // A place before the first bit becomes one far beyond the last.
+    let place = place as u64 as usize;
+    bits.get(place / 64).map_or(0, |word| word >> (place % 64)) & 1 != 0
+}
+
+/// Writes the places of those ids that are wanted, and returns their number. The place of each id is written,
+/// and the next one replaces it if the id is not wanted: so there is no branch that a processor could guess
+/// wrong.
+#[inline(always)]
+fn choose(ids: &[i32], places: &mut [u32], wants: impl Fn(i32) -> bool) -> usize {
+    let mut count = 0;
+    for (place, &id) in (0..).zip(ids) {
+        places[count] = place;
+        count += usize::from(wants(id));
+    }
+    count
+}
+
 /// Events that are about to be sent.
 #[derive(Debug, Default)]
-struct CollectedEvents {
-    times: Vec<f64>,
-    ids: Vec<i32>,
+pub(crate) struct CollectedEvents {
+    pub times: Vec<f64>,
+    pub ids: Vec<i32>,
 }
 
 impl CollectedEvents {
     #[inline(always)]
-    fn push(&mut self, time: f64, id: i32) {
+    pub fn push(&mut self, time: f64, id: i32) {
         self.times.push(time);
         self.ids.push(id);
+    }
+
+    pub fn clear(&mut self) {
+        self.times.clear();
+        self.ids.clear();
+    }
+
+    /// Calls `send` with the events as the value of a message.
+    pub fn with_value<R>(&self, send: impl FnOnce(ValueRef<'_>) -> R) -> R {
+        let count = [self.ids.len() as u64];
+        let entries = [
+            (TIMES_KEY, ValueRef::Array(ArrayRef::from_slice(&self.times, &count, ArrayOrder::RowMajor))),
+            (IDS_KEY, ValueRef::Array(ArrayRef::from_slice(&self.ids, &count, ArrayOrder::RowMajor))),
+        ];
+        send(ValueRef::Map(&entries))
     }
 }
 
@@ -158,9 +196,18 @@ impl CollectedEvents {
 #[derive(Debug)]
 pub(crate) struct EventPort {
     /// Number of ids.
-    ids: u64,
+    pub ids: u64,
     /// The ids that this rank sends or wants. `None` means all.
     part: Option<IdSet>,
+    /// The same as a map, for senders that sort their events by receiver.
+    pub map: Option<IndexMap>,
+    /// Memory for the choice of the events that this rank wants.
+    places: Vec<u32>,
+    /// For a sending port with `routing: pairwise`.
+    pub sorting: Option<Box<EventSorting>>,
+    /// For each slot: the channel on which the sender of the slot learns the ids that this rank wants, if that
+    /// sender sorts its events.
+    pub sorted: Vec<Option<usize>>,
     /// The events of the exchange that is sent next, and those of the one after it.
     collected: CollectedEvents,
     later: CollectedEvents,
@@ -177,6 +224,10 @@ impl EventPort {
         EventPort {
             ids,
             part: None,
+            map: None,
+            places: Vec::new(),
+            sorting: None,
+            sorted: Vec::new(),
             collected: CollectedEvents::default(),
             later: CollectedEvents::default(),
             sent: 0,
@@ -189,6 +240,7 @@ impl EventPort {
     pub fn begin_pass(&mut self) {
         self.received.fill(0);
         self.unread.clear();
+        self.sorting.iter_mut().for_each(|sorting| sorting.begin_pass());
     }
 
     /// Returns the first event that cannot be sent now.
@@ -327,6 +379,7 @@ impl Instance {
             None => return Err(ClockError::NoEvents { port: here.name.to_string() }.into()),
         }
         self.begin_clock();
+        self.send_wants()?;
         self.receive_due(index, now)?;
         Ok(events_of(&mut self.table.ports[index].clocked).and_then(|(events, _)| events.unread.pop_front()))
     }
@@ -335,10 +388,14 @@ impl Instance {
     pub(crate) fn map_events(&mut self, port: usize, part: Part<'_>) -> Result<(), Error> {
         let here = &mut self.table.ports[port];
         let name = here.name.to_string();
+        let wants_due = self.clock.as_ref().is_some_and(|clock| clock.wants_due);
         let Some((events, _)) = events_of(&mut here.clocked) else { return Ok(()) };
-        IndexMap::new(&[events.ids], part)
+        if !wants_due && !events.sorted.is_empty() {
+            return Err(ClockError::LateIds { port: name }.into());
+        }
+        let map = IndexMap::new(&[events.ids], part)
             .map_err(|error| ExchangeError::BadMap { port: name, error: error.to_string() })?;
-        events.part = Some(IdSet::new(part));
+        (events.part, events.map) = (Some(IdSet::new(part)), Some(map));
         Ok(())
     }
 
@@ -383,21 +440,18 @@ impl Instance {
         let Some((events, interval)) = events_of(&mut self.table.ports[port].clocked) else { return Ok(()) };
         let begin = events.sent.saturating_mul(interval);
         let (timestamp, next) = (clock.time_of(begin), clock.time_of(begin.saturating_add(interval)));
-        let CollectedEvents { times: of_events, ids } = std::mem::take(&mut events.collected);
-        let count = [ids.len() as u64];
-        let entries = [
-            (TIMES_KEY, ValueRef::Array(ArrayRef::from_slice(&of_events, &count, ArrayOrder::RowMajor))),
-            (IDS_KEY, ValueRef::Array(ArrayRef::from_slice(&ids, &count, ArrayOrder::RowMajor))),
-        ];
-        let data = ValueRef::Map(&entries);
-        let sent = self.send_own(port, &Outgoing::at(timestamp, data).next(next));
+        let mut collected = std::mem::take(&mut events.collected);
+        let times = MessageTimes { timestamp, next_timestamp: Some(next) };
+        let sent = match events.sorting {
+            None => {
+                collected.with_value(|data| self.send_own(port, &Outgoing::at(timestamp, data).next(next)))
+            }
+            Some(_) => self.send_sorted(port, times, &collected),
+        };
         // The memory serves again, also after an error, which ends the run or the call.
-        let (mut of_events, mut ids) = (of_events, ids);
-        of_events.clear();
-        ids.clear();
+        collected.clear();
         if let Some((events, _)) = events_of(&mut self.table.ports[port].clocked) {
-            let later = std::mem::replace(&mut events.later, CollectedEvents { times: of_events, ids });
-            events.collected = later;
+            events.collected = std::mem::replace(&mut events.later, collected);
             events.sent += 1;
         }
         sent
@@ -437,9 +491,10 @@ impl Instance {
                 };
                 let Some((events, _)) = events_of(&mut self.table.ports[port].clocked) else { return Ok(()) };
                 events.received[slot] += 1;
+                let is_sorted = events.sorted.get(slot).is_some_and(Option::is_some);
                 let batch = match &events.part {
-                    Some(wanted) => batch.within(wanted),
-                    None => batch,
+                    Some(wanted) if !is_sorted => batch.within(wanted, &mut events.places),
+                    _ => batch,
                 };
                 if !batch.is_empty() {
                     events.unread.push_back(batch);
@@ -458,7 +513,7 @@ impl Instance {
 
 /// Returns the events of a port, and the time between two exchanges in nanoseconds.
 #[inline(always)]
-fn events_of(clocked: &mut Option<Box<ClockedPort>>) -> Option<(&mut EventPort, u64)> {
+pub(crate) fn events_of(clocked: &mut Option<Box<ClockedPort>>) -> Option<(&mut EventPort, u64)> {
     let clocked = clocked.as_mut()?;
     let interval = clocked.info.interval.max(1);
     clocked.events().map(|events| (events, interval))

@@ -1,7 +1,7 @@
 //! The type `Instance`: joining the run, the reuse loop, settings, logging, and a clean end.
 
 use crate::chains::{by_channel, Lists};
-use crate::clock::Clock;
+use crate::clock::{join_clocks, Clock};
 use crate::error::{AgentError, Error, ErrorKind, IdentityError, PortError, ReceiveError};
 use crate::identity::from_environment;
 use crate::loan::Spare;
@@ -201,20 +201,13 @@ impl Instance {
     pub(crate) fn alone(identity: Identity, registered: Registration, flags: Flags) -> Result<Instance, Error> {
         let Registration { line, welcome, foundation } = registered;
         let joined = |channels: &[ChannelInfo]| -> Vec<JoinedChannel> {
-            channels.iter().enumerate().map(|(index, channel)| JoinedChannel::of(channel, index)).collect()
+            let of_ports = channels.iter().enumerate().filter(|(_, channel)| channel.wants_of.is_none());
+            of_ports.map(|(index, channel)| JoinedChannel::of(channel, index)).collect()
         };
         let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
         let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
         let mut table = PortTable::new(&welcome.ports, &names, sends, receives)?;
-        for (index, channel) in
-            welcome.sends.iter().enumerate().filter(|(_, channel)| channel.marks == Some(true))
-        {
-            if let Some(clocked) =
-                table.ports.get_mut(channel.port as usize).and_then(|port| port.clocked.as_mut())
-            {
-                clocked.marked.push(index);
-            }
-        }
+        join_clocks(&mut table, &welcome);
         let steps = |channels: &[ChannelInfo]| -> HashMap<usize, ChannelSteps> {
             let all = channels.iter().enumerate();
             all.filter_map(|(index, channel)| Some((index, channel.steps?))).collect()
@@ -678,6 +671,7 @@ impl Instance {
                 self.end_conduits(port)?;
             }
         }
+        self.end_wants()?;
         self.endpoint.end(false);
         let told = self.tell_use(sent.unwrap_or_default()).and_then(|()| self.endpoint.sign_off());
         told.map_err(|error| Error::during(error, || "signing off".into()))
@@ -753,7 +747,9 @@ impl Instance {
             // Channels of distributed arrays also carry maps, and those of clocks the ends of passes.
             let parts = self.table.ports.iter().filter(move |port| port.operator.sends() == sends);
             let parts = parts.filter(|port| port.exchanges()).flat_map(|port| port.channels());
-            shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped).chain(parts)
+            let clocked = self.table.ports.iter().filter_map(|port| port.clocked.as_ref());
+            let wants = clocked.flat_map(move |clocked| clocked.wants_channels(sends));
+            shared.flat_map(|shared| shared.channels.iter().copied()).chain(stepped).chain(parts).chain(wants)
         };
         for (sends, counts) in [(true, &mut sent), (false, &mut received)] {
             let marked: BTreeSet<usize> = marked(sends).collect();

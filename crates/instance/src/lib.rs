@@ -47,6 +47,7 @@ mod sys;
 mod tap_writer;
 mod timing;
 mod turn;
+mod wants;
 
 pub use error::{
     AgentError, ClockError, Error, ErrorKind, ExchangeError, FilterError, IdentityError, MapperError,

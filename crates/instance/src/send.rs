@@ -19,7 +19,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// The port and slot of a message that is about to be sent, by their indices, and its header.
-struct Ready {
+pub(crate) struct Ready {
     port: usize,
     slot: usize,
     header: HeaderWords,
@@ -66,14 +66,35 @@ impl Instance {
 
     /// Sends a message that the library itself has made on a port without slots.
     pub(crate) fn send_own(&mut self, port: usize, message: &Outgoing<'_>) -> Result<(), Error> {
-        if self.may_be_tapped() {
-            let name = self.table.ports[port].name.clone();
-            self.show(&*name, None, message.times(), &message.data);
-        }
-        match self.prepare_at(port, 0, message.times(), message.settings)? {
+        match self.prepare_own(port, message.times(), &message.data)? {
             Some(ready) => self.send_ready(ready, message),
             None => Ok(()),
         }
+    }
+
+    /// Prepares a message that the library itself has made on a port without slots, and shows it to taps.
+    /// Returns `None` if nothing is connected to the port.
+    pub(crate) fn prepare_own(
+        &mut self,
+        port: usize,
+        times: MessageTimes,
+        data: &ValueRef<'_>,
+    ) -> Result<Option<Ready>, Error> {
+        if self.may_be_tapped() {
+            let name = self.table.ports[port].name.clone();
+            self.show(&*name, None, times, data);
+        }
+        self.prepare_at(port, 0, times, None)
+    }
+
+    /// Sends a prepared message, with a value of its own, on some of the channels of its port.
+    pub(crate) fn send_own_to(&mut self, ready: &Ready, to: &[usize], data: &ValueRef<'_>) -> Result<(), Error> {
+        let plan = match self.encoder.plan(data) {
+            Ok(plan) => plan,
+            Err(error) => return Err(self.unsendable(ready.port, ready.slot, &error.into())),
+        };
+        let sent = self.endpoint.send(to, ready.header, &plan);
+        sent.map_err(|error| self.while_sending(error, ready.port, ready.slot))
     }
 
     fn send_ready(&mut self, ready: Ready, message: &Outgoing<'_>) -> Result<(), Error> {

@@ -437,7 +437,7 @@ mod tests {
                 PlannedInstance { may_fail: true, ..PlannedInstance::default() },
                 PlannedInstance::default(),
             ],
-            channels: vec![PlannedChannel { from, to, budget: 1, limit: None, steps: None, filters: None }],
+            channels: vec![PlannedChannel { from, to, budget: 1, ..PlannedChannel::default() }],
             ..RunPlan::default()
         };
         let mut manager = Manager::new(&plan, NumberedNames);

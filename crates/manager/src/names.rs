@@ -83,12 +83,12 @@ impl Names for ModelNames<'_> {
     }
 
     fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
-        let channel = self.model.channels.get(channel as usize)?;
+        let (from, to) = self.model.channel_ends(channel)?;
         let end = |end: Endpoint| {
             let leader = self.ranks.leader(InstanceId::new(end.instance));
             (RankId::new(leader.number() + end.rank), self.model.end_name(end))
         };
-        Some((end(channel.from), end(channel.to)))
+        Some((end(from), end(to)))
     }
 
     fn filters(&self, channel: u32) -> &[Filter] {

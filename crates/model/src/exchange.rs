@@ -33,6 +33,32 @@ pub struct EventExchange {
     pub latency: Nanoseconds,
     /// Number of ticks of the sender that one exchange covers.
     pub buffer: Option<u64>,
+    /// The way from all ranks to all ranks.
+    pub routing: Routing,
+}
+
+/// The way of events from all ranks of a sender to all ranks of a receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Routing {
+    /// Each rank of the sender sends all its events to all ranks of the receiver, which choose.
+    #[default]
+    Shared,
+    /// Each rank of the sender sorts its events: each rank of the receiver gets those that it wants.
+    Pairwise,
+}
+
+impl Routing {
+    /// All names.
+    pub const NAMES: &'static [&'static str] = &["shared", "pairwise"];
+
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<Routing> {
+        match name {
+            "shared" => Some(Routing::Shared),
+            "pairwise" => Some(Routing::Pairwise),
+            _ => None,
+        }
+    }
 }
 
 /// An exchange of a sampled array.
@@ -73,7 +99,12 @@ impl Interpolation {
 impl Exchange {
     /// The keys of an entry in a file.
     pub const KEYS: &'static [&'static str] =
-        &["messages", "array", "events", "latency", "buffer", "signal", "delay", "interpolation"];
+        &["messages", "array", "events", "latency", "buffer", "routing", "signal", "delay", "interpolation"];
+
+    /// Returns true if each rank of the receiver gets only the events that it wants.
+    pub fn is_pairwise(&self) -> bool {
+        matches!(self, Exchange::Events(EventExchange { routing: Routing::Pairwise, .. }))
+    }
 
     /// Returns true if the conduit may have filters.
     pub fn takes_filters(&self) -> bool {
@@ -97,10 +128,13 @@ impl Display for Exchange {
         match self {
             Exchange::Messages => f.write_str("{messages: all}"),
             Exchange::Array(shape) => write!(f, "{{array: {}}}", Numbers(shape)),
-            Exchange::Events(EventExchange { ids, latency, buffer }) => {
+            Exchange::Events(EventExchange { ids, latency, buffer, routing }) => {
                 write!(f, "{{events: {ids}, latency: {latency}")?;
                 if let Some(buffer) = buffer {
                     write!(f, ", buffer: {buffer}")?;
+                }
+                if *routing == Routing::Pairwise {
+                    f.write_str(", routing: pairwise")?;
                 }
                 f.write_str("}")
             }

@@ -582,6 +582,9 @@ pub struct ChannelInfo {
     /// True if the receiver goes by a clock, and needs the marks at the ends of the sender's passes.
     #[n(12)]
     pub marks: Option<bool>,
+    /// The number of the channel whose receiver sends back the ids that it wants, on this channel.
+    #[n(13)]
+    pub wants_of: Option<u32>,
 }
 
 /// The steps of a channel between messages and iterations: `last`, `repeat` and `pad` of yMMSL, and

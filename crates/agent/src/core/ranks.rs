@@ -15,7 +15,7 @@ fn with_ranks() -> RunPlan {
     plan.instances[0].name = "flow".into();
     plan.instances[0].ranks = Some(2);
     let end = |one: EndpointId, port| PlannedEnd { rank: one.leader(), port, slot: None };
-    let channel = |from, to| PlannedChannel { from, to, budget: 1000, limit: None, steps: None, filters: None };
+    let channel = |from, to| PlannedChannel { from, to, budget: 1000, ..PlannedChannel::default() };
     plan.channels = vec![
         channel(end(FIRST, 0), end(SECOND, 1)),
         channel(end(SECOND, 0), end(MICRO, 0)),

@@ -51,17 +51,13 @@ pub(super) fn plan() -> RunPlan {
                 from: end(MACRO, 0),
                 to: end(MICRO, 0),
                 budget: 1000,
-                limit: None,
-                steps: None,
-                filters: None,
+                ..PlannedChannel::default()
             },
             PlannedChannel {
                 from: end(MICRO, 1),
                 to: end(MACRO, 1),
                 budget: 1000,
-                limit: None,
-                steps: None,
-                filters: None,
+                ..PlannedChannel::default()
             },
         ],
         ..RunPlan::default()

@@ -82,6 +82,7 @@ impl Run {
             steps: None,
             may_fail: None,
             marks: None,
+            wants_of: None,
             filters: None,
             member: 0,
         };

@@ -158,6 +158,8 @@ pub struct Channel {
     pub own_filters: Option<Arc<[Filter]>>,
     /// The effects of the filters on messages and iterations, if there are any.
     pub steps: Option<ConduitSteps>,
+    /// True if the sender sorts its events by receiver. It then has to know the ids that the receiver wants.
+    pub pairwise: bool,
 }
 
 impl From<&FlatComponent> for ResolvedComponent {
@@ -171,6 +173,20 @@ impl From<&FlatComponent> for ResolvedComponent {
 }
 
 impl ResolvedModel {
+    /// Returns the sender and the receiver of a channel of the run. The channels of the model come first, then
+    /// those on which the receivers of pairwise channels send back the ids that they want.
+    pub fn channel_ends(&self, id: u32) -> Option<(Endpoint, Endpoint)> {
+        match (id as usize).checked_sub(self.channels.len()) {
+            None => self.channels.get(id as usize).map(|channel| (channel.from, channel.to)),
+            Some(place) => self.pairwise_channels().nth(place).map(|channel| (channel.to, channel.from)),
+        }
+    }
+
+    /// Returns the channels on which the sender sorts its events by receiver.
+    pub fn pairwise_channels(&self) -> impl Iterator<Item = &Channel> {
+        self.channels.iter().filter(|channel| channel.pairwise)
+    }
+
     /// Returns the port at an end of a channel.
     pub fn port(&self, end: Endpoint) -> &ResolvedPort {
         &self.instances[end.instance as usize].ports[end.port as usize]
@@ -607,6 +623,7 @@ impl<'a> Expander<'a> {
             let budget = budgets.of(self.flat, conduit).copied().or(options.budget).or(usual);
             let message_size = message_sizes.of(self.flat, conduit).copied().or(options.message_size);
             let own_filters = own_filters.of(self.flat, conduit).filter(|filters| !filters.is_empty());
+            let pairwise = exchange.is_some_and(Exchange::is_pairwise);
             if own_filters.is_some() && exchange.is_some_and(|exchange| !exchange.takes_filters()) {
                 let [from, to] = [self.flat.port_of(&conduit.from), self.flat.port_of(&conduit.to)];
                 self.problems.push(filters_on_exchange(&conduit.at, &from, &to));
@@ -646,6 +663,7 @@ impl<'a> Expander<'a> {
                     filters: Arc::clone(&filters),
                     own_filters: own_filters.cloned(),
                     steps,
+                    pairwise,
                 });
             }
         }

@@ -2,8 +2,8 @@
 
 use super::fields::FieldReader;
 use crate::exchange::{
-    EventExchange, Exchange, Interpolation, SignalExchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS,
-    MAX_EVENT_IDS,
+    EventExchange, Exchange, Interpolation, Routing, SignalExchange, MAX_ARRAY_DIMENSIONS,
+    MAX_ARRAY_ELEMENTS, MAX_EVENT_IDS,
 };
 use crate::ticks::{InvalidSpan, Nanoseconds};
 use crate::yaml::{YamlKind, YamlNode};
@@ -30,18 +30,18 @@ impl FieldReader {
             return None;
         };
         let others: &[&str] = match content {
-            "events" => &["latency", "buffer"],
+            "events" => &["latency", "buffer", "routing"],
             "signal" => &["delay", "interpolation"],
             _ => &[],
         };
-        for key in ["latency", "buffer", "delay", "interpolation"] {
+        for key in ["latency", "buffer", "routing", "delay", "interpolation"] {
             if let Some(node) = map.get(key).filter(|_| !others.contains(&key)) {
                 self.error(
                     Code::BAD_EXCHANGE,
                     &node.at,
                     format!("an exchange with \"{content}\" has no \"{key}\""),
-                    "remove the key: events have \"latency\" and \"buffer\", and signals have \"delay\" and \
-                     \"interpolation\"",
+                    "remove the key: events have \"latency\", \"buffer\" and \"routing\", and signals have \
+                     \"delay\" and \"interpolation\"",
                 );
             }
         }
@@ -67,7 +67,11 @@ impl FieldReader {
                 let buffer = map.get("buffer");
                 let buffer = buffer.and_then(|node| self.count(node, "the number of ticks in an exchange", 1));
                 let buffer = buffer.map(|ticks| ticks as u64);
-                Some(Exchange::Events(EventExchange { ids, latency, buffer }))
+                let routing = map.get("routing");
+                let routing = routing
+                    .and_then(|node| self.word(node, "the routing", Routing::NAMES, Routing::from_name))
+                    .unwrap_or_default();
+                Some(Exchange::Events(EventExchange { ids, latency, buffer, routing }))
             }
             _ => {
                 let delay = span("delay");

@@ -180,6 +180,7 @@ impl Domain {
             steps: None,
             may_fail: None,
             marks: None,
+            wants_of: None,
             filters: None,
         };
         let all = || self.conduits.iter().enumerate();

@@ -154,6 +154,10 @@ pub struct PlannedChannel {
     /// Index in `RunPlan::filters` of the list of filters that the channel's messages pass through.
     #[n(5)]
     pub filters: Option<u32>,
+    /// The number of the channel whose receiver sends back the ids that it wants, on this channel. Such a
+    /// channel leads from a port that receives to one that sends.
+    #[n(6)]
+    pub wants_of: Option<u32>,
 }
 
 /// One end of a channel: a rank, the index of the port in the instance's list of ports, and the slot of a
