@@ -12,7 +12,8 @@ from clocks import MS, Conduit, Graph  # noqa: E402
 
 CASES = {
     "ranks": Graph([MS, 2 * MS], [20, 10], [Conduit(0, 1, 2 * MS)], [2, 3]),
-    "pairwise": Graph([MS, MS], [20, 20], [Conduit(0, 1, 2 * MS, None, "pairwise")], [2, 3], passes=2, one_of=3),
+    "pairwise": Graph([MS, MS], [20, 20], [Conduit(0, 1, 2 * MS, None, "pairwise")], [2, 3], passes=2,
+                      one_of=3),
     "a loop of two passes": Graph([MS, MS], [10, 10], [Conduit(0, 1, MS), Conduit(1, 0, MS)], [2, 2], passes=2),
     "an early end": Graph([MS, MS], [30, 5], [Conduit(0, 1, 3 * MS)], passes=2),
 }

@@ -152,4 +152,5 @@ def drawn_pair(seed):
     draw = random.Random(seed)
     ranks = [draw.randint(1, 8), draw.randint(1, 8)]
     both = [Conduit(0, 1, 2 * MS, None, routing) for routing in ("shared", "pairwise")]
-    return Graph([MS, draw.choice([MS, 2 * MS])], [6, 5], both, ranks, passes=3, one_of=draw.choice([1, 2, 3, 10]))
+    ticks, one_of = [MS, draw.choice([MS, 2 * MS])], draw.choice([1, 2, 3, 10])
+    return Graph(ticks, [6, 5], both, ranks, passes=3, one_of=one_of)

@@ -70,7 +70,8 @@ def test_a_receiver_of_messages_gets_all_events_and_ranks_get_theirs(run, python
 
 def test_a_rank_without_a_tick_has_no_ids_that_it_wants(run, python_program):
     done = run(models(python_program, tick="raster: 5 ms"))
-    assert done.status == 2 and '"neuron" is to get the events that it wants, and has no tick' in done.text, done.text
+    why = '"neuron" is to get the events that it wants, and has no tick'
+    assert done.status == 2 and why in done.text, done.text
 
 
 def test_another_map_after_the_first_tick_is_refused(run, python_program):

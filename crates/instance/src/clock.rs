@@ -126,14 +126,14 @@ pub(crate) struct ClockedPort {
 #[derive(Debug)]
 pub(crate) enum ClockedContent {
     Events(EventPort),
-    Signal(Box<Signal>),
+    Signal(Signal),
 }
 
 impl ClockedPort {
     pub fn new(info: PortClockInfo, slots: usize) -> ClockedPort {
         let content = match info.ids {
             Some(ids) => ClockedContent::Events(EventPort::new(ids, slots)),
-            None => ClockedContent::Signal(Box::default()),
+            None => ClockedContent::Signal(Signal::default()),
         };
         ClockedPort { info, over: vec![false; slots], passing: vec![false; slots], marked: Vec::new(), content }
     }
@@ -169,7 +169,7 @@ impl ClockedPort {
         }
         match &mut self.content {
             ClockedContent::Events(events) => events.begin_pass(),
-            ClockedContent::Signal(signal) => **signal = Signal::default(),
+            ClockedContent::Signal(signal) => *signal = Signal::default(),
         }
     }
 }

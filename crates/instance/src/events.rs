@@ -443,9 +443,7 @@ impl Instance {
         let mut collected = std::mem::take(&mut events.collected);
         let times = MessageTimes { timestamp, next_timestamp: Some(next) };
         let sent = match events.sorting {
-            None => {
-                collected.with_value(|data| self.send_own(port, &Outgoing::at(timestamp, data).next(next)))
-            }
+            None => collected.with_value(|data| self.send_own(port, &Outgoing::at(timestamp, data).next(next))),
             Some(_) => self.send_sorted(port, times, &collected),
         };
         // The memory serves again, also after an error, which ends the run or the call.

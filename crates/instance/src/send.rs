@@ -88,7 +88,12 @@ impl Instance {
     }
 
     /// Sends a prepared message, with a value of its own, on some of the channels of its port.
-    pub(crate) fn send_own_to(&mut self, ready: &Ready, to: &[usize], data: &ValueRef<'_>) -> Result<(), Error> {
+    pub(crate) fn send_own_to(
+        &mut self,
+        ready: &Ready,
+        to: &[usize],
+        data: &ValueRef<'_>,
+    ) -> Result<(), Error> {
         let plan = match self.encoder.plan(data) {
             Ok(plan) => plan,
             Err(error) => return Err(self.unsendable(ready.port, ready.slot, &error.into())),

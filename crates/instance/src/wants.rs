@@ -122,7 +122,9 @@ impl Instance {
 
     #[cold]
     fn while_telling_wants(&self, error: ligament_shm::ShmError, port: usize) -> Error {
-        Error::during(error, || format!("telling the sender of port \"{}\" the ids", self.table.ports[port].name))
+        Error::during(error, || {
+            format!("telling the sender of port \"{}\" the ids", self.table.ports[port].name)
+        })
     }
 
     /// Waits until all receivers of a port have sent the ids that they want in this pass.
@@ -136,7 +138,9 @@ impl Instance {
                 let came = self.endpoint.receive_to(receiver.wants, None, &mut header, &mut body);
                 came.map_err(|error| {
                     let name = &self.table.ports[port].name;
-                    Error::during(error, || format!("waiting for the ids that the receivers of \"{name}\" want"))
+                    Error::during(error, || {
+                        format!("waiting for the ids that the receivers of \"{name}\" want")
+                    })
                 })?;
                 if header.is_end() {
                     receiver.ended = true;

@@ -153,7 +153,8 @@ impl Planner<'_> {
             if exchange.is_pairwise() && self.tick_of(&conduit.to).is_none() {
                 let name = &self.flat.components[conduit.to.component].name;
                 let message = format!("\"{name}\" is to get the events that it wants, and has no tick");
-                let advice = "give it a tick under \"ticks:\", or remove \"routing\": without a clock, it gets \
+                let advice =
+                    "give it a tick under \"ticks:\", or remove \"routing\": without a clock, it gets \
                               all events as messages";
                 self.problems.push(Problem::error(Code::BAD_EXCHANGE, &conduit.at, message, advice));
             }

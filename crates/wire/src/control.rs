@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Version of this protocol and of the layout of the memory that the agent hands out. The agent refuses any
 /// other version with a text that names both.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 /// Maximum length of a frame that either side accepts, in bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 

@@ -405,7 +405,15 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
             PlannedEnd { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
-        channels.push(PlannedChannel { from, to, budget, limit: None, steps: None, filters: None, wants_of: None });
+        channels.push(PlannedChannel {
+            from,
+            to,
+            budget,
+            limit: None,
+            steps: None,
+            filters: None,
+            wants_of: None,
+        });
     }
     let instance = |(i, ports): (usize, Vec<PlannedPort>)| PlannedInstance {
         name: format!("part{i}"),

@@ -225,7 +225,8 @@ codes! {
 
     BAD_MAP "bad-map":
         "The part that `map` describes is not within the array that the model gives the port, or has an \
-         element twice ([Exchanges](../guides/ranks.md#arrays))";
+         element twice ([Exchanges](../guides/ranks.md#arrays)); or `map` was called too late in a pass of the \
+         reuse loop ([Routing](../guides/spikes.md#routing))";
 
     MAP_GAP "map-gap":
         "A rank wants an element that no rank of the sender has. Let one of them name it in `map`, or do \

@@ -2,8 +2,8 @@
 
 use super::fields::FieldReader;
 use crate::exchange::{
-    EventExchange, Exchange, Interpolation, Routing, SignalExchange, MAX_ARRAY_DIMENSIONS,
-    MAX_ARRAY_ELEMENTS, MAX_EVENT_IDS,
+    EventExchange, Exchange, Interpolation, Routing, SignalExchange, MAX_ARRAY_DIMENSIONS, MAX_ARRAY_ELEMENTS,
+    MAX_EVENT_IDS,
 };
 use crate::ticks::{InvalidSpan, Nanoseconds};
 use crate::yaml::{YamlKind, YamlNode};

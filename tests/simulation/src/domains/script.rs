@@ -210,7 +210,15 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> RunPlan {
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         // In messages, as all is counted here.
         let budget = if is_tight && random.percent(80) { random.between(1, 2) } else { 1000 };
-        channels.push(PlannedChannel { from, to, budget, limit: None, steps: None, filters: None, wants_of: None });
+        channels.push(PlannedChannel {
+            from,
+            to,
+            budget,
+            limit: None,
+            steps: None,
+            filters: None,
+            wants_of: None,
+        });
     }
     let instance = |(i, ports): (usize, Vec<PlannedPort>)| PlannedInstance {
         name: format!("part{i}"),
