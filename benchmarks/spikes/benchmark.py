@@ -24,6 +24,7 @@ CASES = {
     "a tenth, arrays": ("send", "receive", "arrays", 1),
 }
 WAYS = ("point-to-point", "collective")
+ROUTINGS = ("shared", "pairwise")
 LIMIT_S = 120
 
 MODEL = """ymmsl_version: v0.2
@@ -73,6 +74,7 @@ def build():
     """Compiles the programs into build/benchmarks/spikes."""
     OUT.mkdir(parents=True, exist_ok=True)
     run(["gcc", "-std=gnu11", *FLAGS, HERE / "ours.c", "-o", OUT / "ours", *Ligament().flags()], seconds=120)
+    run(["gcc", "-std=gnu11", *FLAGS, HERE / "bare.c", "-o", OUT / "bare"], seconds=120)
     # MUSIC's own header does not compile without warnings.
     compiled = ["-O2", "-march=native", HERE / "peer.cpp", "-o", OUT / "peer", "-lmusic"]
     run(["mpicxx.openmpi", "-std=gnu++17", *compiled], seconds=120)
@@ -85,11 +87,17 @@ def results(folder):
     return max(int(ns) for ns, *_ in lines) / 1e9, sums
 
 
-def ours(case, ranks, ticks, folder):
+def bare(case, ranks, ticks, folder):
+    left, _, _, sparse = CASES[case]
+    run([OUT / "bare", left, ranks, EVENTS, ticks, sparse, folder], seconds=LIMIT_S)
+    return results(folder)
+
+
+def ours(case, routing, ranks, ticks, folder):
     left, right, how, sparse = CASES[case]
     pairs = ["left.out", "right.in"], ["right.out", "left.in"]
     pairs = pairs if left == "both" else pairs[:1]
-    events = "{events: 100000, latency: 5 ms}"
+    events = f"{{events: 100000, latency: 5 ms, routing: {routing}}}"
     text = MODEL.format(
         program=OUT / "ours", left=left, right=right, how=how, events=EVENTS, ticks=ticks, sparse=sparse,
         folder=folder, ranks=ranks, conduits=", ".join(": ".join(pair) for pair in pairs),
@@ -116,7 +124,12 @@ def music(case, way, ranks, ticks, folder):
 def one_pass(options, measured, said):
     for case in options.cases:
         for ranks in options.ranks:
-            programs = {"ours": lambda folder: ours(case, ranks, options.ticks, folder)}
+            programs = {}
+            # The sender sorts where its receivers want few events; else all of them would go to all.
+            for routing in ROUTINGS if CASES[case][3] else ROUTINGS[:1]:
+                programs[f"ours, {routing}"] = (
+                    lambda folder, routing=routing: ours(case, routing, ranks, options.ticks, folder))
+            programs["bare loop"] = lambda folder: bare(case, ranks, options.ticks, folder)
             for way in WAYS:
                 programs[f"MUSIC, {way}"] = (
                     lambda folder, way=way: music(case, way, ranks, options.ticks, folder))
@@ -132,7 +145,7 @@ def one_pass(options, measured, said):
                         said.append(f"{case}, {ranks}+{ranks}, {name}: {came} events came, and {wanted} by "
                                     "Ligament, or others")
                 except CannotMeasure as error:
-                    if name == "ours":
+                    if not name.startswith("MUSIC"):
                         raise
                     said.append(f"{case}, {ranks}+{ranks}, {name}: {str(error).splitlines()[0]}")
                 finally:

@@ -12,7 +12,7 @@ class Bars(unittest.TestCase):
     def setUp(self):
         self.measured = Measurements()
         for seconds in (1, 2, 3):
-            self.measured.add("one way, arrays", 2, "ours", seconds)
+            self.measured.add("one way, arrays", 2, "ours, shared", seconds)
             self.measured.add("one way, arrays", 2, "MUSIC, collective", 20 * seconds)
 
     def test_the_fastest_way_of_music_counts(self):
@@ -26,7 +26,8 @@ class Bars(unittest.TestCase):
         self.assertFalse(bars(self.measured)[0].holds)
 
     def test_without_a_run_of_music_there_is_no_bar(self):
-        self.measured.add("one way, arrays", 4, "ours", 1)
+        self.measured.add("one way, arrays", 4, "ours, shared", 1)
+        self.measured.add("one way, arrays", 4, "bare loop", 1)
         self.assertEqual(len(bars(self.measured)), 1)
 
 
