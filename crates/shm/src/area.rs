@@ -244,7 +244,7 @@ impl Ends {
     #[inline]
     pub fn end(&self, index: u32) -> Option<&ChannelEnd> {
         let at = index as usize * END_BYTES;
-        // SAFETY: there is room for so many ends, as `new` has checked.
+        // SAFETY: `new` has checked that the mapping has room for `count` ends.
         (index < self.count).then(|| unsafe { self.map.at_checked(at) })
     }
 }
@@ -297,7 +297,7 @@ impl Inbox {
 
     #[inline]
     fn releases(&self, block: u32) -> Option<&AtomicU32> {
-        // SAFETY: an inbox has a count for each of so many blocks, and `new` has checked its length.
+        // SAFETY: an inbox has `MAX_BLOCKS` counts of releases, and `new` has checked its length.
         ((block as usize) < MAX_BLOCKS)
             .then(|| unsafe { self.map.at_checked(RELEASES_AT + block as usize * 4) })
     }

@@ -316,7 +316,8 @@ impl Board {
     #[inline]
     pub fn doorbell(&self, endpoint: EndpointId) -> Option<&Doorbell> {
         let index = endpoint.index();
-        // SAFETY: the board has a line for each of so many doorbells, by `create` or as `open` has checked.
+        // SAFETY: the board has a line for each of its `doorbells` doorbells, by `create` or as `open` has
+        // checked.
         (index < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index)) })
     }
 
@@ -360,7 +361,7 @@ impl Board {
 
 #[cfg(loom)]
 mod model {
-    //! A futex in loom's world, and the proof that no wake-up is lost.
+    //! Replaces the futex in a model check with loom, and checks that no wake-up is lost.
     use super::*;
 
     /// There is no time in the model: a lost wake-up is a deadlock, which loom reports.
@@ -394,7 +395,7 @@ mod model {
             });
             if message.load(Ordering::Acquire) == 0 {
                 park(&bell, || message.load(Ordering::Acquire) == 1);
-                // Woken, or never asleep: either way the message must be there.
+                // A park ends only when the message is there, also if the endpoint did not sleep.
                 assert_eq!(message.load(Ordering::Acquire), 1);
             }
             sender.join().unwrap();
@@ -404,7 +405,8 @@ mod model {
     #[test]
     fn two_senders_wake_one_reader() {
         let mut model = loom::model::Builder::new();
-        // All interleavings take minutes; those with up to three preemptions hold every bug that was tried.
+        // A check of all interleavings takes minutes. Every bug that was tried shows up in interleavings with
+        // up to three preemptions.
         model.preemption_bound = Some(3);
         model.check(|| {
             let bell = loom::sync::Arc::new(Doorbell::new());

@@ -1,4 +1,4 @@
-//! Memory of a wrong or half-dead peer must lead to an error, never to a crash, an endless wait or a huge
+//! The memory of a wrong or half-dead peer must lead to an error, never to a crash, an endless wait or a huge
 //! allocation.
 #![cfg(not(loom))]
 
@@ -22,7 +22,7 @@ fn header(kind: MessageKind, carrier_flags: u16, parts: u16, body_len: u64) -> H
     Header { kind, carrier_flags, parts, body_len, ..Header::default() }
 }
 
-/// The receiver's outcome for one entry.
+/// Returns the receiver's outcome for one entry.
 fn outcome(header: [u64; 8], body: &[u64], slab: &[u8]) -> Result<String, ShmError> {
     let domain = domain();
     let wrong = domain.wrong_sender(0, 64);
@@ -148,7 +148,7 @@ fn a_sender_that_died_before_it_published_is_waited_for_and_not_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// An announcement of a message that is still copied is believed as little as the message itself.
+    /// The receiver checks the announcement of a message as strictly as the message.
     #[test]
     fn no_announcement_whatever_makes_a_receiver_fall(
         bytes in prop_oneof![0u64..300_000, any::<u64>()],
@@ -183,7 +183,7 @@ proptest! {
         len in prop_oneof![0u64..300, 0u64..70_000, any::<u64>()],
     ) {
         let mut words = words;
-        // A version and kind that get past the first look, on the only channel, in sequence.
+        // The words have a valid version, kind, channel and sequence, so that the later checks are reached.
         let flag_bits = flag_bits & flags::KNOWN;
         words[0] = 1 | u64::from(kind) << 8 | u64::from(flag_bits) << 16;
         words[1] = 0;

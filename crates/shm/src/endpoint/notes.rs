@@ -39,8 +39,8 @@ pub struct Idle {
 pub struct Overdrawn {
     /// Index of the channel.
     pub channel: usize,
-    /// Number of bytes that may be under way when the channel has room again, if the budget is smaller: the
-    /// cost of the message that exceeded the budget, since one message always fits.
+    /// Cost of the message that exceeded the budget, bytes. If the budget is smaller, the channel has room
+    /// again when at most this many bytes are under way, because one message always fits.
     pub until: u64,
 }
 

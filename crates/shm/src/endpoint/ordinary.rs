@@ -49,7 +49,7 @@ impl<C: Custodian> Endpoint<C> {
                 let pays = held > BODY_BYTES as u64 || self.pool.had_many_small();
                 let alike = pays && number == channel.last_head;
                 let Some(found) = self.pool.for_copy(data.len() as u64).filter(|_| alike) else { return false };
-                // SAFETY: the block has room for as many bytes, and nobody else knows of it yet.
+                // SAFETY: the block has room for `data.len()` bytes, and no receiver has its place yet.
                 unsafe { std::slice::from_raw_parts_mut(found.start, data.len()) }.copy_from_slice(data);
                 let place = found.place;
                 block = Some(found);

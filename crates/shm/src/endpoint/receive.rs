@@ -247,8 +247,8 @@ impl<C: Custodian> Endpoint<C> {
         self.copy_ends(index, began);
     }
 
-    /// Returns the credit of a message with `held` bytes in a slab, and wakes its sender if it waits for
-    /// that.
+    /// Returns the credit of a message with `held` bytes in a slab, and wakes the sender if it waits for
+    /// credit.
     #[inline(always)]
     pub(super) fn return_credit(&mut self, index: usize, held: u64) {
         let channel = &mut self.receives[index];

@@ -197,7 +197,7 @@ impl Lent {
         }
         (new.len, new.block) = (len, block);
         *new.over.get_mut() = false;
-        // SAFETY: it is over, or new.
+        // SAFETY: no view uses the lease: it is new, or its last view has ended.
         unsafe { new.keeper.again() };
         self.out.push(lease);
         self.bytes_out += len;
@@ -336,13 +336,13 @@ impl Drop for Lent {
     fn drop(&mut self) {
         self.take_back(usize::MAX);
         for lease in self.free.drain(..) {
-            // SAFETY: from `Box::leak`, and over.
+            // SAFETY: the lease comes from `Box::leak`, and its view has ended.
             drop(unsafe { Box::from_raw(lease.as_ptr()) });
         }
         // Views outlive the endpoint. Their leases, and the mappings and the link that these hold, stay
         // until the process ends.
         if self.out.is_empty() {
-            // SAFETY: from `Box::leak`, and no lease refers to it any more.
+            // SAFETY: the link comes from `Box::leak`, and no lease refers to it any more.
             drop(unsafe { Box::from_raw(self.link.as_ptr()) });
         }
     }

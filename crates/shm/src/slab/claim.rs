@@ -148,7 +148,7 @@ mod tests {
             pool.used_by(block, 0);
             pool.posted(block);
             used.push(block);
-            // The block before comes back while this one is read.
+            // The reader has released the previous block, and still reads this one.
             if let [.., before, _] = used[..] {
                 pool.reclaim(|_, id, _| id == before);
             }
