@@ -74,11 +74,11 @@ pub enum MessageKind {
     End,
     /// An overlay of settings. The body is a tree of settings; the header's `overlay` is its number.
     Overlay,
-    /// The end of a pass of the sender's reuse loop, on a conduit that goes with its clock.
+    /// The end of a pass of the sender's reuse loop. It is sent only to a receiver that has a clock.
     PassEnd,
     /// A checkpoint mark.
     Checkpoint,
-    /// The part of an array that the sender has.
+    /// The map of a distributed array: the elements that the sender has.
     Route,
     /// The slot of the messages that follow, on a conduit that joins resizable ports. The body is a list of
     /// two integers: the slot, and the number of slots.
@@ -342,7 +342,8 @@ impl HeaderWords {
         self.kind_code() == MessageKind::Slot.code()
     }
 
-    /// Returns true if this is the header of a map: the part of a distributed array that the sender has.
+    /// Returns true if this is the header of a map, which names the elements of a distributed array that the
+    /// sender has.
     #[inline]
     pub fn is_route(&self) -> bool {
         self.kind_code() == MessageKind::Route.code()
