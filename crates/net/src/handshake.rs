@@ -57,8 +57,8 @@ pub(crate) enum Errand {
     /// The connection waits at a relay until another domain there wants this one. It is then treated as
     /// `Came`.
     Waits,
-    /// This end has made the connection for `domain` to dial over it. As soon as the domain does, it is
-    /// treated as `Came`.
+    /// This end has made the connection for `domain` to dial over it. When the domain dials, the connection
+    /// is treated as `Came`.
     Offers { domain: u32, incarnation: u32, patient: bool },
     /// This domain has made the connection so that this end dials over it.
     Offered(u32),
@@ -88,8 +88,8 @@ pub(crate) struct Handshake {
 }
 
 enum DialStep {
-    /// The connection is dialled; the far kernel has not answered yet. Over relays, the passage that
-    /// follows is stored.
+    /// The connection is dialled, and the far kernel has not answered yet. For a connection over relays, the
+    /// passage that follows is stored here.
     Dialling(Option<Box<Passage>>),
     /// The connection is on its way over relays.
     Passing(Box<Passage>),
@@ -99,7 +99,7 @@ enum DialStep {
     Welcome { line: DialledStream, hello: [u8; HELLO_BYTES], coming: FixedRead<WELCOME_BYTES> },
     /// The connection is made; the other end's hello is due.
     Hello(FixedRead<HELLO_BYTES>),
-    /// The other end's hello is right; it is not decided yet whether to let it in.
+    /// The other end's hello is valid. The caller has not decided yet if it lets the other end in.
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
     /// This end has sent its welcome; the other end's proof is due.
     Proof {
@@ -150,8 +150,8 @@ impl Handshake {
         Handshake::leave(Errand::Waits, place, Some(passage), deadline)
     }
 
-    /// Begins to make a connection over which a domain then dials. The connection lives until its deadline,
-    /// or without limit where the domain is known to be.
+    /// Begins to make a connection over which a domain then dials. The connection is closed at its deadline,
+    /// unless the domain is known to be at this place.
     pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Handshake> {
         let Offer { place, incarnation, patient } = offer;
         Handshake::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)

@@ -24,7 +24,7 @@ impl Net {
         self.arrives(connection, from, now);
     }
 
-    /// Returns true if one more domain may come that is not expected.
+    /// Returns true if one more domain that is not expected may be let in.
     pub(super) fn has_room_for_strangers(&self) -> bool {
         self.peers.len() < self.admits
     }
@@ -73,8 +73,7 @@ impl Net {
         self.peers.values().map(|peer| peer.streams.len()).sum()
     }
 
-    /// Does the same as `send`, but for a part of something large. Even a short part is treated as a large
-    /// message.
+    /// Sends a part of a larger whole. Even a short part is treated as a large message.
     pub(crate) fn send_as_large(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
         let peer = self.peer(domain);
         peer.due = true;

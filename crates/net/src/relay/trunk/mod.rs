@@ -96,8 +96,8 @@ impl Trunk {
         })
     }
 
-    /// Makes a trunk to the relay that has these keys. `way` has no other relay. Returns `None` if the
-    /// kernel has no descriptors.
+    /// Makes a trunk to the relay that has these keys. `way` leads to this relay and over no other one.
+    /// Returns `None` if the kernel has no descriptors.
     pub fn to(keys: &RunKeys, way: &Arc<Route>, tuning: NetOptions) -> Option<Trunk> {
         let places = way.places_of_relay();
         let to = places.first()?.address();
