@@ -94,8 +94,8 @@ impl Slice {
     }
 }
 
-/// Returns the offset after a move by `places` steps of `stride` bytes. In an array without elements the
-/// result has no meaning, so overflow is harmless.
+/// Returns the offset after `places` steps of `stride` bytes. In an array without elements the result has no
+/// meaning, so an overflow is harmless.
 fn moved(offset: usize, places: i64, stride: i64) -> usize {
     (offset as i64).wrapping_add(places.wrapping_mul(stride)) as usize
 }

@@ -506,7 +506,7 @@ mod tests {
     #[test]
     fn a_unit_that_is_written_in_another_way_is_the_same() {
         let unit = |text: &str| Unit::parse(text).unwrap();
-        // Their factors are not equal in the last digit.
+        // The factors of the two units differ in the last digit.
         assert_ne!(unit("g/cm3"), unit("kg/L"));
         assert!(unit("g/cm3").is_the_same_as(&unit("kg/L")));
         assert!(!unit("degC").is_the_same_as(&unit("K")) && !unit("m").is_the_same_as(&unit("km")));
