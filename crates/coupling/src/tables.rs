@@ -284,7 +284,7 @@ pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separat
         if !is_first {
             row.push(separator.character());
         }
-        // An empty cell needs quotes only if the line would otherwise be blank, because blank lines are left out.
+        // An empty cell needs quotes only if the line would otherwise be blank: readers skip blank lines.
         let is_alone = is_first && cells.peek().is_none();
         if is_alone || !is_visible || !cell.as_ref().is_empty() {
             row += &quoted(cell.as_ref(), separator);
