@@ -46,7 +46,7 @@ pub struct Doorbell {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for Doorbell {}
 
 impl Doorbell {
@@ -184,9 +184,8 @@ impl Doorbell {
         self.get_up();
     }
 
-    /// The first part of a park: from now on other processes ring for `what`. Returns the value of the bell.
-    /// The owner must look once more for its event, and may then sleep while the bell has the returned
-    /// value.
+    /// Begins a park: from now on other processes ring for `what`. Returns the value of the bell. The owner
+    /// must look once more for its event, and may then sleep while the bell has the returned value.
     pub fn lie_down(&self, what: u32) -> u32 {
         let before = self.bell.load(Ordering::SeqCst);
         self.parked.store(what, Ordering::SeqCst);
@@ -194,7 +193,7 @@ impl Doorbell {
         before
     }
 
-    /// The last part of a park: the owner is no longer parked.
+    /// Ends a park: the owner is no longer parked.
     pub fn get_up(&self) {
         self.parked.store(0, Ordering::SeqCst);
     }
@@ -252,7 +251,7 @@ pub struct BoardHead {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for BoardHead {}
 
 /// The board, as a process has mapped it.

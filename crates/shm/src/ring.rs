@@ -34,7 +34,7 @@ pub struct RingEntry {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for RingEntry {}
 
 impl RingEntry {

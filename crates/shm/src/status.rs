@@ -60,7 +60,7 @@ const FOR_SLOTS: u64 = 3;
 const FOR_MEMORY: u64 = 4;
 const FOR_STEERING: u64 = 5;
 
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for StatusPage {}
 
 /// The target of a wait that begins. Channels are named by their numbers in the run.

@@ -110,7 +110,7 @@ pub struct SteeringState {
 
 impl Default for SteeringState {
     fn default() -> SteeringState {
-        // No time is below this `wakes`, so the first instance that comes to a gate is reported.
+        // `wakes` begins below all times, so the first instance that comes to a gate is reported.
         SteeringState {
             members: Vec::new(),
             changes: Vec::new(),

@@ -299,7 +299,7 @@ mod tests {
         // The sender may not write if the word of the turn has an unknown value.
         sender.map.at::<AtomicU64>(TURN_AT).store(77, Ordering::Relaxed);
         assert!(!sender.is_asked() && other.take().unwrap().is_none());
-        // `open` refuses memory that is smaller than the room that it is told.
+        // `open` refuses memory that is too small for its second argument.
         assert!(TapBox::open(make(64).unwrap(), 65).is_err());
     }
 

@@ -19,7 +19,7 @@ pub struct Turn {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for Turn {}
 
 impl Turn {

@@ -66,7 +66,7 @@ fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmE
         }
     }
     let rounded = |count: u64| (count + MESSAGES / 2) / MESSAGES;
-    // An allocation that does not happen for each message must happen for less than one of 50 messages.
+    // An allocation that is not made for each message may be made for at most one message of 50.
     let rare = |count: u64| count.abs_diff(rounded(count) * MESSAGES) < MESSAGES / 50;
     assert!(rare(counts.0) && rare(counts.1), "{counts:?} for {MESSAGES} messages");
     (rounded(counts.0), rounded(counts.1))

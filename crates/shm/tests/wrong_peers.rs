@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Conduit, Domain, SLAB};
+use common::{Conduit, Domain, SLAB_BYTES};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::ring::Announcement;
 use ligament_shm::status::now;
@@ -47,7 +47,7 @@ fn a_body_longer_than_its_slot_is_refused() {
 #[test]
 fn a_place_outside_of_its_slab_is_refused() {
     let placed = header(MessageKind::Data, flags::PLACED, 1, 24 + 40 + 4096);
-    for place in [[0, SLAB, 24], [0, u64::MAX - 63, 24], [0, SLAB - 4032, 24]] {
+    for place in [[0, SLAB_BYTES, 24], [0, u64::MAX - 63, 24], [0, SLAB_BYTES - 4032, 24]] {
         refused(placed, &place);
     }
 }
@@ -66,7 +66,7 @@ fn a_place_that_refers_to_the_head_before_is_checked_like_any_other() {
     let mut body = vec![0, 0, head.len() as u64];
     head.resize(head.len().next_multiple_of(8), 0);
     body.extend(head.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
-    for place in [1u64 << 29, (SLAB / 1024) << 18, (1 << 56) - 1] {
+    for place in [1u64 << 29, (SLAB_BYTES / 1024) << 18, (1 << 56) - 1] {
         let domain = domain();
         let wrong = domain.wrong_sender(0, 64);
         wrong.publish(0, 0, header(MessageKind::Data, flags::PLACED, 1, body_len).encode(), &body);

@@ -1,7 +1,7 @@
-//! An endpoint that serves many instances of one process. The code that runs the instances asks which
-//! channels have messages, waits for all instances at once, and says for which instance the endpoint works
-//! at the moment. The sends of this endpoint never wait for credit: an instance continues to the end of its
-//! step, and runs again only when its conduits have room.
+//! An endpoint that serves many instances of one process. The code that runs the instances asks this module
+//! which channels have messages, waits for all instances at once, and names the instance for which the
+//! endpoint works now. The sends of this endpoint never wait for credit: an instance continues to the end of
+//! its step, and runs again only when its conduits have room.
 
 use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};

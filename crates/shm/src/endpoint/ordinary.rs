@@ -24,8 +24,8 @@ const EAGER: u32 = 500;
 const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sets whether all messages take the general way, also ordinary ones. Both ways have the same effect.
-    /// Tests use this function to compare the two.
+    /// Makes all messages take the general way, also ordinary ones, if `yes` is true. Both ways have the same
+    /// effect. Tests use this function to compare the two.
     pub fn set_generally(&mut self, yes: bool) {
         self.generally = yes;
     }

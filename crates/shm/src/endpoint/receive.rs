@@ -1,5 +1,5 @@
-//! Receiving: messages go from the rings to the queues of their channels, and from a queue, or straight from
-//! the ring, to the code.
+//! Receiving: a message goes from the ring to the queue of its channel, and from there to the code. An
+//! ordinary message goes straight from the ring to the code.
 
 use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD_BYTES, PLACE_WORDS};
 use super::peers::InPeer;

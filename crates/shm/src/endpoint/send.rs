@@ -271,7 +271,8 @@ impl<C: Custodian> Endpoint<C> {
                     std::slice::from_raw_parts_mut(place.start, header.body_len as usize)
                 });
                 header.carrier_flags |= flags::PLACED;
-                // The whole body lies in the slab. A head length above the maximum tells the receiver this.
+                // The whole body lies in the slab. The receiver knows this by a head length above the
+                // maximum.
                 self.body.placed(&place, block, &[]);
                 self.body.words[2] = header.body_len.max(INLINE_HEAD_BYTES as u64 + 1);
                 if let Err(error) = self.write_entry(peer, &header.encode(), self.body.used, Some(block)) {

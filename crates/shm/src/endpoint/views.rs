@@ -86,8 +86,8 @@ impl Lease {
 /// # Safety
 /// `keeper` belongs to a lease that is out; the function is called once for it.
 unsafe fn end_lease(keeper: NonNull<Keeper>) {
-    // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the
-    // link.
+    // SAFETY: `repr(C)` puts the keeper first, so its address is that of the lease. `Lent` frees the lease
+    // and the link only after the view has ended.
     let lease = unsafe { keeper.cast::<Lease>().as_ref() };
     if lease.len > MAX_BATCHED_VIEW_BYTES {
         // SAFETY: as above.
@@ -120,7 +120,8 @@ pub(crate) struct Lent {
     last: (u32, *const u8, u64),
 }
 
-// SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor are link and leases.
+// SAFETY: `last` points into one of the mappings. Neither the mappings nor the link and the leases are bound
+// to a thread.
 unsafe impl Send for Lent {}
 
 /// A value of `last` that matches no slab: slab 0 with length 0.
@@ -216,7 +217,7 @@ impl Lent {
         }
         let (_, start, size) = self.last;
         let within = offset.checked_add(len).is_some_and(|end| end <= size);
-        // SAFETY: the range was checked against the mapping; else as in `lease_known`.
+        // SAFETY: the range was checked against the mapping. The other conditions are those of `lease_known`.
         within.then(|| unsafe { std::slice::from_raw_parts(start.add(offset as usize), len as usize) })
     }
 

@@ -165,8 +165,8 @@ impl<C: Custodian> Endpoint<C> {
         Some(began)
     }
 
-    /// If more endpoints are awake than there are cores, yields a few times before the wait is shown on the
-    /// status page. A few yields are enough where processes pass messages on to each other. Returns true if
+    /// Yields a few times before the wait is shown on the status page, if more endpoints are awake than there
+    /// are cores. A few yields are enough for processes that pass messages on to each other. Returns true if
     /// the wait is over.
     fn yield_shortly(
         &mut self,

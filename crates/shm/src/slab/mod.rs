@@ -144,8 +144,8 @@ pub struct BlockPool {
     blocks: Vec<Block>,
     vacant: Vec<BlockId>,
     classes: Vec<Class>,
-    /// Size class of the last block. `recent_len` is its number of bytes in use, `lends` says whether it was
-    /// a loan.
+    /// Size class of the last block. `recent_len` is its number of bytes in use, and `lends` is true if it
+    /// was a loan.
     recent: usize,
     recent_len: usize,
     lends: bool,

@@ -69,7 +69,7 @@ pub struct Domain {
 }
 
 /// Size of a wrong sender's slab, bytes.
-pub const SLAB: u64 = 1 << 16;
+pub const SLAB_BYTES: u64 = 1 << 16;
 
 /// A sender that follows no rule.
 pub struct WrongSender {
@@ -101,7 +101,7 @@ impl WrongSender {
 
     /// Writes `bytes` to the start of the sender's slab.
     pub fn fill(&self, bytes: &[u8]) {
-        let words: &[AtomicU64] = self.slab.slice_at(0, SLAB as usize / 8);
+        let words: &[AtomicU64] = self.slab.slice_at(0, SLAB_BYTES as usize / 8);
         for (word, eight) in words.iter().zip(bytes.chunks_exact(8)) {
             word.store(u64::from_le_bytes(eight.try_into().unwrap()), Ordering::Relaxed);
         }
@@ -205,10 +205,10 @@ impl Domain {
     pub fn wrong_sender(&self, offset: u64, slots: u32) -> WrongSender {
         let mut line = Line { world: self.world.clone(), me: 0 };
         line.open_ring(EndpointId::new(1), offset, slots).unwrap();
-        let (_, slab) = line.new_slab(SLAB).unwrap();
+        let (_, slab) = line.new_slab(SLAB_BYTES).unwrap();
         let world = self.world.lock().unwrap();
         let outbox = Mapping::writable(&world.endpoints[0].outbox, 0, OUTBOX_BYTES).unwrap();
-        WrongSender { outbox, slab: Mapping::writable(&slab, 0, SLAB as usize).unwrap() }
+        WrongSender { outbox, slab: Mapping::writable(&slab, 0, SLAB_BYTES as usize).unwrap() }
     }
 
     /// Sets the number of bytes that all slabs may take together.
