@@ -1,6 +1,6 @@
 //! The choice of the conduits whose pieces are compressed. Compression is tried for each conduit while the
-//! link limits the speed of messages. It is switched off where it did not help, and tried again after
-//! growing pauses.
+//! link limits the speed of messages. If it does not make pieces smaller, it is switched off, and tried again
+//! after growing pauses.
 
 use crate::codec::PackingMethod;
 use ligament_path::Nanos;

@@ -20,7 +20,7 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: StreamReader,
     pub outgoing: StreamWriter,
-    /// True if the socket has the options for sending over a way that is long or loses segments.
+    /// True if the socket has the options for a link that is long or loses segments.
     pub tuned: bool,
 }
 
@@ -330,8 +330,9 @@ impl Peer {
         }
     }
 
-    /// Returns the time that a stream may take to be reached, if there is a limit beside the usual one.
-    /// While streams are stuck, the bytes that begin a new stream may be lost as well.
+    /// Returns the maximum time for reaching a stream that replaces a stuck one, or `None` for the usual
+    /// limit. This time is shorter than the usual one: the first bytes of the new stream may be lost as well,
+    /// and it is then dialled again.
     pub fn hurry(&self, stream: StreamId) -> Option<Nanos> {
         self.dialled.get(&stream).filter(|dialled| dialled.beside).map(|_| self.flow.patience())
     }

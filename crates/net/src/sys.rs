@@ -4,8 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Number of bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. A field that a kernel
-/// does not fill is 0.
+/// Number of bytes of the kernel's `tcp_info` that are read here, as in Linux 5.4. A field that a kernel does
+/// not fill is 0.
 const INFO_BYTES: usize = 232;
 
 /// The kernel's data about a connection (`TCP_INFO`).

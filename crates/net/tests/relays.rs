@@ -208,8 +208,8 @@ fn a_way_has_each_relay_once_and_a_relay_does_not_lead_to_itself() {
     assert!(why.text().contains("leads on to itself"), "{why}");
 }
 
-/// Sends bytes to a relay, and returns its answer. The relay must close the connection within a minute. It
-/// does so after five seconds, unless the machine is busy.
+/// Sends bytes to a relay, and returns its answer. The relay must close the connection: usually after five
+/// seconds, on a busy machine within a minute.
 fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).unwrap();
     let _ = socket.write_all(said);

@@ -1,4 +1,4 @@
-//! Paths whose other ends are not known beforehand, such as those of a relay's trunks. A domain that has
+//! Paths whose other ends are not known beforehand, such as the paths of a relay's trunks. A domain that has
 //! the keys is let in, up to a maximum number. The connections are accepted elsewhere, and taken over here.
 
 use super::Net;
@@ -8,7 +8,8 @@ use crate::{MessageId, Nanos};
 use rustix::net::getpeername;
 use std::net::SocketAddr;
 
-/// Maximum number of greetings that are remembered before those of unknown domains are forgotten.
+/// Maximum number of greetings that are remembered. Beyond it, the greetings of unknown domains are
+/// forgotten.
 const MAX_REMEMBERED_GREETINGS: usize = 1 << 14;
 /// Maximum number of forgotten paths that are remembered, because the other end may want to continue them.
 const MAX_REMEMBERED_PATHS: usize = 1 << 10;

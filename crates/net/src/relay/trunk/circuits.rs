@@ -21,8 +21,8 @@ const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
 /// Maximum that a circuit may have under way at first (bytes).
 const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
-/// While at least half of this maximum is under way, it grows by this factor times the bytes that are passed
-/// on.
+/// Growth of this maximum: if at least half of it is under way, it grows by this factor times the amount that
+/// was passed on.
 const GROWTH: u64 = 3;
 /// Cost of a message beside its bytes, so that empty messages are not free (bytes).
 const MESSAGE_OVERHEAD_BYTES: u64 = 256;

@@ -28,7 +28,7 @@ use std::sync::Arc;
 const DIALLED: u32 = 0;
 /// Maximum number of trunks that other relays dial to this relay.
 const MAX_DIALLED_TRUNKS: usize = 16;
-/// epoll's token of the trunk's paths; the other tokens are those of circuits.
+/// Token of epoll for the trunk's paths. The other tokens belong to circuits.
 const PATHS: u64 = u64::MAX;
 /// Maximum number of sockets that epoll reports at once.
 const READY: usize = 256;
