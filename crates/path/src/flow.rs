@@ -25,7 +25,7 @@ const BY_TRUNK: u16 = 2;
 const MAX_LOSSY_STREAM_COUNT: u16 = 160;
 /// Minimum number of streams that carry long messages. On a longer link the number is one for each
 /// `ROUND_TRIP_PER_STREAM_NS` in a round trip. More streams would do harm on a link that is not very long:
-/// each would have only little under way, together they would fill the queue of the link, and each costs
+/// each would have few bytes under way, together they would fill the queue of the link, and each costs
 /// processor time.
 const MIN_BULK_STREAM_COUNT: u16 = 16;
 /// The part of the round trip for which one stream for long messages is used (ns).

@@ -1,5 +1,5 @@
-//! One end of a path. It decides what to write to each stream next, where the bytes that are read belong, and
-//! what is due at a given time.
+//! One end of a path. It decides which frame each stream sends next, where arriving bytes belong, and which
+//! actions are due at a given time.
 
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::reassembly::{Fate, Inbound};
