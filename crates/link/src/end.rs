@@ -446,7 +446,7 @@ impl EndState {
         self.closed_after.is_some()
     }
 
-    /// Returns the time at which the next turn is due, if one is.
+    /// Returns the time at which the next turn is due, if any is.
     fn due(&self) -> Option<Nanos> {
         if self.more {
             Some(0)
@@ -543,7 +543,7 @@ impl SharedEnd {
         self.changed.notify_all();
     }
 
-    /// The body of the path's thread.
+    /// Runs the path's thread until the path ends.
     pub fn run(&self) {
         loop {
             let sleeps = {

@@ -33,7 +33,7 @@ pub struct Options {
     pub pace: Option<u64>,
     /// Files of relays, the nearest first. Both ends must name the same relay last.
     pub relays: Vec<PathBuf>,
-    /// Relays whose files were read already. They follow those of `relays`.
+    /// Relays whose files were read already. They follow the relays of `relays`.
     pub stations: Vec<Station>,
     /// A machine that ssh leads to. If this end cannot reach the other end directly, it connects from this
     /// machine.

@@ -304,7 +304,7 @@ fn what_cannot_be_is_an_error_and_no_end_of_the_program() {
     assert_eq!(stranger.wait_connected(TIMEOUT).unwrap_err().kind(), PathErrorKind::System);
     let taken = Path::listen(&key, &at, &plain).err().unwrap();
     assert_eq!(taken.kind(), PathErrorKind::System);
-    // An end that is dropped does not tell the other end.
+    // A dropped end sends no notice to the other end.
     let (one, other) = pair(&impatient);
     one.send(b"last", TIMEOUT).unwrap();
     assert_eq!(other.receive(TIMEOUT).unwrap(), b"last");
