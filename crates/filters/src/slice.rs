@@ -121,8 +121,8 @@ fn range(text: &str) -> Result<Range, Fault> {
 }
 
 impl FilterStep for Slice {
-    /// Borrowed memory is not copied here: the part's elements are gathered when the message is sent. An
-    /// owned value is copied only if the part is not contiguous.
+    /// Takes the part. Borrowed memory is not copied here: the elements are gathered when the message is
+    /// sent. An owned value is copied only if the part is not contiguous.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if let Data::Lent(view) = &parcel.data {
             let part = self.of(view)?;

@@ -991,8 +991,8 @@ fn messages_of_one_time_come_out_of_their_chunk() {
 }
 
 proptest! {
-    /// The limit is the exact time of step k. The filters let the right steps pass, although the code's times
-    /// have rounding errors.
+    /// The limit is the exact time of step k. The filters find step k, although the code's times have
+    /// rounding errors.
     #[test]
     fn limits_meet_the_sums_of_a_code(
         (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0),
