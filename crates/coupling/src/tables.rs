@@ -274,7 +274,7 @@ fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
     }
 }
 
-/// A row as it is written, without the end of its line.
+/// Returns a row as it is written, without the end of its line.
 pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separator) -> String {
     let mut row = String::new();
     let mut cells = cells.into_iter().peekable();

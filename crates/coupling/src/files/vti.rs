@@ -384,7 +384,7 @@ fn after_length(bytes: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// Decodes base 64. The length and the elements may have been encoded one by one.
+/// Decodes base 64. The length before the elements may be encoded by itself, or together with the elements.
 fn in_base64(text: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     let wrong = |error: base64::DecodeError| fault!(MALFORMED_SOURCE, "its base 64 cannot be read: {error}");
     let head = if wide { 12 } else { 8 };

@@ -19,7 +19,7 @@ use ligament_filters::sums;
 /// A point. Missing coordinates, as in two dimensions, are 0.
 pub type Point = [f64; 3];
 
-/// The property of the values that a mapping preserves: their function (consistent) or their sum
+/// The property that a mapping preserves: the values at each position (consistent), or the sum of all values
 /// (conservative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
