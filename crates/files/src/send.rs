@@ -194,7 +194,7 @@ impl Sender<'_> {
         Ok(false)
     }
 
-    /// After a failure, reads the messages that the other end sent before it stopped: the reason, and the
+    /// Reads, after a failure, the messages that the other end sent before it stopped: the reason, and the
     /// files that it completed or removed.
     fn hear_last_words(&mut self, outcome: &mut Result<(), Fault>) {
         if outcome.is_err() {
