@@ -28,8 +28,8 @@ impl Default for Limits {
     }
 }
 
-/// Maximum number of items for which a list gets memory at first, whatever length the message claims for
-/// the list.
+/// Maximum number of items for which a list gets memory at first. The length that the message claims does not
+/// count.
 const FIRST_CAPACITY: usize = 64;
 
 /// Reads a value from its head and its parts.
@@ -145,9 +145,9 @@ impl Plain {
     }
 }
 
-/// The fast path. It reads a tree that is one array without names, unit and strides, in the form that our
-/// encoder writes, if the array's part is the only part. Returns `None` for every other body, also for a
-/// wrong body. The general function then reads this body.
+/// Reads a body by the fast path. The tree must be one array without names, unit and strides, in the form
+/// that our encoder writes, and the array's part must be the only part. Returns `None` for every other body,
+/// also for a wrong body. The general function then reads this body.
 #[inline]
 fn plain_array(body: &CheckedBody<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {

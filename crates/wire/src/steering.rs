@@ -95,8 +95,9 @@ pub enum Steers {
         #[n(0)]
         last: ModelTime,
     },
-    /// An instance that the change concerns has not called `steer` yet, or has not begun its first pass if
-    /// settings change at a pass. The endpoint answers when the instance does so.
+    /// The endpoint cannot answer yet. An instance that the change concerns has not called `steer` yet, or
+    /// has not begun its first pass if settings change at a pass. The endpoint answers when the instance
+    /// arrives there.
     #[n(2)]
     Unsteered,
     /// The endpoint waits at a halt, at this time.

@@ -275,7 +275,8 @@ mod tests {
         let begins = [0.0, -3.0, 1e-9, 1.0, 86400.0, 1.7e9, -1.7e9, 1.7e12];
         let steps = [1e-9, 1e-3, 0.1, 0.3, 0.6, 0.7, 1.0 / 3.0, 1.0, 3600.0, 1e7];
         for (begin, step) in begins.into_iter().flat_map(|begin| steps.map(|step| (begin, step))) {
-            // The steps are so many that at least a hundred doubles per addition lie between two steps.
+            // The number of steps is limited, so that at least a hundred doubles per addition lie between two
+            // steps.
             let count = (step / (100.0 * f64::EPSILON * f64::abs(begin))).min(3000.0) as u32;
             let mut series = TimeSeries::default();
             for (time, meant) in added_up(begin, step, count) {
