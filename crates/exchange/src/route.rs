@@ -7,8 +7,8 @@ use ligament_wire::ArrayOrder;
 /// Minimum size of a receiver's part that is written past the caches, bytes. Such a part would not stay in
 /// the caches.
 const UNCACHED_BYTES: usize = 8 << 20;
-/// Minimum length of a run that is written past the caches, bytes. Shorter runs took up to three times as
-/// long in this way if the sender's part has gaps between them (benchmarks/run mxn).
+/// Minimum length of a run that is written past the caches, bytes. Shorter runs would take up to three times
+/// as long past the caches, if the sender's part has gaps between them (benchmarks/run mxn).
 const MIN_UNCACHED_RUN_BYTES: usize = 4 << 10;
 
 /// A part and the order in which its elements are stored. The order matters to blocks only.
