@@ -30,7 +30,8 @@ pub(crate) struct DialledState {
     pause: Nanos,
     /// Time at which to dial; `None` while the stream lives or is being dialled.
     at: Option<Nanos>,
-    /// Number of attempts so far. Its remainder is the index of the address to dial next.
+    /// The place to dial next: its index is the remainder of this number by the number of places. The number
+    /// only grows while places fail, so a multiple of the number of places ends a round.
     next: usize,
     /// True if the stream is dialled although it lives, because it is stuck.
     beside: bool,
@@ -330,9 +331,8 @@ impl Peer {
         }
     }
 
-    /// Returns the maximum time for reaching a stream that replaces a stuck one, or `None` for the usual
-    /// limit. This time is shorter than the usual one: the first bytes of the new stream may be lost as well,
-    /// and it is then dialled again.
+    /// Returns a limit, in addition to the usual one, for the time to reach a stream that replaces a stuck
+    /// one. The first bytes of the new stream may be lost as well, and it is then dialled once more.
     pub fn hurry(&self, stream: StreamId) -> Option<Nanos> {
         self.dialled.get(&stream).filter(|dialled| dialled.beside).map(|_| self.flow.patience())
     }
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(due(&mut peer, 200 + NEXT_ADDRESS_DELAY_NS), [(2, true), (3, true)]);
         peer.not_dialled(0, &tuning, 300 + NEXT_ADDRESS_DELAY_NS);
         assert_eq!(due(&mut peer, 300 + NEXT_ADDRESS_DELAY_NS), [(0, true)]);
-        // The relay is not reached any more: after a pause the next place is tried.
+        // The relay is not reached any more. After a pause, the search begins again with the first place.
         peer.not_dialled(2, &tuning, 400 + NEXT_ADDRESS_DELAY_NS);
         assert_eq!(due(&mut peer, 400 + NEXT_ADDRESS_DELAY_NS), []);
         assert_eq!(due(&mut peer, 400 + NEXT_ADDRESS_DELAY_NS + tuning.first_pause), [(2, false)]);

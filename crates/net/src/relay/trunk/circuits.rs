@@ -14,8 +14,8 @@ pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// Maximum number of circuits of a trunk.
 pub(super) const MAX_CIRCUITS: u32 = 4096;
 /// Maximum that all circuits of a trunk together may have under way in one direction (bytes). The trunk's
-/// streams limit the bytes under way to what the link carries. This constant and the next three only bound
-/// memory, and are large enough not to slow a link down.
+/// streams find the rate of the link by themselves. So this constant and the next three are large enough not
+/// to limit the rate.
 const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
 /// Minimum that each circuit may have under way in any case (bytes).
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
