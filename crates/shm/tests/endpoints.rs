@@ -562,7 +562,7 @@ fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_tak
     }
 }
 
-/// Sends an array whose head has the number `count`, so that the endpoint knows it again.
+/// Sends an array whose preamble has the number `count`, so that the endpoint knows it again.
 fn send_known(sender: &mut Endpoint<Line>, count: usize, seed: u64) -> Result<(), ShmError> {
     send_known_to(sender, 0, count, seed)
 }

@@ -42,7 +42,7 @@ impl<C: Custodian> Drop for FollowGuard<'_, C> {
 
 impl<C: Custodian> Endpoint<C> {
     /// Sender: copies the elements of a message for the channels `to` into its block. If the message has one
-    /// receiver and the same head as the message before it, announces it first, so that the receiver can
+    /// receiver and the same preamble as the message before it, announces it first, so that the receiver can
     /// follow the copy.
     pub(super) fn copy_elements(
         &mut self,

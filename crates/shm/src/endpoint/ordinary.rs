@@ -1,7 +1,7 @@
-//! The short way of ordinary messages. An ordinary message has no body, or has one array with the same head
-//! as the message before it on its channel, and needs nothing that is not ready. Besides the elements, the
-//! receiver reads only its first line in the ring. This file has one flat function for each step. If
-//! anything is not as expected, the function changes nothing, and the message takes the general way
+//! The short way of ordinary messages. An ordinary message has no body, or has one array with the same
+//! preamble as the message before it on its channel, and needs nothing that is not ready. Besides the
+//! elements, the receiver reads only its first line in the ring. This file has one flat function for each
+//! step. If anything is not as expected, the function changes nothing, and the message takes the general way
 //! (`send.rs`, `receive.rs`).
 
 use super::arrived::KnownPreamble;
@@ -212,8 +212,8 @@ fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&Channe
     ring.lent.link().wake_sender();
 }
 
-/// Returns the array's kind and the length of the whole body, for a message that repeats the head of the one
-/// before.
+/// Returns the array's kind and the length of the whole body, for a message that repeats the preamble of the
+/// one before.
 #[inline(always)]
 fn alike<'a>(header: &HeaderWords, known: &'a KnownPreamble) -> Option<(&'a ArrayKind, u64)> {
     let kind = known.kind().filter(|_| header.flags() & flags::AS_BEFORE != 0)?;

@@ -442,7 +442,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Reads the body of the peeked entry and takes the entry. `known` is the known head of the message's
+/// Reads the body of the peeked entry and takes the entry. `known` is the known preamble of the message's
 /// channel.
 fn take_body(
     peer: &mut InPeer,
@@ -471,7 +471,7 @@ fn take_body(
         return Ok(());
     } else {
         let body_len = message.header.body_len();
-        // The place and the head of a plain array fit into the first line.
+        // The place and the preamble of a plain array fit into the first line.
         reader.body(&mut message.words[..8]);
         let [ids, at, head_len] = [message.words[0], message.words[1], message.words[2]];
         (slab, block, offset) = (ids as u32, (ids >> 32) as u32, at);

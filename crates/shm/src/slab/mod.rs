@@ -319,7 +319,7 @@ impl BlockPool {
 
     /// Counts a message whose body would fit into a ring's entry, and returns true if the body should go into
     /// a block instead. The message then takes one cache line of its entry, with the place of the block and a
-    /// number for the head. This is worth a slab after `MAX_SLABLESS_MESSAGES` such messages, and while
+    /// number for the preamble. This is worth a slab after `MAX_SLABLESS_MESSAGES` such messages, and while
     /// readers release the blocks soon.
     #[inline(always)]
     pub fn takes_small(&mut self) -> bool {
