@@ -15,14 +15,14 @@ use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 /// takes about a hundred bytes as a [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum length of the head, in bytes.
+    /// Maximum length of the preamble, in bytes.
     pub head: u64,
     /// Maximum number of items of the tree: values, settings, and elements of settings.
     pub items: u64,
 }
 
 impl Default for Limits {
-    /// Returns limits of 1 GiB for the head and 2²⁶ items.
+    /// Returns limits of 1 GiB for the preamble and 2²⁶ items.
     fn default() -> Limits {
         Limits { head: 1 << 30, items: 1 << 26 }
     }
@@ -32,7 +32,7 @@ impl Default for Limits {
 /// count.
 const FIRST_CAPACITY: usize = 64;
 
-/// Reads a value from its head and its parts.
+/// Reads a value from its preamble and its parts.
 ///
 /// `parts` and `body_len` are those of the header. `head` is a private copy of the lengths table and the
 /// tree, with exactly the length that [`head_len`] returns. `part_bytes` is the body from its first part to

@@ -18,9 +18,9 @@ pub mod flags {
     pub const HAS_TICKS: u16 = 1 << 1;
     /// The body is compressed.
     pub const COMPRESSED: u16 = 1 << 2;
-    /// Flag of the ring: head, parts and body length are those of the last message of this conduit whose head
-    /// was written into an entry. The body's place is stored in the field for its length, so that the entry
-    /// consists of the header's cache line only.
+    /// Flag of the ring: the message has the same preamble, number of parts and body length as the last
+    /// message of this conduit whose preamble was written into an entry. The place of the body is in the
+    /// field for its length, so the entry consists of the header's cache line only.
     pub const AS_BEFORE: u16 = 1 << 13;
     /// Flag of the ring: the message is a chunk of a message that was too large for the memory at hand.
     pub const STREAM: u16 = 1 << 14;
