@@ -99,7 +99,7 @@ impl Net {
         self.make_room_for_a_guest();
         let token = self.token(Owner::Guest);
         self.watch(connection.socket(), token, ALL);
-        // If a greeting has arrived already, it is read before the next guest is accepted.
+        // If a greeting has arrived already, it is read before the next connection is accepted.
         connection.ready(true, false, false);
         let guest = Handshake::arrives(connection, from, now + self.tuning.greeting);
         self.guests.insert(token, guest);
