@@ -1,7 +1,8 @@
-//! Measures mappings between meshes: `mapping KNOWN ASKED`, two files of points, three doubles each. Prints one
-//! line of JSON with times in s: of the nearest of KNOWN to each of ASKED, setting up (tree, search) and
-//! applying; of linear interpolation in a grid of triangles or tetrahedra with about as many points.
-//! `benchmarks/mapping` runs it.
+//! Measures mappings between meshes: `mapping KNOWN ASKED`. The arguments are two files of points, three
+//! doubles each. Prints one line of JSON with times in s. For the nearest point of KNOWN to each point of
+//! ASKED, these are the times of building the tree, of the search, and of applying the mapping. The same
+//! follows for linear interpolation in a mesh of triangles or tetrahedra with about as many points.
+//! `benchmarks/mapping` runs this program.
 
 use ligament_coupling::mapping::{Constraint, KdTree, Point, Weights};
 use std::hint::black_box;
@@ -16,7 +17,7 @@ fn points(path: &str) -> Vec<Point> {
         .collect()
 }
 
-/// A square of triangles, two in each small square, or a cube of tetrahedra, six in each small cube.
+/// Makes a square of triangles, two in each small square, or a cube of tetrahedra, six in each small cube.
 fn grid(n: usize, flat: bool) -> (Vec<Point>, Vec<Vec<u32>>) {
     let number = |at: [usize; 3]| ((at[2] * (n + 1) + at[1]) * (n + 1) + at[0]) as u32;
     let high = if flat { 0 } else { n };

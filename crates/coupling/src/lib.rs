@@ -1,7 +1,6 @@
-//! The shipped components between submodels: sources and sinks, which join a model to files; mappers, which
-//! join several conduits; and the process that runs those that come with Ligament. Their names, ports and
-//! settings stand in one table in `ligament-model` (`shipped`); `docs/reference/shipped.md` says what each
-//! does.
+//! The shipped components: sources and sinks, which join a model to files; mappers, which join several
+//! conduits; and the process that runs them. One table in `ligament-model` (`shipped`) lists their names,
+//! ports and settings. `docs/reference/shipped.md` describes each.
 //!
 //! `process` runs each instance as the component that the model names. `sources`, `sinks` and `mappers` are
 //! these components. `files` reads and writes file formats, `tables` reads and writes rows of text, and

@@ -1,4 +1,4 @@
-//! The numbers in a message, as shipped components compute with them.
+//! The numbers in a message, in the form in which shipped components compute with them.
 
 use crate::settings::unfit;
 use ligament_catalogue::fault;
@@ -6,10 +6,9 @@ use ligament_filters::{Data, NumberBuffer, Real};
 use ligament_instance::{ArrayOrder, Error, Value};
 use std::borrow::Cow;
 
-/// The real numbers in a value: a number, a list of them, an array.
+/// Returns the real numbers in a value: a number, a list of numbers, or an array.
 ///
-/// # Errors
-/// It holds something else. `who` takes it.
+/// # Errors The value holds something else. The error names the component `who`.
 pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<NumberBuffer<'static>, Error> {
     let mut data = Data::Kept(value.clone());
     match NumberBuffer::of(&mut data) {
@@ -18,7 +17,7 @@ pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<NumberBuffer<'stati
     }
 }
 
-/// The same numbers with other elements, in the precision that they had.
+/// Returns numbers with the same frame and precision and with other elements.
 pub(crate) fn with_elements(like: NumberBuffer<'static>, elements: Vec<f64>) -> NumberBuffer<'static> {
     let real = match like.real {
         Real::F64(_) => Real::F64(Cow::Owned(elements)),
@@ -27,8 +26,8 @@ pub(crate) fn with_elements(like: NumberBuffer<'static>, elements: Vec<f64>) -> 
     NumberBuffer { real, frame: like.frame }
 }
 
-/// The same numbers in single precision if all of them came so, else in double: before they are converted to
-/// one unit.
+/// Converts the numbers of several messages to double precision, unless all of them are in single precision.
+/// Must be called before the numbers are converted to one unit.
 pub(crate) fn in_one_precision(all: &mut [NumberBuffer<'static>]) {
     if all.iter().any(|numbers| matches!(numbers.real, Real::F64(_))) {
         for numbers in all {
@@ -37,7 +36,7 @@ pub(crate) fn in_one_precision(all: &mut [NumberBuffer<'static>]) {
     }
 }
 
-/// The elements in the order of C, the last index fastest.
+/// Returns the elements in the order of C: the last index runs fastest.
 pub(crate) fn in_rows(numbers: &NumberBuffer<'static>) -> Vec<f64> {
     let shape = &numbers.frame.shape;
     let elements = numbers.to_f64();

@@ -1,5 +1,5 @@
-//! The process that runs all shipped components of a run. Each instance is a light component, and a setting
-//! says which shipped component the instance is.
+//! The process that runs all shipped components of a run. Each instance is a light component. A setting of
+//! the instance names its shipped component.
 
 use crate::sinks::SinkSubmodel;
 use crate::sources::SourceSubmodel;

@@ -43,17 +43,17 @@ macro_rules! getters {
 }
 
 getters! {
-    /// A text, if it is set.
+    /// Returns a text, if it is set.
     text: Str -> String;
-    /// A number, if it is set.
+    /// Returns a number, if it is set.
     number: Float -> f64;
-    /// A truth value, if it is set.
+    /// Returns a truth value, if it is set.
     truth: Bool -> bool;
-    /// Numbers, if they are set.
+    /// Returns numbers, if they are set.
     numbers: FloatList -> Vec<f64>;
-    /// Lists of numbers, if they are set.
+    /// Returns lists of numbers, if they are set.
     rows: FloatListList -> Vec<Vec<f64>>;
-    /// Whole numbers, if they are set.
+    /// Returns whole numbers, if they are set.
     whole_numbers: IntList -> Vec<i64>;
 }
 

@@ -1,7 +1,7 @@
 //! Tables of text, as spreadsheets, programs and people write them: rows of cells, and the numbers in them.
-//! Cells are those of RFC 4180, split by the parser of the crate `csv`; a separator of blanks has the same
-//! quotes. Sources, the mapper `mesh` and the points of studies read their tables here, and all that write one
-//! quote their cells here.
+//! Cells follow RFC 4180 and are split by the parser of the crate `csv`. If blanks separate the cells, quotes
+//! work in the same way. Sources, the mapper `mesh` and the points of studies read their tables with this
+//! module, and all writers of tables quote their cells with it.
 
 use crate::files::Lines;
 use csv_core::ReadRecordResult;
@@ -88,7 +88,7 @@ impl TableRows {
     ///
     /// # Errors
     /// The row cannot be read, or a quote in it has no end.
-    #[allow(clippy::should_implement_trait)] // as `Lines`: a row borrows nothing, but an error ends all
+    #[allow(clippy::should_implement_trait)] // not an iterator: no row follows an error
     pub fn next(&mut self) -> Result<Option<Vec<String>>, Fault> {
         loop {
             let Some(line) = self.lines.next()? else { return Ok(None) };
@@ -274,7 +274,7 @@ fn quoted(cell: &str, separator: Separator) -> Cow<'_, str> {
     }
 }
 
-/// A row as it is written, without the end of its line.
+/// Returns a row as it is written, without the end of its line.
 pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separator) -> String {
     let mut row = String::new();
     let mut cells = cells.into_iter().peekable();
@@ -284,7 +284,7 @@ pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separat
         if !is_first {
             row.push(separator.character());
         }
-        // An empty cell needs no quotes between separators that make the line more than a blank one.
+        // An empty cell needs quotes only if the line would otherwise be blank: readers skip blank lines.
         let is_alone = is_first && cells.peek().is_none();
         if is_alone || !is_visible || !cell.as_ref().is_empty() {
             row += &quoted(cell.as_ref(), separator);
@@ -294,20 +294,21 @@ pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, separator: Separat
     row
 }
 
-/// A number as a table is written with: few digits, and enough of them for the same number to be read.
+/// Returns a number as it is written to a table: with as few digits as possible that are read as the same
+/// number.
 pub fn written(number: f64) -> String {
     format!("{number:?}")
 }
 
-/// The mark before the digits behind the point.
+/// The mark between the whole part of a number and its fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decimal {
     Point,
     Comma,
 }
 
-/// The number in a cell. Exponents may be Fortran's: `1.5D+02`, and `1.5+102` where it has no room for the
-/// letter.
+/// Returns the number in a cell. The exponent may have one of Fortran's forms: `1.5D+02`, or `1.5+102`, which
+/// has no room for the letter.
 pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
     let cell = cell.trim();
     let text = match decimal {
@@ -318,14 +319,14 @@ pub fn number(cell: &str, decimal: Decimal) -> Option<f64> {
     text.parse().ok().or_else(|| of_fortran(&text))
 }
 
-/// Returns true if a number is the one in the text: a whole number has all its digits, or was written with as
-/// many digits of it as are there. Other numbers are as near as they come.
+/// Returns true if a double holds the number in a text without loss. A whole number must have the same
+/// digits, as many as the text has. Any other number counts as held, because it is rounded anyway.
 pub fn holds(number: f64, text: &str) -> bool {
     let Some((digits, exponent)) = significant(text) else { return true };
     if digits.is_empty() || exponent < 0 {
         return true;
     }
-    // One with more digits would not be finite.
+    // A number with more digits would not be finite.
     if !number.is_finite() || digits.len() > 400 {
         return false;
     }
@@ -333,7 +334,7 @@ pub fn holds(number: f64, text: &str) -> bool {
     written.bytes().take_while(|&byte| byte != b'e').filter(u8::is_ascii_digit).eq(digits.bytes())
 }
 
-/// The digits of a number, without zeros at either end, and the power of ten that they count.
+/// Returns the digits of a number without zeros at either end, and the power of ten of the last digit.
 fn significant(text: &str) -> Option<(String, i64)> {
     let text = text.trim_start_matches(['+', '-']);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(text.len());
@@ -361,7 +362,8 @@ fn of_fortran(text: &str) -> Option<f64> {
     };
     let (mantissa, exponent) = match text.split_once(['D', 'd']) {
         Some(parts) => parts,
-        // Three digits always, as two of them would have left room: 2020-01 is a month.
+        // Fortran leaves out the letter only before an exponent of three digits. So `2020-01` is not a
+        // number.
         None => match text.split_at_checked(text.len().checked_sub(4)?)? {
             (mantissa, exponent) if mantissa.contains('.') && exponent.starts_with(['+', '-']) => {
                 (mantissa, exponent)
@@ -398,7 +400,7 @@ mod tests {
         let blanks = rows("t  \"T, K\"\n 1 \t 2 \n", Separator::Blanks).unwrap();
         assert_eq!(blanks, [["t", "T, K"], ["1", "2"]]);
         assert_eq!(rows("a;1,5\n", Separator::Character(b';')).unwrap(), [["a", "1,5"]]);
-        // Inches are no quotes.
+        // A quote within a cell, such as the sign for inches, does not begin a quoted cell.
         assert_eq!(rows("5\" pipe,1\n", Separator::COMMA).unwrap(), [["5\" pipe", "1"]]);
     }
 
@@ -484,14 +486,14 @@ mod tests {
             "-inf",
             "9007199254740993.5",
             "0.1000000000000000055511151231257827",
-            // As C writes them with %.18e, %f and %.17g.
+            // The forms in which C writes doubles with %.18e, %f and %.17g.
             "9.999999999999999161e+22",
             "99999999999999991611392.000000",
             "9.9999999999999992e+22",
         ] {
             assert!(kept(text), "{text}");
         }
-        // As programs write numbers that are no whole ones.
+        // The shortest texts of doubles, as most programs write them.
         assert!(kept(&18446744073709551615f64.to_string()) && kept(&1.2345678901234567e18.to_string()));
         for text in [
             "9007199254740993",

@@ -11,15 +11,14 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// No element of a part with `count` elements has a sender.
+    /// Makes the coverage of a part with `count` elements, none of which has a sender.
     pub fn new(count: u64) -> Coverage {
         Coverage { count, bits: vec![0; count.div_ceil(64) as usize] }
     }
 
     /// Marks the elements that a route brings.
     ///
-    /// # Errors
-    /// The place of an element that another route brings, too.
+    /// # Errors An element comes by another route, too. The error is its place.
     pub fn add(&mut self, route: &Route) -> Result<(), u64> {
         let mut twice = None;
         route.for_each_run(|_, to, length, stride| {
@@ -50,7 +49,7 @@ impl Coverage {
         None
     }
 
-    /// The place of the first element that no route brings, if there is one.
+    /// Returns the place of the first element that no route brings, if there is one.
     pub fn gap(&self) -> Option<u64> {
         let word = self.bits.iter().position(|&bits| bits != u64::MAX)?;
         let place = word as u64 * 64 + u64::from(self.bits[word].trailing_ones());

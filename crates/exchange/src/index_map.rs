@@ -7,22 +7,22 @@ use std::ops::Deref;
 errors! {
     /// The reason why a map is not valid.
     pub enum MapError {
-        /// A block of another number of dimensions than the array.
+        /// The block has another number of dimensions than the array.
         Dimensions { given: usize, array: usize } => BAD_MAP,
             "the block has {given} dimensions, and the array of the model has {array}";
-        /// A block that is not within the array.
+        /// The block is not within the array.
         Block { axis: usize, start: u64, end: u64, length: u64 } => BAD_MAP,
             "the block has the indices {start} to {end} (not included) of dimension {axis}, and the array \
              of the model has the indices 0 to {length} (not included) there";
-        /// A range that is not within the array.
+        /// The range is not within the array.
         Range { begin: u64, end: u64, length: u64 } => BAD_MAP,
             "the range is from {begin} to {end} (not included), and the elements of the array of the model are \
              numbered from 0 to {length} (not included)";
-        /// An index that is not within the array.
+        /// The index is not within the array.
         Index { index: i64, at: usize, length: u64 } => BAD_MAP,
             "index {index} (entry {at} of the list) is not within the array of the model, whose elements are \
              numbered from 0 to {length} (not included)";
-        /// An index that is in the list twice.
+        /// The list has an index twice.
         Twice { index: u64 } => BAD_MAP, "index {index} is in the list twice; name each index once";
     }
 }
@@ -68,8 +68,8 @@ pub(crate) struct Sequences {
     pub length: Option<Numbers>,
 }
 
-/// A list of numbers. The lists of another rank's map are read where that rank has put them, so that no rank
-/// has a copy of the whole map.
+/// A list of numbers. The list of another rank's map stays in the memory where that rank has written it, so
+/// no rank has a copy of the whole map.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Numbers(Array);
 
@@ -111,7 +111,7 @@ impl Sequences {
     }
 }
 
-/// Keys of a map as a message has it.
+/// The keys of a map in the body of a message.
 const START: &str = "start";
 const SHAPE: &str = "shape";
 const BEGIN: &str = "begin";
@@ -119,10 +119,9 @@ const PLACE: &str = "place";
 const LENGTH: &str = "length";
 
 impl IndexMap {
-    /// The map of a part of an array of shape `array`.
+    /// Makes the map of a part of an array of shape `array`.
     ///
-    /// # Errors
-    /// The part is not within the array, or has an element twice.
+    /// # Errors The part is not within the array, or has an element twice.
     pub fn new(array: &[u64], part: Part<'_>) -> Result<IndexMap, MapError> {
         match part {
             Part::Block { start, shape } => IndexMap::block(array, start, shape),
@@ -172,7 +171,8 @@ impl IndexMap {
         Ok(IndexMap::of_runs(numbers.len() as u64, &runs))
     }
 
-    /// The map of `count` elements, from the first index, the place and the length of each sorted sequence.
+    /// Makes the map of `count` elements. Each entry of `runs` is a sequence: its first index, the place of
+    /// its first element, and its length. The sequences are sorted.
     fn of_runs(count: u64, runs: &[(u64, u64, u64)]) -> IndexMap {
         let apart = runs.iter().all(|&(.., length)| length == 1);
         let sequences = Sequences {
@@ -183,12 +183,12 @@ impl IndexMap {
         IndexMap { shape: vec![count], indices: Indices::Sequences(Box::new(sequences)) }
     }
 
-    /// Shape of the part, as the rank stores it: that of the block, or the number of indices.
+    /// Returns the shape of the part as the rank stores it: the shape of the block, or the number of indices.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Number of elements of the part.
+    /// Returns the number of elements of the part.
     pub fn len(&self) -> u64 {
         self.shape.iter().product()
     }
@@ -198,8 +198,8 @@ impl IndexMap {
         self.len() == 0
     }
 
-    /// Number, in an array of shape `array`, of the element at a place of the part, if the part is stored in
-    /// `order`. `None` if the part has no such place.
+    /// Returns the number of the element at a place of the part, which is stored in `order`. The number
+    /// counts the elements of an array of shape `array`. Returns `None` if the part has no such place.
     pub fn number_at(&self, array: &[u64], order: ArrayOrder, place: u64) -> Option<u64> {
         match &self.indices {
             _ if place >= self.len() => None,
@@ -227,7 +227,7 @@ impl IndexMap {
         }
     }
 
-    /// The map as the body of a message.
+    /// Returns the map as the body of a message.
     pub fn to_value(&self) -> Value {
         let entries = match &self.indices {
             Indices::Block { start } => {
@@ -242,8 +242,8 @@ impl IndexMap {
         Value::Map(entries.into_iter().map(|(key, numbers)| (key.into(), Value::Array(numbers.0))).collect())
     }
 
-    /// Reads the map of another rank, which may be wrong, from the body of a message. Returns `None` if it is
-    /// no map of an array of shape `array`.
+    /// Reads the map of another rank from the body of a message. The message may be wrong: returns `None` if
+    /// it is not a map of an array of shape `array`.
     pub fn from_value(array: &[u64], value: &Value) -> Option<IndexMap> {
         let Value::Map(entries) = value else { return None };
         let numbers = |wanted: &str| -> Option<Numbers> {
@@ -279,7 +279,7 @@ impl IndexMap {
     }
 }
 
-/// The index of an element in words: its number in an array of one dimension, else one index for each
+/// Returns the index of an element as text: its number in an array of one dimension, else one index for each
 /// dimension, such as `(3, 0, 7)`.
 pub fn index_text(array: &[u64], number: u64) -> String {
     if array.len() == 1 {

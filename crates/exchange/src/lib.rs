@@ -1,7 +1,7 @@
 //! Exchanges of distributed arrays. An array is distributed if each rank of a component has a part of it. The
-//! ranks of the sender and of the receiver may divide the array differently. An [`IndexMap`] says which part
-//! a rank has, and a [`Route`] says which elements of a sender's part go to which places of a receiver's
-//! part. No I/O.
+//! ranks of the sender and of the receiver may divide the array differently. An [`IndexMap`] describes the
+//! part that a rank has. A [`Route`] gives the elements that travel from a sender's part to a receiver's
+//! part, and their places in both. No I/O.
 
 #![deny(unsafe_code)]
 

@@ -1,13 +1,14 @@
-//! Routes: which elements of a sender's part go to which places of a receiver's part.
+//! Routes: the elements that travel from a sender's part to a receiver's part, and their places in both.
 
 use crate::index_map::{IndexMap, Indices, Sequences};
 use crate::sys::{copy_past_caches, finish};
 use ligament_wire::ArrayOrder;
 
-/// Size of a receiver's part from which it is written past the caches, bytes: it would not stay there.
+/// Minimum size of a receiver's part that is written past the caches, bytes. Such a part would not stay in
+/// the caches.
 const UNCACHED_BYTES: usize = 8 << 20;
-/// Length from which a run is written past the caches, bytes. Shorter runs, between which the sender's part
-/// has gaps, took up to three times as long that way (benchmarks/run mxn).
+/// Minimum length of a run that is written past the caches, bytes. Shorter runs would take up to three times
+/// as long past the caches, if the sender's part has gaps between them (benchmarks/run mxn).
 const MIN_UNCACHED_RUN_BYTES: usize = 4 << 10;
 
 /// A part and the order in which its elements are stored. The order matters to blocks only.
@@ -23,8 +24,8 @@ pub struct Route(Shape);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
-    /// The common block of two blocks: its first element's places, and its dimensions, of which the last one
-    /// runs fastest in the receiver's part.
+    /// The common block of two blocks: the places of its first element, and its dimensions. The last
+    /// dimension runs fastest in the receiver's part.
     Block { from: u64, to: u64, axes: Vec<Axis> },
     /// Elements that are stored one after the other in both parts.
     Runs(Vec<PartRun>),
@@ -36,11 +37,11 @@ struct Axis {
     length: u64,
     /// Distance between two neighbours along this dimension in the sender's part, in elements.
     from_stride: u64,
-    /// The same in the receiver's part.
+    /// Distance between two neighbours along this dimension in the receiver's part, in elements.
     to_stride: u64,
 }
 
-/// A number of elements that are stored one after the other in both parts.
+/// Elements that are stored one after the other in both parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PartRun {
     from: u64,
@@ -49,7 +50,7 @@ struct PartRun {
 }
 
 impl Route {
-    /// The route between two parts of an array of shape `array`.
+    /// Finds the route between two parts of an array of shape `array`.
     pub fn new(array: &[u64], sender: PartLayout<'_>, receiver: PartLayout<'_>) -> Route {
         if sender.map.is_empty() || receiver.map.is_empty() {
             return Route(Shape::Runs(Vec::new()));
@@ -62,7 +63,7 @@ impl Route {
         }
     }
 
-    /// Number of elements that travel.
+    /// Returns the number of elements that travel.
     pub fn len(&self) -> u64 {
         match &self.0 {
             Shape::Block { axes, .. } => axes.iter().map(|axis| axis.length).product(),
@@ -70,15 +71,14 @@ impl Route {
         }
     }
 
-    /// Returns true if nothing travels.
+    /// Returns true if no elements travel.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Copies the elements of the route, of `size` bytes each, from the sender's part to the receiver's.
+    /// Copies the elements of the route, of `size` bytes each, from the sender's part to the receiver's part.
     ///
-    /// # Panics
-    /// A part is shorter than its map says.
+    /// # Panics A part is shorter than its map says.
     pub fn copy(&self, size: usize, from: &[u8], to: &mut [u8]) {
         match size {
             1 => self.copy_sized::<1>(from, to),
@@ -117,7 +117,8 @@ impl Route {
         }
     }
 
-    /// Distance in the sender's part between two neighbours of a run that `for_each_run` gives.
+    /// Returns the distance in the sender's part between two neighbours of a run of `for_each_run`, in
+    /// elements.
     fn inner_from_stride(&self) -> u64 {
         match &self.0 {
             Shape::Block { axes, .. } => axes.last().map_or(1, |axis| axis.from_stride),
@@ -125,9 +126,9 @@ impl Route {
         }
     }
 
-    /// Calls `run` for each sequence of elements with the place of its first element in the sender's part,
-    /// that in the receiver's part, its length, and the distance between two neighbours in the receiver's
-    /// part.
+    /// Calls `run` for each run of elements. The arguments are the place of the first element in the sender's
+    /// part, its place in the receiver's part, the number of elements, and the distance between two
+    /// neighbours in the receiver's part.
     pub(crate) fn for_each_run(&self, mut run: impl FnMut(u64, u64, u64, u64)) {
         match &self.0 {
             Shape::Runs(runs) => runs.iter().for_each(|one| run(one.from, one.to, one.length, 1)),
@@ -157,7 +158,7 @@ impl Route {
     }
 }
 
-/// Distance between two neighbours along each dimension of a part of this shape, in elements.
+/// Returns the distance between two neighbours along each dimension of a part of this shape, in elements.
 fn strides(shape: &[u64], order: ArrayOrder) -> Vec<u64> {
     let mut strides = vec![1; shape.len()];
     match order {
@@ -196,8 +197,8 @@ fn between_blocks(from: &[u64], to: &[u64], sender: PartLayout<'_>, receiver: Pa
             });
         }
     }
-    // The receiver's part is written in order of its addresses, and dimensions that are stored without gaps
-    // in both parts are copied as one.
+    // The dimensions are sorted so that the receiver's part is written in the order of its addresses. Two
+    // dimensions without a gap between them in both parts are copied as one.
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.to_stride));
     let mut merged: Vec<Axis> = Vec::with_capacity(axes.len());
     for axis in axes {
@@ -224,7 +225,7 @@ struct Sequence {
     stride: u64,
 }
 
-/// Joins the sorted indices of both parts.
+/// Finds the runs of elements that both parts have, from the sorted indices of both parts.
 fn between_sequences(array: &[u64], sender: PartLayout<'_>, receiver: PartLayout<'_>) -> Vec<PartRun> {
     let mut runs: Vec<PartRun> = Vec::new();
     let (mut theirs, mut ours) = (sequences(array, sender), sequences(array, receiver));
@@ -257,7 +258,7 @@ fn between_sequences(array: &[u64], sender: PartLayout<'_>, receiver: PartLayout
     runs
 }
 
-/// Appends a run, or lengthens the last one by it.
+/// Appends a run, or adds it to the last run if the two are consecutive in both parts.
 fn push(runs: &mut Vec<PartRun>, run: PartRun) {
     match runs.last_mut() {
         Some(last) if last.from + last.length == run.from && last.to + last.length == run.to => {
@@ -267,7 +268,7 @@ fn push(runs: &mut Vec<PartRun>, run: PartRun) {
     }
 }
 
-/// The indices of a part in increasing order.
+/// Returns the indices of a part in increasing order.
 fn sequences<'a>(array: &'a [u64], part: PartLayout<'a>) -> Box<dyn Iterator<Item = Sequence> + 'a> {
     match &part.map.indices {
         Indices::Sequences(all) => Box::new(of_sequences(all)),
@@ -284,7 +285,7 @@ fn of_sequences(all: &Sequences) -> impl Iterator<Item = Sequence> + '_ {
     })
 }
 
-/// The rows of a block along the last dimension.
+/// Returns the rows of a block along the last dimension of the array.
 fn of_block<'a>(
     array: &'a [u64],
     start: &'a [u64],

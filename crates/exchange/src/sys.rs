@@ -1,10 +1,10 @@
-//! All `unsafe` code of this crate: copies that leave the caches alone.
+//! All `unsafe` code of this crate: copies that do not use the caches.
 
 /// Length of a cache line, bytes.
 const LINE_BYTES: usize = 64;
 
-/// Copies `from` to `to`, which are as long as each other, without bringing the memory of `to` into the
-/// caches first. An ordinary store reads the line that it writes to, so that a large copy moves half as much
+/// Copies `from` to `to`, which have the same length, without loading the memory of `to` into the caches. An
+/// ordinary store first reads the cache line that it writes to, so a large copy moves half as many bytes
 /// again. The caller calls `finish` after the last copy.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn copy_past_caches(from: &[u8], to: &mut [u8]) {
@@ -18,8 +18,8 @@ pub(crate) fn copy_past_caches(from: &[u8], to: &mut [u8]) {
     let (source, target) = (&from[head..tail], &mut to[head..tail]);
     for (source, target) in source.chunks_exact(LINE_BYTES).zip(target.chunks_exact_mut(LINE_BYTES)) {
         let (source, target) = (source.as_ptr().cast::<__m128i>(), target.as_mut_ptr().cast::<__m128i>());
-        // SAFETY: both have a whole line, `target` begins with one, and every x86-64 processor has these
-        // instructions.
+        // SAFETY: each slice has a whole line, `target` begins at the begin of a line, and every x86-64
+        // processor has these instructions.
         unsafe {
             for i in 0..4 {
                 _mm_stream_si128(target.add(i), _mm_loadu_si128(source.add(i)));
@@ -28,14 +28,15 @@ pub(crate) fn copy_past_caches(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Lets other threads see what `copy_past_caches` has written before what this thread writes next.
+/// Makes all bytes that `copy_past_caches` has written visible to other threads before later writes of this
+/// thread.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn finish() {
     // SAFETY: every x86-64 processor has this instruction.
     unsafe { std::arch::x86_64::_mm_sfence() }
 }
 
-/// Copies `from` to `to`, which are as long as each other.
+/// Copies `from` to `to`, which have the same length.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn copy_past_caches(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);

@@ -1,10 +1,11 @@
-//! Routes against the definition: every wanted element comes from the rank that has it, to its place, once.
+//! Compares routes with their definition: each element that the receiver wants comes once, from the rank that
+//! has it, to its place.
 
 use ligament_exchange::{index_text, Coverage, IndexMap, MapError, Part, PartLayout, Route};
 use ligament_wire::{Array, ArrayOrder, Value};
 use proptest::prelude::*;
 
-/// A description of a part that can be drawn.
+/// The description of a part, as the test draws it.
 #[derive(Clone, Debug)]
 enum DrawnPart {
     Block { start: Vec<u64>, shape: Vec<u64> },
@@ -54,7 +55,7 @@ fn arrays_and_two_parts() -> impl Strategy<Value = (Vec<u64>, DrawnPart, DrawnPa
     arrays().prop_flat_map(|array| (Just(array.clone()), parts(array.clone()), parts(array)))
 }
 
-/// The numbers of all elements of a part, in the order of their places, by the definition.
+/// Returns the numbers of all elements of a part in the order of their places, by the definition.
 fn numbers(array: &[u64], part: &DrawnPart, order: ArrayOrder) -> Vec<u64> {
     match part {
         DrawnPart::Range { begin, end } => (*begin..*end).collect(),
@@ -101,7 +102,8 @@ proptest! {
             target.chunks_exact(4).map(|bytes| u32::from_ne_bytes(bytes.try_into().unwrap())).collect();
         prop_assert_eq!(&target, &expected);
         prop_assert_eq!(route.len(), expected.iter().filter(|&&number| number != u32::MAX).count() as u64);
-        // The same elements are covered, each once, and the first gap is the first that nobody sends.
+        // The coverage has the elements of the route, each once. Its first gap is the first element that the
+        // sender does not have.
         let mut coverage = Coverage::new(maps[1].len());
         prop_assert_eq!(coverage.add(&route), Ok(()));
         let gap = expected.iter().position(|&number| number == u32::MAX).map(|place| place as u64);

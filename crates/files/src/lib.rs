@@ -1,10 +1,9 @@
-//! Copies of files between the two ends of a connection: `send` is the end that has the files, `receive`
-//! the end that gets them. The sender lists its files (`scan`, or `watch` if it keeps following changes).
-//! The receiver answers which files it lacks, and the sender sends these. A file gets its final name only
-//! when it is complete (`partial`). Whatever the sender says, nothing is written outside the directory that
-//! the receiver was given (`tree`). If the user asks for it, `removal` removes files that the sender no
-//! longer has. `protocol` has the messages of both ends, and `channel` carries them. The guide is
-//! `docs/guides/files.md`.
+//! Copies of files between the two ends of a connection: `send` is the end that has the files, `receive` the
+//! end that gets them. The sender lists its files (`scan`, or `watch` if it keeps following changes). The
+//! receiver answers which files it lacks, and the sender sends these. A file gets its final name only when it
+//! is complete (`partial`). The receiver writes nothing outside its directory, even if the sender breaks the
+//! rules (`tree`). If the user asks for it, `removal` removes files that the sender no longer has. `protocol`
+//! has the messages of both ends, and `channel` carries them. The guide is `docs/guides/files.md`.
 #![forbid(unsafe_code)]
 
 mod channel;

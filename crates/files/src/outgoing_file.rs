@@ -37,8 +37,7 @@ pub(crate) struct FileInTransfer {
     pub listed: ListedFile,
     file: File,
     sum: Context,
-    /// Number of bytes sent, size of the file, and the offset up to which data continues without a hole,
-    /// all in bytes.
+    /// Number of bytes sent; size of the file; and offset up to which the data has no hole. All are in bytes.
     at: u64,
     size: u64,
     data_until: u64,

@@ -202,8 +202,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Skips `length` bytes, which become a hole. The file gets its full length in `finish`. The checksum
-    /// of a hole that is said to be very long would take forever, so the function stops with `Cut` if
+    /// Skips `length` bytes, which become a hole. The file gets its full length in `finish`. A sender may
+    /// claim a very long hole, whose checksum would take forever. So the function stops with `Cut` if
     /// `is_wanted` returns false.
     pub fn skip(&mut self, length: u64, is_wanted: &dyn Fn() -> bool) -> Result<(), PartialFileError> {
         let end =

@@ -119,7 +119,7 @@ pub(crate) enum Word {
     Made(#[n(0)] Vec<u64>),
 }
 
-/// The first byte of a message, which says whether a word or a pack of pieces follows.
+/// The first byte of a message: a word or a pack of pieces follows.
 const TAG_MESSAGE: u8 = 0;
 const TAG_PIECES: u8 = 1;
 
@@ -196,7 +196,7 @@ impl Pack {
         self.bytes.len() <= 1
     }
 
-    /// Returns true if the pack must be sent: it has at least `most` bytes, or so many bytes of holes that
+    /// Returns true if the pack must be sent: it has at least `most` bytes, or its holes are so long that
     /// their checksum takes time.
     pub fn is_full(&self, most: usize) -> bool {
         self.bytes.len() >= most || self.holes >= MAX_HOLE_BYTES

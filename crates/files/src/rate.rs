@@ -39,7 +39,7 @@ mod tests {
         }
         let took = (now - begin).as_secs_f64();
         assert!((4.8..=5.01).contains(&took), "{took}");
-        // A pause does not let more through later than a tenth of a second's worth.
+        // After a pause, the data of a tenth of a second may be sent at once, and no more.
         now += Duration::from_secs(100);
         assert!(limit.pause_after(1000, now) >= Duration::from_millis(890));
     }

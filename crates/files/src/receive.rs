@@ -24,7 +24,7 @@ const MAX_PARTIAL_FILES: usize = 16;
 const MAX_REMOVED_NAME_BYTES: usize = 4 << 20;
 /// Approximate length of a refusal without its name, in bytes.
 const REFUSAL_BYTES: usize = 100;
-/// Number of further removed things, counted without names, from which a message about them is sent.
+/// Number of removed things without names after which a `Removed` message is sent.
 const MAX_NAMES_IN_A_MESSAGE: u64 = 1000;
 
 /// The options of a receiver.

@@ -1,5 +1,5 @@
-//! Removal of files that the sender no longer has, if the user asks for it. Removed files cannot be
-//! restored. So nothing is removed in a directory that holds files which no copy has brought, and the
+//! Removal of files that the sender no longer has, if the user asks for it. Removed files cannot be restored.
+//! So directories with files of the user, such as the home directory, are kept (`KeptDirectories`), and the
 //! removal stops at once if the other end is gone.
 
 use crate::names;
@@ -33,7 +33,8 @@ fn identity(stat: &Stat) -> Identity {
     (stat.st_dev, stat.st_ino)
 }
 
-/// Directories that are never removed, because they hold files that no copy has brought.
+/// Directories that are never removed, because they hold files that did not come from a copy: the home
+/// directory, the working directory and the root.
 #[derive(Debug, Default)]
 pub(crate) struct KeptDirectories {
     places: Vec<(PathBuf, Identity)>,
@@ -218,7 +219,8 @@ mod tests {
         assert!(!found(&at.0.join("home/other")) && !found(&at.0.join("home/me/deep")));
     }
 
-    /// Removes all others than these; what was removed, and what could not be.
+    /// Removes all files whose names are not in `keep`. Returns the number of removed names, and the names
+    /// that could not be removed.
     fn others(
         at: &Path,
         keep: &[&str],

@@ -194,7 +194,7 @@ impl Sender<'_> {
         Ok(false)
     }
 
-    /// After a failure, reads the messages that the other end sent before it stopped: the reason, and the
+    /// Reads, after a failure, the messages that the other end sent before it stopped: the reason, and the
     /// files that it completed or removed.
     fn hear_last_words(&mut self, outcome: &mut Result<(), Fault>) {
         if outcome.is_err() {
@@ -227,8 +227,7 @@ impl Sender<'_> {
             let file = self.shelf.remove(refusal.id);
             let why = heard(&refusal.why, Code::FILE_NOT_COPIED);
             match file {
-                // Another copy is still writing the file at the receiver: another running copy, or one that
-                // was interrupted. The file is sent again later.
+                // Another copy at the receiver holds the file. The file is sent again later.
                 Some(file) if self.options.watching.is_some() && why.code() == Code::FILE_BUSY => {
                     self.shelf.list_again(file.name);
                 }

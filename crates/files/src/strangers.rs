@@ -1,4 +1,4 @@
-//! A receiver with a sender that lies.
+//! Tests of a receiver whose sender breaks the rules of the protocol.
 
 use crate::channel::MessageChannel;
 use crate::entry::{DirectoryEntry, EntryKind, Stamp};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Says what it was told to, and keeps what it hears.
+/// A channel to a sender that breaks the rules: it delivers given messages, and records the receiver's
+/// answers.
 struct Liar {
     says: Mutex<VecDeque<Vec<u8>>>,
     heard: Mutex<Vec<Vec<u8>>>,
@@ -41,7 +42,7 @@ impl MessageChannel for Liar {
     }
 }
 
-/// Two directories, `in` and `out`, that are removed at the end.
+/// A directory with two directories, `in` and `out`. It is removed at the end.
 struct ScratchDirectories(PathBuf);
 
 impl ScratchDirectories {
@@ -69,7 +70,8 @@ impl Drop for ScratchDirectories {
     }
 }
 
-/// Receives what it says after its begin; how that ended, what failed, and what the liar was told.
+/// Receives the given messages after a valid `Begin`. Returns the result, the names of failed files, and the
+/// receiver's answers.
 fn hear(into: &Path, delete: bool, says: Vec<Vec<u8>>) -> (Result<(), Fault>, Vec<String>, Vec<Word>) {
     let begin = Word::Begin { version: VERSION, several: false, contents: true };
     let says = Mutex::new([vec![begin.to_bytes()], says].concat().into());
@@ -164,7 +166,8 @@ fn removing_stays_inside_too() {
     let says = vec![
         Word::Gone(vec![b"d/victim".to_vec().into(), b"old".to_vec().into()]).to_bytes(),
         Word::Listed { all: true }.to_bytes(),
-        // Never heard: it is still there meanwhile, since nothing is removed for one that is gone.
+        // The receiver does not read this message. It only shows that the sender is still there, because
+        // nothing is removed after the sender is gone.
         Word::Listed { all: true }.to_bytes(),
     ];
     let (done, ..) = hear(&place.0, true, says);

@@ -23,10 +23,10 @@ struct Lists {
 }
 
 /// Maximum number of names that each list keeps, because the other end may report names without end.
-const MAX_NAME_LIST_BYTES: usize = 1 << 20;
+const MAX_LISTED_NAMES: usize = 1 << 20;
 
 fn keep<T>(list: &mut Vec<T>, one: T) {
-    if list.len() < MAX_NAME_LIST_BYTES {
+    if list.len() < MAX_LISTED_NAMES {
         list.push(one);
     }
 }
@@ -34,15 +34,16 @@ fn keep<T>(list: &mut Vec<T>, one: T) {
 /// The counts of one copy.
 #[derive(Default)]
 pub struct CopyTally {
-    /// Number of files that were found, number of their bytes, and true if no more files will be found.
+    /// Number of files found so far (`files`) and of their bytes (`bytes`). `complete` is true if no more
+    /// files will be found.
     files: AtomicU64,
     bytes: AtomicU64,
     complete: AtomicBool,
     /// Number of files that the receiver already had, and number of their bytes.
     same: AtomicU64,
     same_bytes: AtomicU64,
-    /// Number of copied files; number of bytes that were sent or received, without holes; and number of
-    /// bytes that an interrupted copy had left.
+    /// Number of copied files (`copied`). Number of bytes sent or received, without holes (`moved`). Number
+    /// of bytes that an interrupted copy had left at the receiver (`resumed`).
     copied: AtomicU64,
     moved: AtomicU64,
     resumed: AtomicU64,

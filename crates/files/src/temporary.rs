@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A directory that is removed at the end.
+/// A temporary directory that is removed when it is dropped.
 pub(crate) struct Temporary(pub PathBuf);
 
 impl Temporary {

@@ -1,6 +1,7 @@
-//! Measures each filter beside the same loop by hand: `measure BYTES REPETITIONS`. A line of JSON for each
-//! filter: its name, and the times in ns of one message, of each repetition, through the filter and by hand.
-//! Both read an array of doubles that somebody else owns and make a new one. `benchmarks/filters` runs it.
+//! Measures each filter beside the same loop written by hand: `measure BYTES REPETITIONS`. Both read an array
+//! of doubles that another owner holds, and make a new one. Prints a line of JSON for each filter: its name,
+//! and for each repetition the time of one message in ns, through the filter and by hand.
+//! `benchmarks/filters` runs this program.
 
 use ligament_filters::{Around, Chain, Data, Parcel};
 use ligament_model::Filter;
@@ -8,7 +9,7 @@ use ligament_wire::{Array, ArrayOrder, Encoder, Value};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The hand-written loop of a filter, for an array with rows of so many elements.
+/// The hand-written loop of a filter. The second argument is the number of elements in a row of the array.
 type ByHand = fn(&[f64], usize) -> Vec<f64>;
 
 fn multiply(x: &[f64], _: usize) -> Vec<f64> {
@@ -23,7 +24,7 @@ fn threshold(x: &[f64], _: usize) -> Vec<f64> {
     x.iter().map(|&x| if x < 0.5 { 0.0 } else { x }).collect()
 }
 
-/// As NumPy does, which is what users write such expressions in: an array for each operation.
+/// Makes an array for each operation, as NumPy does. Users would otherwise write such expressions in NumPy.
 fn expression(x: &[f64], _: usize) -> Vec<f64> {
     let twice: Vec<f64> = x.iter().map(|x| 2.0 * x).collect();
     let squares: Vec<f64> = x.iter().map(|x| x * x).collect();
@@ -31,7 +32,7 @@ fn expression(x: &[f64], _: usize) -> Vec<f64> {
 }
 
 fn single(x: &[f64], _: usize) -> Vec<f64> {
-    // As many bytes as single precision has elements.
+    // The result has another type than that of `ByHand`, so it is dropped here.
     let all: Vec<f32> = x.iter().map(|&x| x as f32).collect();
     black_box(all);
     Vec::new()
@@ -69,7 +70,7 @@ fn doubles(x: &[f64], row: usize) -> Vec<f64> {
     all
 }
 
-/// The library by itself, on the same body.
+/// Calls the compression library directly, on the bytes of the elements.
 fn lz4(x: &[f64], _: usize) -> Vec<f64> {
     let bytes: &[u8] = bytemuck::cast_slice(x);
     let mut out = vec![0; lz4_flex::block::get_maximum_output_size(bytes.len())];
@@ -104,7 +105,7 @@ fn chain_of_three(x: &[f64], _: usize) -> Vec<f64> {
     all
 }
 
-/// ns of one call, over as many as take about 20 ms.
+/// Returns the time of one call in ns, as the mean of calls that take about 20 ms together.
 fn time(mut call: impl FnMut()) -> f64 {
     call();
     let began = Instant::now();
@@ -124,7 +125,7 @@ fn main() {
         eprintln!("usage: measure BYTES REPETITIONS");
         std::process::exit(2);
     };
-    // Rows of 64 elements, an even number of them.
+    // The array has an even number of rows of at most 64 elements.
     let row = 64.min(bytes / 16).max(2);
     let rows = (bytes / 8 / row).next_multiple_of(2).max(2);
     let elements: Vec<f64> = (0..rows * row).map(|i| (i as f64 * 0.001).sin()).collect();

@@ -117,8 +117,8 @@ impl Weights {
             Points::Cells => WeightRow::between((2 * i + 1) * old / (2 * new), 0.0),
             Points::Nodes => WeightRow::between((place(i).round() as usize).min(old - 1), 0.0),
         };
-        // Integer arithmetic: the extent is `new * old` units long, an old cell `new` units, and a new cell
-        // `old` units.
+        // Integer arithmetic makes the weights exact. The unit of length is chosen so that the extent has
+        // `new * old` units, an old cell `new` units, and a new cell `old` units.
         let conservative = |i: usize| {
             let (from, to) = (i * old, (i + 1) * old);
             let first = from / new;
@@ -184,9 +184,9 @@ fn put<'b>(numbers: NumberBuffer<'b>, axis: usize, weights: &Weights) -> Result<
     Ok(NumberBuffer { real, frame })
 }
 
-/// Returns the numbers that `put` makes of `numbers`. Some results may be infinite although the true result
-/// is finite: beyond the outer values, a line may rise too far on one axis and fall again on another. Such
-/// results are computed again with scaled numbers.
+/// Returns the numbers that `put` makes of `numbers`. A result may be infinite although the true result is
+/// finite: beyond the outer values, a line may rise too far on one axis and fall again on another. Such a
+/// result is computed again with scaled numbers.
 fn put_in_range(
     numbers: &NumberBuffer<'_>,
     mut put: impl FnMut(NumberBuffer<'_>) -> Result<NumberBuffer<'static>, Fault>,

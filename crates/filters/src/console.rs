@@ -9,7 +9,8 @@ use ligament_wire::{DType, Value};
 /// Maximum number of elements of an array that the filter shows.
 const MAX_SHOWN_ELEMENTS: usize = 6;
 
-/// Makes a remark about each message. The string is a label that precedes each remark; it may be empty.
+/// The filter `console`, which makes a remark about each message. The string is a label before each remark;
+/// it may be empty.
 pub(crate) struct Console(pub String);
 
 impl FilterStep for Console {

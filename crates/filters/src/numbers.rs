@@ -22,7 +22,7 @@ pub enum Real<'a> {
 }
 
 impl Real<'_> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Real::F64(elements) => elements.len(),

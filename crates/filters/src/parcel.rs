@@ -13,7 +13,7 @@ pub struct Parcel<'a> {
     pub data: Data<'a>,
 }
 
-/// The data of a message. The variant says who owns the memory.
+/// The data of a message. The variants differ by the owner of the memory.
 #[derive(Debug, Clone)]
 pub enum Data<'a> {
     /// An array in borrowed memory. The memory stays valid while the message passes through the filters.

@@ -3,7 +3,7 @@
 use crate::units::Unit;
 use std::fmt;
 
-/// The kind of thing that a quantity measures.
+/// The measure of a quantity: time or length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The quantity is a time, in seconds.
@@ -99,8 +99,8 @@ impl Quantity {
                 unit.in_si(number)
             }
         };
-        // Rounding to 15 digits removes the error of the conversion: 20 µm is 2e-5 m, and not
-        // 1.9999999999999998e-5.
+        // Rounding to 15 digits removes the rounding error of the conversion. Example: 20 µm is 2e-5 m, and
+        // not 1.9999999999999998e-5.
         let value = format!("{value:.14e}").parse().unwrap_or(value);
         if f64::is_finite(value) && (value != 0.0 || number == 0.0) {
             Ok(Quantity { value, measure })

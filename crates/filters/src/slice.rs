@@ -94,8 +94,8 @@ impl Slice {
     }
 }
 
-/// Returns the offset after a move by `places` steps of `stride` bytes. In an array without elements the
-/// result has no meaning, so overflow is harmless.
+/// Returns the offset after `places` steps of `stride` bytes. In an array without elements the result has no
+/// meaning, so an overflow is harmless.
 fn moved(offset: usize, places: i64, stride: i64) -> usize {
     (offset as i64).wrapping_add(places.wrapping_mul(stride)) as usize
 }
@@ -121,8 +121,8 @@ fn range(text: &str) -> Result<Range, Fault> {
 }
 
 impl FilterStep for Slice {
-    /// Borrowed memory is not copied here: the part's elements are gathered when the message is sent. An
-    /// owned value is copied only if the part is not contiguous.
+    /// Takes the part. Borrowed memory is not copied here: the elements are gathered when the message is
+    /// sent. An owned value is copied only if the part is not contiguous.
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         if let Data::Lent(view) = &parcel.data {
             let part = self.of(view)?;

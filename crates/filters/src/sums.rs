@@ -197,11 +197,11 @@ impl RunningSums {
     }
 }
 
-/// The sums of the arrays in a moving window. Nothing is ever subtracted from a sum, so a large number that
-/// leaves the window leaves no rounding error behind. The older arrays have one sum each: from that array
-/// to the last older array. The newer arrays have one sum for all of them. When the last older array leaves
-/// the window, the newer arrays become the older ones. So each array is added two or three times, whatever
-/// the length of the window.
+/// The sums of the arrays in a moving window. No array is ever subtracted from a sum, so a large number that
+/// leaves the window leaves no rounding error behind. The window has older and newer arrays. For each older
+/// array there is the sum from it to the last older array. For the newer arrays there is one sum. When the
+/// last older array leaves the window, the newer arrays become the older ones. So each array is added two or
+/// three times, and the length of the window does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     /// The sums over the older arrays. The last entry is the sum of all older arrays; the entries before it

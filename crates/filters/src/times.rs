@@ -21,7 +21,8 @@ impl EveryNth {
 }
 
 impl FilterStep for EveryNth {
-    /// The next message that passes is n steps away. So the next timestamp is set to n times this step.
+    /// Passes a message, or drops it. The next message that passes is n steps away, so the next timestamp of
+    /// a passed message is set to n times its step.
     fn apply<'a>(
         &mut self,
         mut parcel: Parcel<'a>,

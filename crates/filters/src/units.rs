@@ -1,6 +1,6 @@
-//! Units, and the filter that converts between them. The units are those of the SI (9th brochure, 2019)
-//! with its prefixes, and others that simulation codes use. A unit has a factor to the SI's base units, an
-//! offset if it is a temperature scale, and an exponent for each base unit.
+//! Units, and the filter that converts between them. The known units are the units of the SI (9th brochure,
+//! 2019) with its prefixes, and others that simulation codes use. A unit has a factor to the SI's base units,
+//! an offset if it is a temperature scale, and an exponent for each base unit.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::numbers::{NumberBuffer, Shell};
@@ -294,8 +294,8 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     (exponent.abs() <= 99).then_some((exponent, &digits[end..]))
 }
 
-/// The filter that converts numbers to a unit. The source unit is the one that the array has. If the array
-/// has none, the source unit is the one that the model gives.
+/// The filter that converts numbers to a unit. The source unit is the unit of the array. If the array has no
+/// unit, the model gives the source unit.
 pub(crate) struct Convert {
     from: Option<(String, Unit)>,
     to: (String, Unit),
@@ -506,7 +506,7 @@ mod tests {
     #[test]
     fn a_unit_that_is_written_in_another_way_is_the_same() {
         let unit = |text: &str| Unit::parse(text).unwrap();
-        // Their factors are not equal in the last digit.
+        // The factors of the two units differ in the last digit.
         assert_ne!(unit("g/cm3"), unit("kg/L"));
         assert!(unit("g/cm3").is_the_same_as(&unit("kg/L")));
         assert!(!unit("degC").is_the_same_as(&unit("K")) && !unit("m").is_the_same_as(&unit("km")));

@@ -1,4 +1,4 @@
-//! Each filter with known answers: values, times, how many messages, and what it refuses.
+//! Tests of each filter with known answers: the values, times and number of messages, and the errors.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{Around, Chain, Data, FilterRemark, FilterStep, Parcel, StepOutput, Unit};
@@ -6,7 +6,7 @@ use ligament_model::Filter;
 use ligament_wire::{Array, ArrayOrder, ArrayRef, Value, ValueRef};
 use proptest::prelude::*;
 
-/// The filters of a model's text, all at the receiver.
+/// Makes the filters of a text from a model. All of them run at the receiver.
 fn chain(text: &str) -> Chain {
     let filters = Filter::read(text).unwrap_or_else(|problems| panic!("{text}: {problems}"));
     Chain::at_receiver(&filters, &Around::NOTHING)
@@ -22,14 +22,14 @@ fn doubles(elements: &[f64], shape: &[usize]) -> Value {
     Value::Array(Array::from_slice(elements, shape, ArrayOrder::RowMajor).unwrap())
 }
 
-/// The output: timestamp, next timestamp and value of each message.
+/// The output of filters: timestamp, next timestamp and value of each message.
 type Out = Vec<(f64, Option<f64>, Value)>;
 
 fn out(passed: ligament_filters::ChainOutput<'_>) -> Out {
     passed.parcels.into_iter().map(|p| (p.timestamp, p.next_timestamp, p.data.into_value().unwrap())).collect()
 }
 
-/// Messages of single numbers at times 0, 1, … through filters, and the end after them.
+/// Passes messages of single numbers at times 0, 1, … through filters, and then ends the filters.
 fn numbers(text: &str, values: &[f64]) -> Out {
     let mut chain = chain(text);
     let mut all = Vec::new();
@@ -42,7 +42,7 @@ fn numbers(text: &str, values: &[f64]) -> Out {
     all
 }
 
-/// One value through filters.
+/// Passes one value through filters, and returns the result.
 fn one(text: &str, value: Value) -> Value {
     let mut all = out(chain(text).apply(parcel(0.0, None, value)).unwrap());
     assert_eq!(all.len(), 1);
@@ -175,7 +175,7 @@ fn what_fits_into_a_number_is_right_though_sums_and_squares_do_not_fit() {
         means.into_iter().map(|(.., value)| value).collect::<Vec<_>>(),
         [1.7e308, 1.7e308, 0.0].map(float)
     );
-    // Single precision, by factors that it cannot hold.
+    // Single precision cannot hold this factor, but can hold the products.
     let single = Value::Array(Array::from_slice(&[1e-30f32, 2e-30], &[2], ArrayOrder::RowMajor).unwrap());
     let Value::Array(made) = one("[{multiply: 1.0e+40}]", single) else { panic!() };
     assert_eq!(made.as_slice::<f32>(), Some(&[1e10f32, 2e10][..]));
@@ -192,7 +192,7 @@ fn no_finite_number_of_single_precision_becomes_infinite() {
         let why = refused(text, single(&[f32::NAN, f32::INFINITY, -1e35, 0.0]));
         assert!(why.contains("element 2 is -100000000000000000000000000000000000"), "{text}: {why}");
     }
-    // Infinite values stay infinite.
+    // Infinite values are no error.
     let Value::Array(made) = one("[{multiply: 2}]", single(&[f32::INFINITY, 1.5])) else { panic!() };
     assert_eq!(made.as_slice::<f32>(), Some(&[f32::INFINITY, 3.0][..]));
 }
@@ -233,7 +233,7 @@ fn with_unit(elements: &[f64], unit: Option<&str>) -> Value {
     Value::Array(unit.map_or(array.clone(), |unit| array.with_unit(unit)))
 }
 
-/// The messages that filters make of several, by number and unit.
+/// Passes several numbers with their units through filters. Returns the numbers and units of the output.
 fn in_units(text: &str, messages: &[(f64, Option<&str>)]) -> Result<Vec<(f64, Option<String>)>, String> {
     let mut chain = chain(text);
     let mut all = Vec::new();
@@ -263,7 +263,7 @@ fn filters_that_remember_bring_messages_into_one_unit_or_refuse_them() {
         assert!(refused(m, None).contains("one is in \"m\", and the other has no unit"));
         assert!(refused(None, m).contains("one is in \"m\", and the other has no unit"));
         assert!(refused(Some("degC"), Some("delta_degC")).contains("they measure different things"));
-        // A unit that is only a name does as long as it stays the same.
+        // An unknown unit is allowed if all messages have the same one.
         assert!(refused(Some("dBZ"), Some("PSU")).contains("there is no unit"));
         assert!(in_units(text, &[(1.0, Some("dBZ")), (2.0, Some("dBZ"))]).is_ok());
     }
@@ -461,7 +461,7 @@ fn expressions_know_the_number_the_time_and_the_indices() {
     let made = numbers("[{expression: x + 2 * t}]", &[5.0, 5.0]);
     assert_eq!(made[1].2, float(7.0));
     assert!(refused("[{expression: x + j}]", doubles(&[1.0], &[1])).contains("the expression has j"));
-    // More than one block of elements, and an odd rest.
+    // The array has more than one block of elements, and the last block is not full.
     let many: Vec<f64> = (0..1001).map(f64::from).collect();
     let made =
         elements(&one("[{expression: \"where(x > 500, x - i, sqrt(x) ** 2)\"}]", doubles(&many, &[1001]))).0;
@@ -657,7 +657,7 @@ fn numbers_of_our_own_are_changed_in_place() {
     assert_eq!(values, vec![1.0; 10_000]);
 }
 
-/// Why filters cannot be.
+/// Returns the errors in the parameters of filters.
 fn impossible(text: &str) -> String {
     let faults = Chain::faults(&Filter::read(text).unwrap());
     faults.iter().map(ToString::to_string).collect()
@@ -690,7 +690,7 @@ fn what_a_sender_lends_is_checked_before_it_is_read() {
     assert!(lent(&[10], None).is_err());
     assert!(lent(&[2], Some(&[8])).is_err());
     assert!(lent(&[1 << 47, 1 << 47], Some(&[0, 0])).is_err());
-    // One number that stands for many, as NumPy's broadcast_to makes it.
+    // All elements of this array are one number in memory, as in an array of NumPy's `broadcast_to`.
     let data = lent(&[1_000_000_000_000], Some(&[0])).unwrap();
     let failure =
         chain("[{multiply: 2}]").apply(Parcel { timestamp: 0.0, next_timestamp: None, data }).unwrap_err();
@@ -706,7 +706,7 @@ fn a_length_that_compressed_bytes_claim_is_not_believed() {
     let filters = Filter::read("[{compress: zstd}]").unwrap();
     let mut sender = Chain::at_sender(&filters, &Around::NOTHING).unwrap().unwrap();
     let mut receiver = Chain::at_receiver(&filters, &Around::NOTHING).unwrap().unwrap();
-    // Much is made of few bytes here, so the memory for it grows.
+    // The compression ratio is so high that the receiver's memory must grow as the bytes are produced.
     let value = doubles(&vec![0.0; 1 << 20], &[1 << 20]);
     for _ in 0..2 {
         let packed = out(sender.apply(parcel(0.0, None, value.clone())).unwrap()).remove(0).2;
@@ -784,7 +784,7 @@ proptest! {
         old in [2usize..12, 2..12], new in [1u64..20, 1..20], a in -5.0..5.0f64, b in -5.0..5.0f64,
         c in -5.0..5.0f64
     ) {
-        // At the centres of cells of a square of length 1.
+        // Returns the value of a linear function at the centre of a cell, in a square of length 1.
         let value = |i: usize, n: usize, j: usize, m: usize| {
             a * (i as f64 + 0.5) / n as f64 + b * (j as f64 + 0.5) / m as f64 + c
         };
@@ -865,7 +865,7 @@ fn what_is_compressed_may_be_no_larger_than_the_messages_of_its_conduit() {
     }
 }
 
-/// A user's filter that gives a message of these times at the end, or cannot.
+/// A filter of a user that returns a message with these times at the end, or an error.
 struct AtTheEnd(Result<(f64, Option<f64>), Fault>);
 
 impl FilterStep for AtTheEnd {
@@ -917,7 +917,7 @@ fn powers_are_taken_from_the_right_and_a_slash_divides_by_one_symbol() {
     assert!(same("m/s s", "m") && same("W/m2 K", "W K m-2") && !same("m/s s", "m s-2"));
 }
 
-/// Messages at times that a code adds up, through filters.
+/// Passes messages through filters at times that a code computes by adding up its step.
 fn added_up(text: &str, begin: f64, step: f64, steps: usize) -> Out {
     let mut chain = chain(text);
     let mut all = Vec::new();
@@ -991,7 +991,8 @@ fn messages_of_one_time_come_out_of_their_chunk() {
 }
 
 proptest! {
-    /// However a code's times round, the limit lets those steps pass that it means.
+    /// The limit is the exact time of step k. The filters find step k, although the code's times have
+    /// rounding errors.
     #[test]
     fn limits_meet_the_sums_of_a_code(
         (begin, unit) in prop::sample::select(vec![(0.0, 1.0), (1.7e9, 1.0), (-5.0, 1.0), (1.7e9, 60.0),

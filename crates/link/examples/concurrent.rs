@@ -1,6 +1,6 @@
-//! MPWTestConcurrent of MPWide, rewritten in Rust: both ends begin to send and to receive many messages, look
-//! whether they are done while they do something else, check every byte, and meet at a barrier.
-//! `concurrent listen KEY :PORT COUNT` at one end, `concurrent open KEY HOST:PORT COUNT` at the other.
+//! MPWTestConcurrent of MPWide, rewritten in Rust. Both ends begin to send and to receive many messages, and
+//! test the requests while they do other work. Then they check every byte, and meet at a barrier. Run
+//! `concurrent listen KEY :PORT COUNT` at one end, and `concurrent open KEY HOST:PORT COUNT` at the other.
 
 use ligament_link::{Key, Options, Path, PathError};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const MINUTE: Option<Duration> = Some(Duration::from_secs(60));
 
-/// The known content of message `number` of an end (0 listens, 1 opens).
+/// Returns the content of message `number` of an end (0 listens, 1 opens).
 fn content(number: usize, end: usize) -> Vec<u8> {
     let length = (number * 245_489 + end * 1013) % 400_000;
     (0..length).map(|i| (i * 31 + number * 7 + end * 101 + (i >> 10)) as u8).collect()

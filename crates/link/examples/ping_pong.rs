@@ -1,6 +1,6 @@
-//! MPWTest of MPWide, rewritten in Rust: one end listens, the other one opens, and both send each other the
-//! same message some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end,
-//! `ping_pong open KEY HOST:PORT ROUNDS BYTES` at the other.
+//! MPWTest of MPWide, rewritten in Rust. One end listens, the other end opens the path. They send the same
+//! message back and forth, and check its bytes. Run `ping_pong listen KEY :PORT` at one end, and `ping_pong
+//! open KEY HOST:PORT ROUNDS BYTES` at the other.
 
 use ligament_link::{Key, Options, Path, PathError, PathErrorKind};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ const MINUTE: Option<Duration> = Some(Duration::from_secs(60));
 fn listen(key: &Key, at: &str) -> Result<(), PathError> {
     let path = Path::listen(key, at, &Options::default())?;
     println!("{}", path.addresses()[0].port());
-    // Messages of unknown length come back as they are.
+    // The listening end does not know the length of the messages, and sends each one back.
     let ended = loop {
         match path.receive(MINUTE) {
             Ok(message) => path.send(&message, MINUTE)?,

@@ -47,7 +47,7 @@ impl MessageStore for Desk {
     }
 
     fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), Fault> {
-        // The kernel allocates the pages when bytes arrive. A header with a large length alone therefore
+        // The kernel allocates the pages when they are first written. So a header that claims a large length
         // takes no memory.
         let bytes = usize::try_from(total).ok().and_then(|total| try_zeroed_vec(total).ok());
         let Some(bytes) = bytes else {
@@ -374,7 +374,7 @@ impl EndState {
         self.requests.get(&number)
     }
 
-    /// Ends a request. Returns the bytes that have arrived for it, or no bytes for a send.
+    /// Ends a request. Returns the message that has arrived for it, or no bytes for a send.
     pub fn finish(&mut self, number: RequestNumber) -> Vec<u8> {
         match self.requests.remove(&number) {
             Some(RequestStage::Came(came)) => came.bytes,
@@ -428,8 +428,9 @@ impl EndState {
         self.turn();
     }
 
-    /// Returns true if no more waiting is needed at the close of the path. Either both ends know of the
-    /// close or the path is lost, or the other end has all that this end sent and has not closed itself.
+    /// Returns true if the close of the path need not wait any longer. This is so if both ends know of the
+    /// close, or if the path is lost. It is also so if the other end has everything that this end sent, and
+    /// does not close itself.
     pub fn is_over(&self) -> bool {
         self.ended || self.over.is_some() || (self.desk.leaving.is_empty() && self.closed_after.is_none())
     }
@@ -445,7 +446,7 @@ impl EndState {
         self.closed_after.is_some()
     }
 
-    /// Returns the time at which the next turn is due, if one is.
+    /// Returns the time at which the next turn is due, if any is.
     fn due(&self) -> Option<Nanos> {
         if self.more {
             Some(0)
@@ -542,7 +543,7 @@ impl SharedEnd {
         self.changed.notify_all();
     }
 
-    /// The body of the path's thread.
+    /// Runs the path's thread until the path ends.
     pub fn run(&self) {
         loop {
             let sleeps = {

@@ -32,39 +32,39 @@ pub enum PathErrorKind {
 }
 
 errors! {
-    /// Why a call is not carried out.
+    /// The errors of calls that the path does not carry out.
     pub enum Misuse {
-        /// An address without a port, or no address at all.
+        /// The address has no port, or is no address.
         Address { text: String, why: String } => PATH_ADDRESS,
             "\"{text}\" is no address of a path: {why}; write HOST:PORT, or :PORT to listen on all interfaces";
-        /// A port that each end would have of its own.
+        /// The address for `meet` has port 0, which is another port at each end.
         AnyPort { text: String } => PATH_ADDRESS,
             "two ends cannot meet at \"{text}\": port 0 is any that is free, another one for each; name the \
              port";
-        /// No place to go.
+        /// There is neither an address nor a relay.
         Nowhere => PATH_ADDRESS, "there is no address to open a path to, and no relay";
-        /// A number of streams that no path has.
+        /// The number of streams is out of range.
         Streams { streams: u16 } => PATH_MISUSED, "a path has 1 to 256 streams, not {streams}";
-        /// Without encryption over a relay.
+        /// The path is unencrypted and goes over a relay.
         Readable => PATH_MISUSED, "an unencrypted path cannot go through a relay; enable encryption or leave \
                                    out the relay";
-        /// A longer message than there is room for.
+        /// The next message is longer than the caller's memory.
         TooLong { length: u64, room: u64 } => PATH_MISUSED,
             "the next message has {length} bytes, and there is room for {room}; it stays until it is received";
-        /// A request that is over, or of another path.
+        /// The request has ended, or belongs to another path.
         NoRequest => PATH_MISUSED, "there is no such request: it is over, or it belongs to another path";
-        /// Bytes may be on their way.
+        /// The request is a send, whose bytes may be under way.
         Sends => PATH_MISUSED, "a message that is being sent cannot be cancelled; wait until it has arrived, \
                                 or free the path";
-        /// In a child of the process that made the path.
+        /// The process is a child of the process that made the path.
         Forked => PATH_MISUSED,
             "this process is a fork of the one that made the path, whose path it is; open another one after \
              fork()";
-        /// Nothing more will come.
+        /// The other end has closed the path.
         Closed => PATH_CLOSED, "the other end has closed the path";
-        /// This end.
+        /// This end has closed the path.
         ClosedHere => PATH_CLOSED, "this end of the path is closed";
-        /// It took longer.
+        /// The call did not finish within the time allowed.
         TimedOut { what: &'static str, seconds: f64 } => PATH_TIMED_OUT, "{what} within {seconds} s";
     }
 }

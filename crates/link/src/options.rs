@@ -22,21 +22,21 @@ pub struct Options {
     pub window: u64,
     /// Maximum time that the path may be without a connection. After it, the path is lost.
     pub patience: Duration,
-    /// True if large messages are compressed where they then arrive sooner.
+    /// True if large messages are compressed whenever they then arrive sooner.
     pub compress: bool,
     /// Maximum length of a message that this end accepts, bytes.
     pub longest: u64,
-    /// True if the kernel's usual congestion control is kept even on a link that is long or loses segments,
-    /// where another congestion control would be faster.
+    /// True if the kernel's usual congestion control is used on every link. Otherwise a faster one is used on
+    /// links that are long or lose segments.
     pub usual_congestion: bool,
     /// Maximum number of bytes per second that this end sends over a long link; None for no limit.
     pub pace: Option<u64>,
     /// Files of relays, the nearest first. Both ends must name the same relay last.
     pub relays: Vec<PathBuf>,
-    /// Relays whose files were read already. They follow those of `relays`.
+    /// Relays whose files were read already. They follow the relays of `relays`.
     pub stations: Vec<Station>,
-    /// A machine that ssh leads to. The other end is reached from this machine if it cannot be reached from
-    /// here.
+    /// A machine that ssh leads to. If this end cannot reach the other end directly, it connects from this
+    /// machine.
     pub gate: Option<Arc<Gate>>,
 }
 

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Times for closing. An end that closes waits until the other end knows. It waits at most `CLOSE_TIMEOUT`
-/// without a connection, because the other end may have ended without a word. It waits at most `AFTERWARDS`
-/// if the other end closes too and so need not know. It checks every `POLL_INTERVAL`.
+/// Times for closing. An end that closes waits until the other end knows it. Without a connection it waits at
+/// most `CLOSE_TIMEOUT`, because the other end may have ended without a notice. If the other end closes, too,
+/// it waits at most `AFTERWARDS`, because the other end need not know. It checks every `POLL_INTERVAL`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const AFTERWARDS: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -28,7 +28,7 @@ fn unbound(error: std::io::Error) -> PathError {
     PathError::system(fault!(CANNOT_LISTEN, "{error}"))
 }
 
-/// Adds to an error the address at which a path cannot listen.
+/// Adds the address `at` to the error of a path that cannot listen there.
 fn listens_not(at: &str, error: PathError) -> PathError {
     error.told(|text| format!("a path cannot listen at {at}: {text}"))
 }
@@ -130,12 +130,11 @@ impl Path {
         Path::begin(net, LISTENS, Vec::new(), options)
     }
 
-    /// Begins a path whose two ends make the same call, with the address of one of them. This end listens at
-    /// the address if the address is its own, unless another program listens there already. Otherwise this
-    /// end opens a path to it. Returns at once, as `listen` and `open` do.
+    /// Begins a path whose two ends make the same call, with the address of one of them. If the address
+    /// belongs to this machine and no program listens there, this end listens. Otherwise this end opens a
+    /// path to it. Returns at once, as `listen` and `open` do.
     ///
-    /// # Errors
-    /// The address or an option makes no sense, or has port 0; or this end may not listen there.
+    /// # Errors The address or an option makes no sense, or has port 0; or this end may not listen there.
     pub fn meet(key: &Key, at: &str, options: &Options) -> Result<Path, PathError> {
         options.check()?;
         let listen = listening(at)?;
@@ -144,7 +143,7 @@ impl Path {
         }
         match Listener::bind(&listen) {
             Ok(listener) => Path::listen_with(key, listener, options).map_err(|error| listens_not(at, error)),
-            // The address belongs to another machine, or a program listens there, presumably the other end.
+            // If the address belongs to another machine, or a program listens there, the other end is there.
             Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {
                 let here =
                     at.strip_prefix(':').or(at.strip_prefix("*:")).map(|port| format!("localhost:{port}"));
@@ -173,10 +172,9 @@ impl Path {
         &self.addresses
     }
 
-    /// Waits until there is a connection. A call before sending or receiving is not needed.
+    /// Waits until there is a connection. Programs need not call this function before they send or receive.
     ///
-    /// # Errors
-    /// There is no connection within this time, or the path is lost.
+    /// # Errors There is no connection within this time, or the path is lost.
     pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), PathError> {
         let connected = self.wait_for("no connection", within, |state| {
             if state.up {
@@ -499,15 +497,15 @@ impl Path {
         said
     }
 
-    /// Ends the path at once; messages under way are lost. Calls of other threads fail from then on, and
-    /// none of the bytes that they send are read any more.
+    /// Ends the path at once; messages under way are lost. Later calls of other threads fail. Bytes that
+    /// other threads have passed to a send are not read any more.
     pub fn stop(&self) {
         if self.is_forked() {
             return;
         }
         self.shared.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A thread that crashed has reported it.
+            // A thread that has crashed has already reported this to the callers.
             let _ = thread.join();
         }
     }

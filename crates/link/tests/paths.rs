@@ -1,5 +1,5 @@
-//! Two ends of a path in one process: everything arrives, once and in order, whatever is cut, and every failure
-//! is an error that is returned.
+//! Tests of two ends of a path in one process. Every message arrives once and in order, even if connections
+//! are cut, and every failure is an error that is returned.
 
 use ligament_link::{Key, Options, Path, PathErrorKind, Request};
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A watchdog: only what hangs takes so long.
+/// Time after which a test fails. Only a call that hangs takes this long.
 const WATCHDOG: Duration = Duration::from_secs(120);
 const TIMEOUT: Option<Duration> = Some(WATCHDOG);
 
@@ -19,7 +19,7 @@ fn pair(options: &Options) -> (Path, Path) {
     (one, other)
 }
 
-/// Looks at a request until it is done.
+/// Tests a request again and again until it is done.
 fn look_until_done(path: &Path, request: Request) {
     let began = Instant::now();
     while !path.test(request).unwrap() {
@@ -107,7 +107,7 @@ fn a_message_that_is_too_long_stays() {
 #[test]
 fn a_barrier_waits_for_the_other_end() {
     let (one, other) = pair(&Options::default());
-    // Repeated, it is the same barrier: the other end comes to it once.
+    // A call after a time-out waits at the same barrier, so the other end reaches the barrier only once.
     for _ in 0..2 {
         assert_eq!(one.barrier(Some(Duration::from_millis(50))).unwrap_err().kind(), PathErrorKind::TimedOut);
     }
@@ -153,7 +153,7 @@ fn messages_of_requests_that_are_given_up_stay_in_order() {
     }
 }
 
-/// Bytes of which is known whether the path still has them.
+/// A message whose count of owners shows if the path still has it.
 struct Counted(Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for Counted {
@@ -164,14 +164,14 @@ impl AsRef<[u8]> for Counted {
 
 #[test]
 fn bytes_of_a_request_that_cannot_be_done_are_the_senders_again() {
-    // More than both ends' windows, so that it is under way when the other end closes.
+    // The message is larger than both windows, so it is under way when the other end closes.
     let (one, other) = pair(&Options { window: 1 << 20, ..Options::default() });
     let bytes = Arc::new(content(1, 8 << 20));
     let requests = [one.isend(Counted(bytes.clone())).unwrap(), one.isend(Counted(bytes.clone())).unwrap()];
     other.probe(TIMEOUT).unwrap();
     other.close(TIMEOUT).unwrap();
     for request in requests {
-        // One may have arrived.
+        // The first message may have arrived.
         let _ = one.wait(request, TIMEOUT);
     }
     assert_eq!(Arc::strong_count(&bytes), 1);
@@ -196,7 +196,7 @@ fn who_does_not_receive_stops_the_sender_and_not_for_ever() {
     assert!(other.receive(TIMEOUT).unwrap() == content(9, 3 << 20), "one message always has room");
 }
 
-/// Passes bytes on until it is cut.
+/// A proxy that passes bytes on. The test cuts its connections in `links`.
 struct Cable {
     address: SocketAddr,
     links: Arc<Mutex<Vec<TcpStream>>>,
@@ -227,8 +227,8 @@ fn cable(to: SocketAddr) -> Cable {
     Cable { address, links }
 }
 
-/// Says that it is over when it is dropped, also by a test that fails: else its threads would be waited for in
-/// vain.
+/// Sets a flag when it is dropped, also if the test fails. Otherwise the scope would wait for its threads
+/// forever.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -252,7 +252,8 @@ fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
             let mut seen = 0;
             while !is_over.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(30));
-                // If a connection takes longer than that to come up, it would always be cut before.
+                // Without this check, each connection would be cut before it is ready if that takes more than
+                // 30 ms. An end with another key cannot connect.
                 if came.load(Ordering::SeqCst) == seen {
                     continue;
                 }
@@ -303,7 +304,7 @@ fn what_cannot_be_is_an_error_and_no_end_of_the_program() {
     assert_eq!(stranger.wait_connected(TIMEOUT).unwrap_err().kind(), PathErrorKind::System);
     let taken = Path::listen(&key, &at, &plain).err().unwrap();
     assert_eq!(taken.kind(), PathErrorKind::System);
-    // An end that is dropped without a word.
+    // A dropped end sends no notice to the other end.
     let (one, other) = pair(&impatient);
     one.send(b"last", TIMEOUT).unwrap();
     assert_eq!(other.receive(TIMEOUT).unwrap(), b"last");
@@ -320,13 +321,13 @@ fn ends_that_make_the_same_call_meet_whoever_is_first() {
     assert_eq!((first.addresses().len(), second.addresses().len()), (1, 0));
     second.send(b"met", TIMEOUT).unwrap();
     assert_eq!(first.receive(TIMEOUT).unwrap(), b"met");
-    // The pace of an open path, and back.
+    // The pace of an open path can be set and removed.
     for pace in [Some(1 << 20), None] {
         first.set_pace(pace).unwrap();
         first.send(b"back", TIMEOUT).unwrap();
         assert_eq!(second.receive(TIMEOUT).unwrap(), b"back");
     }
-    // No machine's own address: it is opened, and nobody is there.
+    // No machine has this address, so the path is opened and finds no other end.
     let options = Options { patience: Duration::from_millis(100), ..Options::default() };
     let alone = Path::meet(&key, "192.0.2.1:7", &options).unwrap();
     assert!(alone.addresses().is_empty());
@@ -348,7 +349,7 @@ fn ends_meet_at_no_port_that_each_would_have_of_its_own() {
 
 #[test]
 fn an_end_that_may_not_listen_where_it_meets_says_so_at_once() {
-    // Such an address needs the interface, too.
+    // A link-local address cannot be used without the name of an interface.
     let at = "[fe80::1]:7";
     let [listens, meets] = [Path::listen, Path::meet].map(|call| call(&Key::make(), at, &Options::default()));
     let [listens, meets] = [listens, meets].map(|path| path.err().unwrap());

@@ -1,13 +1,13 @@
 //! A limit on the number of connections from outside that have not identified themselves. If there are too
-//! many, one of them is chosen and closed.
+//! many, the relay or the domain closes one.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// Maximum number of connections from outside that have not identified themselves. Beyond it one is closed:
-/// the oldest connection of the machine that has the most. A connection that has proved its keys is never
-/// closed.
+/// Maximum number of connections from outside that have not identified themselves. If there are more, one is
+/// closed: the oldest one of the machine with the most connections. A connection that has proved its keys is
+/// never closed.
 const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
 
 /// The part of an address that a machine cannot choose by itself: in IPv6 the first 64 bits.
@@ -25,8 +25,8 @@ fn machine(address: &SocketAddr) -> Machine {
     std::array::from_fn(|i| all[i])
 }
 
-/// Returns the unknown connection that must be closed before another one is let in; `None` while there is
-/// room.
+/// Returns the unidentified connection that must be closed before another one is let in; `None` while there
+/// is room.
 pub(crate) fn one_too_many(unknown: impl Iterator<Item = (u64, SocketAddr)>) -> Option<u64> {
     let mut machines: HashMap<Machine, (usize, u64)> = HashMap::new();
     let mut all = 0;

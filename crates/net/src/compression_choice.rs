@@ -1,18 +1,18 @@
 //! The choice of the conduits whose pieces are compressed. Compression is tried for each conduit while the
-//! link limits the speed of messages. It is switched off where it did not help, and tried again after
-//! growing pauses.
+//! link limits the speed of messages. If it does not make pieces smaller, it is switched off, and tried again
+//! after growing pauses.
 
 use crate::codec::PackingMethod;
 use ligament_path::Nanos;
 use std::collections::HashMap;
 
-/// Number of pieces that are sent unpacked after a failure, before the next try: the first value.
+/// Number of pieces that are sent unpacked after the first failure, before the next try.
 const FIRST_REST: u32 = 16;
-/// The largest value of this number.
+/// Maximum number of pieces that are sent unpacked between two tries.
 const MAX_REST_PIECES: u32 = 1 << 14;
 /// Number of pieces after which the method is chosen again.
 const GOOD_FOR: u32 = 256;
-/// Number of pieces in a row that did not get smaller and count as a failure.
+/// Number of pieces in a row that do not get smaller, after which compression counts as failed.
 const DISAPPOINTMENTS: u32 = 4;
 
 /// The treatment of a piece.
@@ -76,7 +76,7 @@ impl CompressionChoice {
         (state.method, state.left) = (Some(method), GOOD_FOR);
     }
 
-    /// Notes whether the piece got smaller.
+    /// Takes in the result of compression: true if the piece got smaller.
     pub fn was(&mut self, conduit: u32, smaller: bool) {
         let state = self.conduits.entry(conduit).or_insert(NEW);
         if smaller {

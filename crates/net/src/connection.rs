@@ -15,7 +15,8 @@ pub(crate) struct Connection {
     tls: Option<Box<Tls>>,
     /// Bytes written before TLS began, which the socket has not taken yet.
     unsaid: Vec<u8>,
-    /// The process at the other end of the socket, if a process leads on. It is dropped after the socket.
+    /// The process at the other end of the socket, such as ssh, if the connection goes through one. It is
+    /// dropped after the socket.
     helper: Option<Box<Helper>>,
 }
 
@@ -44,12 +45,12 @@ impl Connection {
         Connection { wire, tls: None, unsaid: Vec::new(), helper: None }
     }
 
-    /// Makes a connection whose other end is a process that leads on.
+    /// Makes a connection that goes through a helper process.
     pub fn through(socket: OwnedFd, helper: Helper) -> Connection {
         Connection { helper: Some(Box::new(helper)), ..Connection::new(socket) }
     }
 
-    /// Adds the error message of the process that leads on, if there is one, to the reason of a failure.
+    /// Adds the error message of the helper process, if there is one, to the reason of a failure.
     pub fn explained(&mut self, why: Fault) -> Fault {
         match self.helper.as_mut().map(|helper| helper.said()) {
             Some(said) if !said.is_empty() => why.told(|why| format!("{why}; ssh said: {said}")),
@@ -230,7 +231,7 @@ mod tests {
         let (mut near, mut far) = (Connection::new(near.into()), Connection::new(far.into()));
         near.secure(security.dialler().unwrap());
         far.secure(security.listener().unwrap());
-        // Two records, because one has 16 KiB at most.
+        // These bytes need two records, because a record has at most 16 KiB.
         let said: Vec<u8> = (0..20_000).map(|at| at as u8).collect();
         near.say(&said).unwrap();
         let mut heard = Vec::new();
@@ -245,7 +246,7 @@ mod tests {
                 break;
             }
         }
-        // From here on no edge of the socket helps.
+        // The socket reports no edge from here on, so the bytes in memory must count as readable.
         while heard.len() < said.len() {
             assert!(far.is_readable(), "after {} bytes", heard.len());
             match far.receive(&mut [IoSliceMut::new(&mut place)]).unwrap() {

@@ -18,9 +18,9 @@ pub enum Event {
     /// The domain's process is gone without ending the path, so the path is over. The process that outlived
     /// it gives the reason.
     Gone { domain: u32, why: String },
-    /// Both ends have announced that nothing more comes, and everything has arrived.
+    /// Both ends have announced that they send nothing more, and all messages have arrived.
     Ended { domain: u32 },
-    /// A connection was refused, after `others` refusals that this event replaces. Its other end was told
-    /// nothing.
+    /// A connection was refused. The event also stands for `others` refusals before it. The other end of the
+    /// connection gets no reason.
     Refused { from: SocketAddr, why: String, others: u64 },
 }

@@ -1,4 +1,4 @@
-//! The reader of messages of a fixed length, such as those of a greeting.
+//! The reader of messages of a fixed length, such as the messages of a greeting.
 
 use crate::connection::{Connection, Got};
 use ligament_catalogue::{fault, Code, Fault};

@@ -26,7 +26,7 @@ pub fn greeting(bytes: &[u8]) {
         if let Ok(read) = Hello::decode(&proved, &keys, &prover) {
             assert_eq!(read.encode(&keys, &prover), proved, "what is read is written the same");
         }
-        // A last word is said in a greeting of its own.
+        // A greeting with the flag for a last word.
         proved[12] = 2;
         let tag = prover.prove("hello", &[&proved[..96]]);
         proved[96..].copy_from_slice(&tag);
@@ -67,7 +67,7 @@ pub fn relay(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as what the other relay of a trunk says of circuits.
+/// Reads bytes as messages about circuits from the other relay of a trunk.
 pub fn trunk(bytes: &[u8]) {
     crate::relay::trunk::fuzzing::circuits(bytes);
 }
@@ -105,7 +105,7 @@ pub fn records(bytes: &[u8], part: usize) {
     }
 }
 
-/// Passes on the output of one end.
+/// Passes the output of one end on to the other.
 fn pass(from: &mut Tls, to: &mut Tls) {
     while !from.unsent().is_empty() {
         let room = to.room();
@@ -116,7 +116,7 @@ fn pass(from: &mut Tls, to: &mut Tls) {
     }
 }
 
-/// The number of bytes of content that an end accepts when these bytes arrive.
+/// Returns the number of bytes of content that an end accepts when these bytes arrive.
 fn given(end: &mut Tls, bytes: &[u8], part: usize) -> usize {
     let mut taken = 0;
     let mut into = [0; 4096];
@@ -135,7 +135,7 @@ fn given(end: &mut Tls, bytes: &[u8], part: usize) -> usize {
     taken
 }
 
-/// The memory of messages that arrive, up to some MiB.
+/// A message store with memory for at most 8 MiB of arriving messages.
 #[derive(Default)]
 pub struct Store {
     messages: std::collections::HashMap<MessageId, Vec<u8>>,

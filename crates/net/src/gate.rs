@@ -1,8 +1,8 @@
-//! A gate: a machine that ssh leads to, and that reaches machines which this one cannot reach. No port but
-//! that of ssh need be open: each connection is an ssh process of its own, whose standard input and output
-//! lead on (`ssh -W`). Where the gate's sshd forbids that, a command that is started there leads on
-//! (`ligament lead-on`). All bytes are greeted and encrypted as on any other connection, so the gate cannot
-//! read them.
+//! A gate: a machine that ssh leads to, and that reaches machines which this one cannot reach. Only the port
+//! of ssh must be open. Each connection is an ssh process of its own, whose standard input and output carry
+//! the bytes (`ssh -W`). If the gate's sshd forbids this, ssh starts a command on the gate (`ligament
+//! lead-on`), which connects to the target. All bytes are greeted and encrypted as on any other connection,
+//! so the gate cannot read them.
 
 use crate::socket;
 use ligament_catalogue::{fault, Fault};
@@ -32,9 +32,9 @@ const OPTIONS: [&str; 7] = [
     "LogLevel=ERROR",
 ];
 
-/// The beginning of ssh's message when it does not lead on: because the gate's sshd forbids it
-/// (`AllowTcpForwarding no`), or because the target does not answer. ssh gives the cause only together with
-/// the banners of all machines on the way.
+/// The beginning of ssh's message when it cannot connect to the target: the gate's sshd forbids it
+/// (`AllowTcpForwarding no`), or the target does not answer. ssh gives the cause only together with the
+/// banners of all machines on the way.
 const FAILED: &str = "stdio forwarding failed";
 
 /// A machine that ssh leads to.
@@ -42,7 +42,7 @@ const FAILED: &str = "stdio forwarding failed";
 pub struct Gate {
     target: String,
     options: Vec<String>,
-    /// The command for the gate's shell if ssh itself does not lead on. An address and a port are appended.
+    /// The command for the gate's shell if `ssh -W` is forbidden. An address and a port are appended.
     lead_on: String,
     /// True if the next connection uses that command. If one of the two methods fails, the other is tried.
     by_command: Arc<AtomicBool>,
@@ -262,7 +262,7 @@ mod tests {
         };
         assert!(ended("stdio forwarding failed", false));
         assert!(!ended("there is no command", true));
-        // Here the machine itself was not reached.
+        // ssh did not reach the gate, so the other method would not help.
         assert!(!ended("Connection refused", false));
     }
 }

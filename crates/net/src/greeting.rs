@@ -19,13 +19,15 @@ pub(crate) const LAST_WORD_BYTES: usize = 512;
 /// Maximum number of streams of a path.
 pub const MAX_STREAMS: u16 = 256;
 
-/// The life of a domain: a random number, drawn when the domain's process begins.
+/// Identifies one process of a domain: a random number that is drawn when the process begins. A restarted
+/// domain has another one.
 pub(crate) type Boot = [u8; 16];
 
 /// The first message of a dialler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// True if everything after the hello is encrypted.
+    /// True if the connection brings a last word and is not a stream. The domain's process is gone, and the
+    /// process that outlived it gives the reason.
     pub encrypt: bool,
     /// True if the connection brings a last word and is not a stream: the domain's process is gone, and the
     /// process that outlived it will give the reason.
@@ -45,8 +47,8 @@ pub struct Hello {
     pub nonce: [u8; 32],
 }
 
-/// The subject of a greeting: domain, life, stream, and the flags for a last word and for an offer. Each
-/// new greeting about a subject has a higher incarnation.
+/// The subject of a greeting: the domain, its process, the stream, and the flags for a last word and for an
+/// offer. Each new greeting about a subject has a higher incarnation.
 pub(crate) type Lineage = (u32, Boot, StreamId, bool, bool);
 
 impl Hello {
@@ -118,7 +120,7 @@ impl Hello {
     }
 }
 
-/// Makes a listener's answer to a hello: the listener's own life, a random number, and the proof.
+/// Makes a listener's answer to a hello: the listener's `Boot`, a random number, and the proof.
 pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -> [u8; WELCOME_BYTES] {
     let mut bytes = [0; WELCOME_BYTES];
     bytes[..16].copy_from_slice(boot);
@@ -128,7 +130,7 @@ pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -
     bytes
 }
 
-/// Returns the life of the domain that sent the welcome, if the welcome answers this hello and its sender
+/// Returns the `Boot` of the domain that sent the welcome, if the welcome answers this hello and its sender
 /// has the run's keys.
 pub(crate) fn welcomed(
     prover: &Prover,

@@ -17,10 +17,10 @@ use ligament_path::{Nanos, StreamId};
 use std::io;
 use std::net::SocketAddr;
 
-/// Deadline of a guest that may take as long as it wants.
+/// Deadline of a connection that may take as long as it wants.
 pub(crate) const NO_DEADLINE_NS: Nanos = Nanos::MAX;
 
-/// The part that all greetings of a domain have in common. The code calls it the house.
+/// The data that all greetings of a domain have in common. Local variables call it `house`.
 pub(crate) struct HandshakeContext {
     pub keys: RunKeys,
     pub prover: Prover,
@@ -57,8 +57,8 @@ pub(crate) enum Errand {
     /// The connection waits at a relay until another domain there wants this one. It is then treated as
     /// `Came`.
     Waits,
-    /// This end has made the connection for `domain` to dial over it. As soon as the domain does, it is
-    /// treated as `Came`.
+    /// This end has made the connection for `domain` to dial over it. When the domain dials, the connection
+    /// is treated as `Came`.
     Offers { domain: u32, incarnation: u32, patient: bool },
     /// This domain has made the connection so that this end dials over it.
     Offered(u32),
@@ -88,8 +88,8 @@ pub(crate) struct Handshake {
 }
 
 enum DialStep {
-    /// The connection is dialled; the far kernel has not answered yet. Over relays, the passage that
-    /// follows is stored.
+    /// The connection is dialled, and the far kernel has not answered yet. For a connection over relays, the
+    /// passage that follows is stored here.
     Dialling(Option<Box<Passage>>),
     /// The connection is on its way over relays.
     Passing(Box<Passage>),
@@ -99,7 +99,7 @@ enum DialStep {
     Welcome { line: DialledStream, hello: [u8; HELLO_BYTES], coming: FixedRead<WELCOME_BYTES> },
     /// The connection is made; the other end's hello is due.
     Hello(FixedRead<HELLO_BYTES>),
-    /// The other end's hello is right; it is not decided yet whether to let it in.
+    /// The other end's hello is valid. The caller has not decided yet if it lets the other end in.
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
     /// This end has sent its welcome; the other end's proof is due.
     Proof {
@@ -112,7 +112,7 @@ enum DialStep {
     LastWord { hello: Hello, coming: Box<FixedRead<LAST_WORD_BYTES>> },
 }
 
-/// The progress of a guest.
+/// The progress of a greeting.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More bytes must arrive first.
@@ -150,8 +150,8 @@ impl Handshake {
         Handshake::leave(Errand::Waits, place, Some(passage), deadline)
     }
 
-    /// Begins to make a connection over which a domain then dials. The connection lives until its deadline,
-    /// or without limit where the domain is known to be.
+    /// Begins to make a connection over which a domain then dials. The connection is closed at its deadline,
+    /// unless the domain is known to be at this place.
     pub fn offer(offer: Offer, domain: u32, deadline: Nanos) -> io::Result<Handshake> {
         let Offer { place, incarnation, patient } = offer;
         Handshake::leave(Errand::Offers { domain, incarnation, patient }, &place, None, deadline)
@@ -205,7 +205,7 @@ impl Handshake {
         Ok(Handshake { connection, place, deadline, errand, is_repeated: false, step })
     }
 
-    /// Makes the guest of a connection that another end has made.
+    /// Begins the greeting of a connection that another end has made.
     pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Handshake {
         let (place, errand) = (DialAddress::At(address), Errand::Came);
         let step = DialStep::Hello(FixedRead::NONE);
@@ -221,12 +221,12 @@ impl Handshake {
     }
 
     /// Returns true if the other end has connected and not identified itself yet. A hello is checked and
-    /// accepted only once, so a guest that has sent a hello is identified.
+    /// accepted only once, so an end that has sent a hello counts as identified.
     pub fn is_unknown(&self) -> bool {
         self.errand == Errand::Came && matches!(self.step, DialStep::Hello(_))
     }
 
-    /// Returns the hello of a guest that was welcomed; `None` if its proof was wrong.
+    /// Returns the hello of the other end, if this end has welcomed it; `None` if the proof was wrong.
     pub fn welcomed_hello(&self) -> Option<&Hello> {
         match &self.step {
             DialStep::Proof { hello, .. } | DialStep::LastWord { hello, .. } if !self.is_repeated => {
@@ -367,7 +367,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Lets the guest in, by sending it the welcome.
+    /// Lets the other end in, by sending it the welcome.
     pub fn welcome(&mut self, house: &HandshakeContext) -> Result<(), Fault> {
         let DialStep::Known { hello, bytes } = self.step else { return Ok(()) };
         if let Some(security) = &house.security {

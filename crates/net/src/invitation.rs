@@ -27,7 +27,7 @@ pub struct Invitation {
     /// True if messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
     pub keys: RunKeys,
-    /// The head's way over relays. Domains that cannot reach each other meet at the last relay.
+    /// The head's route over relays. Domains that cannot reach each other meet at the last relay.
     pub relays: Vec<Station>,
 }
 
@@ -52,13 +52,13 @@ impl Drop for InvitationFile {
 }
 
 impl Invitation {
-    /// An invitation of this version.
+    /// Makes an invitation of this version.
     pub fn new(run: impl Into<String>, head: Vec<SocketAddr>, encrypt: bool, keys: RunKeys) -> Invitation {
         Invitation { version: VERSION, run: run.into(), head, encrypt, keys, relays: Vec::new() }
     }
 
-    /// Returns the addresses at which a domain with this way over relays finds the head. Direct addresses
-    /// are first, unless the domain's first relay is not the head's first relay.
+    /// Returns the addresses at which a domain with this route over relays finds the head. Direct addresses
+    /// are first, unless the first relays of the domain and of the head differ.
     pub fn places_of_head(&self, way: Option<&Arc<Route>>) -> Vec<DialAddress> {
         let direct: Vec<DialAddress> = self.head.iter().map(|&address| DialAddress::At(address)).collect();
         let Some(way) = way else { return direct };

@@ -1,7 +1,7 @@
-//! The last word of a domain whose process is gone. Another process, which outlived it, greets another
-//! domain in the name of the same life of that domain, gives the reason in one sentence, and closes. So a
-//! dead agent is distinguished from a cut cable at once, and only a cut cable is waited for. Unlike the
-//! rest of this crate, this module may block.
+//! The last word of a domain whose process is gone. Another process, which outlived it, greets another domain
+//! with the domain's `Boot`, gives the reason in one sentence, and closes. So the other domain knows a dead
+//! agent from a cut cable at once, and waits only for a cut cable. Unlike the rest of this crate, this module
+//! may block.
 
 use crate::connection::Got;
 use crate::fixed_read::failed;
@@ -15,8 +15,8 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::{ErrorKind, IoSliceMut};
 use std::sync::Arc;
 
-/// Time for which each address is tried, and additional time for each relay in between; several times as
-/// long by ssh (ns).
+/// Time for which each address is tried, and additional time for each relay in between (ns). Over ssh, the
+/// time is several times as long.
 const ADDRESS_TIMEOUT_NS: Nanos = 3_000_000_000;
 
 /// Everything that is needed to send the last word. It is made before the domain's paths, for the process
@@ -24,22 +24,21 @@ const ADDRESS_TIMEOUT_NS: Nanos = 3_000_000_000;
 #[derive(Debug, Clone)]
 pub struct LastWord {
     invitation: Invitation,
-    /// The way of this domain over relays.
+    /// The route of this domain over relays.
     way: Option<Arc<Route>>,
     me: u32,
     boot: Boot,
 }
 
 impl LastWord {
-    /// The last word of domain `me` of the run, for this life of the domain.
+    /// Makes the last word of domain `me` of the run, with a new `Boot` for the domain.
     ///
-    /// # Panics
-    /// The kernel has no random numbers.
+    /// # Panics The kernel has no random numbers.
     pub fn new(invitation: Invitation, me: u32) -> LastWord {
         LastWord { invitation, way: None, me, boot: random() }
     }
 
-    /// Returns the same last word for a domain that has this way over relays.
+    /// Returns the same last word for a domain that has this route over relays.
     #[must_use]
     pub fn over(self, way: Option<Arc<Route>>) -> LastWord {
         LastWord { way, ..self }
@@ -59,11 +58,10 @@ impl LastWord {
     }
 
     /// Tells a domain that the process of this domain is gone, and the reason, which is cut to 512 bytes.
-    /// `addresses` are the words that the other domain gave. Returns when the last word was received. Takes
-    /// at most some seconds for each address.
+    /// `addresses` is the list of addresses of the other domain. Returns when the last word was received.
+    /// Takes at most some seconds for each address.
     ///
-    /// # Errors
-    /// The domain was not reached; the reason is that of the last address.
+    /// # Errors The domain was not reached; the reason is that of the last address.
     pub fn say_to(&self, domain: u32, addresses: &[String], why: &str) -> Result<(), Fault> {
         self.say_at(domain, &DialAddress::read(addresses, self.way.as_ref())?, why)
     }

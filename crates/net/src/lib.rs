@@ -1,7 +1,7 @@
-//! Links between domains over real sockets: the check of who may come in, encryption, streams that are
-//! dialled again after a cut, compression. The protocol is `ligament_path::Path`, which knows nothing of
-//! sockets. No call blocks, except in `last_word`, and there is no thread but one that waits for an ssh to
-//! end.
+//! Links between domains over real sockets: the check of the domains that may come in, encryption, streams
+//! that are dialled again after a cut, compression. The protocol is `ligament_path::Path`, which knows
+//! nothing of sockets. No call blocks, except in `last_word`. The only thread waits for the end of an ssh
+//! process.
 #![deny(unsafe_code)]
 
 mod admission;
@@ -50,7 +50,7 @@ pub use tuning::{Compression, Congestion, NetOptions};
 /// The conduit of a path that belongs to the agents themselves.
 pub const CONTROL: u32 = u32::MAX;
 
-/// The monotonic clock (ns), as `Net::turn` wants it.
+/// Returns the time of the monotonic clock (ns), as `Net::turn` expects it.
 pub fn now() -> Nanos {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64

@@ -143,7 +143,7 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
     Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why))
 }
 
-/// Returns true if an address has no meaning unless the dialler names an interface of its own.
+/// Returns true if an address is valid only together with an interface of the dialler.
 fn is_link_local(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),

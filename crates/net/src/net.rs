@@ -57,12 +57,12 @@ pub struct Net {
     /// The connections of this domain that wait at a relay for other domains.
     waiting: Option<RelayWait>,
     peers: BTreeMap<u32, Peer>,
-    /// Maximum number of paths at which a domain that is not expected is let in.
+    /// Maximum number of paths. A domain that is not expected is let in as long as there are fewer.
     admits: usize,
-    /// Paths that were forgotten: domain and life. The state of such a path is gone, so it cannot be
-    /// continued.
+    /// Paths that were forgotten: the domain and its `Boot`. The state of such a path is gone, so the path
+    /// cannot be continued.
     forgotten: VecDeque<(u32, Boot)>,
-    /// The newest accepted incarnation of each subject of a greeting, such as one stream of one life of a
+    /// The newest accepted incarnation of each subject of a greeting, such as one stream of one process of a
     /// domain.
     seen: HashMap<Lineage, u32>,
     events: VecDeque<Event>,
@@ -129,7 +129,7 @@ impl Net {
         }
     }
 
-    /// Lets in expected domains that find this domain at the last relay of a way. Does nothing if the way
+    /// Lets in expected domains that find this domain at the last relay of a route. Does nothing if the route
     /// has no relay.
     pub fn wait_at(&mut self, way: &Arc<Route>) {
         self.waiting = (way.length() > 0).then(|| RelayWait::new(way, &self.tuning));

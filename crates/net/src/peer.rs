@@ -20,7 +20,7 @@ pub(crate) struct Stream {
     pub connection: Connection,
     pub incoming: StreamReader,
     pub outgoing: StreamWriter,
-    /// True if the socket has the options for sending over a way that is long or loses segments.
+    /// True if the socket has the options for a link that is long or loses segments.
     pub tuned: bool,
 }
 
@@ -30,7 +30,8 @@ pub(crate) struct DialledState {
     pause: Nanos,
     /// Time at which to dial; `None` while the stream lives or is being dialled.
     at: Option<Nanos>,
-    /// Number of the address to dial next, counted up without end.
+    /// The place to dial next: its index is the remainder of this number by the number of places. The number
+    /// only grows while places fail, so a multiple of the number of places ends a round.
     next: usize,
     /// True if the stream is dialled although it lives, because it is stuck.
     beside: bool,
@@ -42,11 +43,11 @@ pub(crate) struct OfferedConnections {
     next: usize,
     incarnation: u32,
     pause: Nanos,
-    /// Time at which to make the next connection; `None` while there is one.
+    /// Time at which to make the next connection; `None` while a connection is offered.
     at: Option<Nanos>,
     /// True if the other end has dialled over such a connection, and so will need more.
     used: bool,
-    /// Number of the place at which the other end last did so.
+    /// Number of the place at which the other end last dialled over an offered connection.
     proved: Option<usize>,
 }
 
@@ -68,7 +69,7 @@ pub(crate) enum PathState {
     GivenUp,
 }
 
-/// Time for which one way to a domain is tried before another way is tried beside it (ns).
+/// Time for which one address of a domain is tried before another one is tried beside it (ns).
 const NEXT_ADDRESS_DELAY_NS: Nanos = 500_000_000;
 
 /// Pauses between logins by ssh: the first, and the longest (ns).
@@ -83,7 +84,7 @@ pub(crate) struct Peer {
     pub codec: Codec,
     pub streams: BTreeMap<StreamId, Stream>,
     pub standing: PathState,
-    /// The life of the far domain with which this path exists.
+    /// Identifies the process of the far domain to which this path belongs.
     pub boot: Option<Boot>,
     /// True if there may be something to write.
     pub due: bool,
@@ -103,10 +104,9 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Makes a path. If this end dials, `places` and `streams` are given (0 streams means as many as the
-    /// link needs). If the places are some addresses and also a relay or a gate, the second stream soon
-    /// tries the other kind, and the other streams wait for a moment until it is known which kind is
-    /// reached.
+    /// Makes a path. If this end dials, `places` and `streams` are given (0 streams means as many as the link
+    /// needs). The places may be of two kinds, such as addresses and a relay. The second stream then soon
+    /// tries the other kind, and the further streams wait until one kind is reached.
     pub fn new(tuning: &NetOptions, places: Vec<DialAddress>, streams: Option<u16>, now: Nanos) -> Peer {
         let mut flow = Flow::new(streams.filter(|&set| set > 0), &tuning.path);
         flow.set_paced(tuning.pace.is_some());
@@ -238,7 +238,7 @@ impl Peer {
         let many = self.places.len().max(1);
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
         if dialled.beside {
-            // The place was right; only the way to it is cut.
+            // The place was right. Only the link to it is cut.
             dialled.at = Some(now + tuning.first_pause);
             return;
         }
@@ -249,7 +249,7 @@ impl Peer {
         self.reached = None;
         dialled.next += 1;
         if dialled.next % many == 0 {
-            // Machines take logins that fail again and again for an attack.
+            // A machine may take repeated failed logins for an attack, so pauses after them are longer.
             let logins = self.places.iter().any(|place| place.gate().is_some());
             let (least, longest) = if logins { LOGINS } else { (0, tuning.longest_pause) };
             let pause = dialled.pause.max(least);
@@ -269,7 +269,7 @@ impl Peer {
         self.told_by_ssh = false;
         let (reached, beside) = (dialled.next % many, std::mem::take(&mut dialled.beside));
         if beside {
-            // The way is free again: all other stuck streams are dialled anew.
+            // The link works again: all other stuck streams are dialled anew.
             let others = std::mem::take(&mut self.stuck).into_iter().filter(|&other| other != stream);
             self.dial_beside(others.collect(), now);
         }
@@ -331,8 +331,8 @@ impl Peer {
         }
     }
 
-    /// Returns the time that a stream may take to be reached, if there is a limit beside the usual one.
-    /// While streams are stuck, the bytes that begin a new stream may be lost as well.
+    /// Returns a limit, in addition to the usual one, for the time to reach a stream that replaces a stuck
+    /// one. The first bytes of the new stream may be lost as well, and it is then dialled once more.
     pub fn hurry(&self, stream: StreamId) -> Option<Nanos> {
         self.dialled.get(&stream).filter(|dialled| dialled.beside).map(|_| self.flow.patience())
     }
@@ -377,7 +377,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The streams that are due, and whether they go over the relay.
+    /// Returns the streams that are due, each with true if it goes over the relay.
     fn due(peer: &mut Peer, now: Nanos) -> Vec<(StreamId, bool)> {
         std::iter::from_fn(|| peer.take_due(7, now))
             .map(|(line, place)| (line.stream, place.relays() > 0))
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(due(&mut peer, 200 + NEXT_ADDRESS_DELAY_NS), [(2, true), (3, true)]);
         peer.not_dialled(0, &tuning, 300 + NEXT_ADDRESS_DELAY_NS);
         assert_eq!(due(&mut peer, 300 + NEXT_ADDRESS_DELAY_NS), [(0, true)]);
-        // The way that was found is lost: after a pause all are tried again.
+        // The relay is not reached any more. After a pause, the search begins again with the first place.
         peer.not_dialled(2, &tuning, 400 + NEXT_ADDRESS_DELAY_NS);
         assert_eq!(due(&mut peer, 400 + NEXT_ADDRESS_DELAY_NS), []);
         assert_eq!(due(&mut peer, 400 + NEXT_ADDRESS_DELAY_NS + tuning.first_pause), [(2, false)]);
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!(due(&mut peer, 400 + tuning.first_pause), [(1, false)], "soon again");
         peer.was_dialled(1, &tuning, 500);
         assert_eq!(due(&mut peer, 500), [(2, false), (3, false)]);
-        // Streams that go on by themselves are let be.
+        // A stream that is no longer stuck is not dialled again.
         peer.not_dialled(2, &tuning, 600);
         peer.stick(vec![], 600);
         assert_eq!(due(&mut peer, Nanos::MAX), []);

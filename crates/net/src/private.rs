@@ -24,7 +24,7 @@ pub(crate) enum Unread {
 
 /// Returns the text of a file. Only its owner, who is this user or root, may be able to read the file.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<String>, Unread> {
-    // Non-blocking, so that a pipe in its place cannot hang the reader.
+    // The file is opened without blocking, so that a pipe in its place cannot hang the reader.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(Unread::Failed)?;
     let about = file.metadata().map_err(Unread::Failed)?;
@@ -49,7 +49,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, text, |fresh, path| fs::rename(fresh, path))
 }
 
-/// Writes a new file that only its owner can read, if there is none of this name.
+/// Writes a new file that only its owner can read. Fails if there is a file of this name.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, text, |fresh, path| match renameat_with(CWD, fresh, CWD, path, RenameFlags::NOREPLACE) {
         // Some network file systems cannot rename in this way, but can do the same with a link.

@@ -203,12 +203,12 @@ impl Records {
 
 #[cfg(test)]
 impl Records {
-    /// Renews keys after so many records.
+    /// Renews keys after `records` records.
     pub fn renews_after(&mut self, records: u64) {
         self.records_per_key = records;
     }
 
-    /// Announces new keys; 1 asks for the same.
+    /// Announces new keys. If `asks` is 1, the other end must renew its keys, too.
     pub fn updates_keys(&mut self, asks: u8, into: &mut Vec<u8>) {
         self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&[24, 0, 0, 1, asks]), into).unwrap();
         self.seals = self.renewal.sealing().unwrap();

@@ -203,7 +203,7 @@ mod tests {
     use rustls::{ClientConnection, Connection, ServerConnection};
     use std::io::{IoSlice, IoSliceMut, Read, Write};
 
-    /// Carries the bytes between two ends until neither sends more, or one gives up.
+    /// Passes bytes between two ends until neither sends more, or one returns an error.
     fn converse(one: &mut Tls, other: &mut Tls) -> io::Result<()> {
         while !one.unsent().is_empty() || !other.unsent().is_empty() {
             for _ in 0..2 {
@@ -229,7 +229,7 @@ mod tests {
             done += speaker.seal(&[IoSlice::new(&bytes[done..])]).unwrap();
             while !speaker.unsent().is_empty() {
                 let room = listener.room();
-                // In parts that ignore the borders of records.
+                // The bytes are passed on in parts that do not end with a record.
                 let some = speaker.unsent().len().min(room.len()).min(10_007);
                 room[..some].copy_from_slice(&speaker.unsent()[..some]);
                 speaker.sent(some);
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// With only the suite that is taken where a processor has no instructions for AES.
+    /// Makes the settings with the only cipher that rustls uses on processors without instructions for AES.
     fn chacha() -> Security {
         let suites = vec![provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256];
         Security::build(&RunKeys::make(), suites).unwrap()
@@ -293,7 +293,7 @@ mod tests {
             let mut ours = security.dialler().unwrap();
             let mut theirs = of_the_library(&security, false);
             let (mut there, mut renews) = (Vec::new(), false);
-            // Far more records than a key may seal here.
+            // The text needs far more records than one key may seal in this test.
             let (all, mut said) = (text(500_000), 0);
             while there.len() < all.len() {
                 let mut bytes = Vec::new();
@@ -365,7 +365,7 @@ mod tests {
             let security = Security::new(&RunKeys::make());
             let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
             converse(&mut here, &mut there).unwrap();
-            // Two records of the same length.
+            // The two records have the same length.
             here.seal(&[IoSlice::new(&[7; 100])]).unwrap();
             here.seal(&[IoSlice::new(&[8; 100])]).unwrap();
             let mut said = here.unsent().to_vec();
@@ -378,7 +378,7 @@ mod tests {
         }
     }
 
-    /// The library's own connection of the same run.
+    /// Makes a connection of the TLS library itself, with the settings of the same run.
     fn of_the_library(security: &Security, dials: bool) -> Connection {
         if dials {
             let name = ServerName::try_from("ligament").unwrap();
@@ -465,7 +465,7 @@ mod tests {
         let (mut here, mut there) =
             (Security::new(&ours).dialler().unwrap(), Security::new(&theirs).listener().unwrap());
         assert!(refuses(&converse(&mut here, &mut there).unwrap_err()), "the dialler refuses");
-        // A dialler that knows whom it dials, but shows a key of its own.
+        // This dialler accepts the listener's key, but shows a key of its own.
         let mut thief = Security::new(&theirs);
         let shown = Arc::clone(&Security::new(&ours).client.client_auth_cert_resolver);
         Arc::get_mut(&mut thief.client).unwrap().client_auth_cert_resolver = shown;

@@ -118,7 +118,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// Takes bytes as if they had arrived on a socket.
+    /// Takes bytes as if they had arrived from a socket.
     #[cfg(fuzzing)]
     pub fn try_on(
         &mut self,
@@ -132,7 +132,8 @@ impl StreamReader {
         self.take(bytes, &mut reach)
     }
 
-    /// The piece whose bytes will be read straight into its message, if there is one and it is large enough.
+    /// Returns the piece whose bytes are read straight into its message, if there is one and it is large
+    /// enough.
     fn direct(&self, path: &Path) -> Option<(MessageId, u64, u32)> {
         match self.state {
             ReadState::Message { id, offset, left }

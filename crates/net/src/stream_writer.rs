@@ -10,10 +10,10 @@ use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
-/// Frames are taken from the path until this many bytes wait for the socket. A frame that was taken is
-/// bound to this stream.
+/// The writer takes frames from the path until this many bytes wait for the socket. After that, a frame
+/// cannot go by another stream.
 const MAX_BOUND_BYTES: usize = 512 << 10;
-/// The same limit over a long way (bytes): enough for some small frames, or one piece.
+/// The same limit on a long link (bytes): enough for some small frames, or one piece.
 const MAX_BOUND_BYTES_FAR: usize = 4 << 10;
 /// Number of slices in one call at which no further frame is added.
 const SLICES: usize = 512;
@@ -25,8 +25,7 @@ const MAX_WRITE_BYTES: usize = 4 << 20;
 pub(crate) enum Pass {
     /// Up to `MAX_WRITE_BYTES`.
     Near,
-    /// One piece: over a long way, a message is whole sooner if its pieces are spread evenly over the
-    /// streams.
+    /// One piece: on a long link, a message is whole sooner if its pieces are spread evenly over the streams.
     Far,
 }
 
@@ -108,7 +107,7 @@ impl StreamWriter {
         self.frames.is_empty()
     }
 
-    /// Writes as much as the socket takes, up to a limit. Returns whether the socket would take more.
+    /// Writes as much as the socket takes, up to a limit. Returns true if the socket would take more.
     pub fn write(
         &mut self,
         connection: &mut Connection,
@@ -221,7 +220,7 @@ mod tests {
     use ligament_path::PathOptions;
     use std::os::unix::net::UnixStream;
 
-    /// Has only the first so many bytes of any message.
+    /// A store in which each message has only these first bytes.
     struct Only(Vec<u8>);
 
     impl MessageStore for Only {

@@ -4,8 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Number of bytes of the kernel's `tcp_info` that are read here: those of Linux 5.4. A field that a kernel
-/// does not fill is 0.
+/// Number of bytes of the kernel's `tcp_info` that are read here, as in Linux 5.4. A field that a kernel does
+/// not fill is 0.
 const INFO_BYTES: usize = 232;
 
 /// The kernel's data about a connection (`TCP_INFO`).
@@ -32,50 +32,49 @@ impl TcpInfo {
         u64::from_ne_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
     }
 
-    /// Number of times that the kernel has sent the same segment again without an answer. Each pause is
-    /// twice as long as the pause before.
+    /// Returns how often the kernel has sent the same segment again without an answer. Each pause is twice as
+    /// long as the pause before.
     pub fn backoff(&self) -> u8 {
         self.0[4]
     }
 
-    /// Number of segments that were sent and not acknowledged.
+    /// Returns the number of segments that were sent and not acknowledged.
     pub fn unacknowledged(&self) -> u32 {
         self.u32_at(24)
     }
 
-    /// Time since the last acknowledgement arrived (ms).
+    /// Returns the time since the last acknowledgement arrived (ms).
     pub fn unanswered(&self) -> u32 {
         self.u32_at(56)
     }
 
-    /// The smoothed round trip (µs).
+    /// Returns the smoothed round trip (µs).
     pub fn round_trip(&self) -> u32 {
         self.u32_at(68)
     }
 
-    /// The shortest round trip of the recent past (µs).
+    /// Returns the shortest round trip of the recent past (µs).
     pub fn least_round_trip(&self) -> u32 {
         self.u32_at(148)
     }
 
-    /// Number of bytes that were sent, without headers.
+    /// Returns the number of bytes that were sent, without headers.
     pub fn sent(&self) -> u64 {
         self.u64_at(200)
     }
 
-    /// Number of bytes that were sent again.
+    /// Returns the number of bytes that were sent again.
     pub fn sent_again(&self) -> u64 {
         self.u64_at(208)
     }
 
-    /// Number of bytes that have arrived.
+    /// Returns the number of bytes that have arrived.
     pub fn arrived(&self) -> u64 {
         self.u64_at(120)
     }
 
     /// Returns three times (µs): the time in which there was something to send; the part of it in which the
-    /// other end's room was the limit; and the part in which this end's memory for the connection was the
-    /// limit.
+    /// other end had no room; and the part in which this end had no memory for the connection.
     pub fn busy(&self) -> [u64; 3] {
         [168, 176, 184].map(|at| self.u64_at(at))
     }
@@ -83,7 +82,7 @@ impl TcpInfo {
 
 fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel reads so many bytes of a number.
+    // SAFETY: the kernel reads `length` bytes, the size of `value`.
     let status =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
     if status == 0 {
@@ -103,7 +102,7 @@ pub(crate) fn limit_pace(socket: &OwnedFd, bytes: u64) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes)
 }
 
-/// The pace that `limit_pace` has set.
+/// Returns the pace that `limit_pace` has set.
 #[cfg(test)]
 pub(crate) fn pace_of(socket: &OwnedFd) -> io::Result<u64> {
     let (mut pace, mut length) = (0_u64, size_of::<u64>() as libc::socklen_t);

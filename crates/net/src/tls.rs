@@ -235,13 +235,14 @@ impl Tls {
 
 #[cfg(test)]
 impl Tls {
-    /// Renews keys after so many records.
+    /// Renews keys after `records` records.
     pub fn renews_after(&mut self, records: u64) {
         let TlsStage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
         open.renews_after(records);
     }
 
-    /// Announces new keys; 1 asks for the same, 0 does not, and other values are errors.
+    /// Announces new keys. If `asks` is 1, the other end must renew its keys, too; if it is 0, it need not.
+    /// Other values are errors.
     pub fn updates_keys(&mut self, asks: u8) {
         let TlsStage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
         open.updates_keys(asks, &mut self.leaving);

@@ -17,7 +17,7 @@ pub struct NetOptions {
     pub longest_pause: Nanos,
     pub compression: Compression,
     pub congestion: Congestion,
-    /// Maximum rate at which this end sends over a long way (bytes per second); `None` for no limit.
+    /// Maximum rate at which this end sends over a long link (bytes per second); `None` for no limit.
     pub pace: Option<u64>,
 }
 
@@ -31,11 +31,11 @@ pub enum Compression {
     Always,
 }
 
-/// The algorithm that limits the bytes that a stream may have under way, over a way that is long or loses
-/// segments. Over other ways the system chooses the algorithm.
+/// The algorithm that limits the bytes that a stream may have under way, on a link that is long or loses
+/// segments. On other links the system chooses the algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
-    /// The algorithm that carries most: BBR where the kernel has it and allows it to this user, else the
+    /// BBR, which carries most on such links, if the kernel has it and allows it to this user. Otherwise the
     /// system's choice.
     Best,
     /// The system's choice.

@@ -1,12 +1,12 @@
-//! Streams that are cut, fall silent, are delayed, all of them at once and for a while: every message arrives,
-//! once, in order, and both ends come to their end.
+//! Tests of streams that are cut, silent or delayed, one or all at once. Every message arrives once and in
+//! order, and both ends of the path end.
 
 mod common;
 
 use common::{pair, play, Dice, End, Proxy, SECOND_NS};
 use ligament_net::{now, Event, Nanos, NetOptions};
 
-/// Notices silence soon, and dials again soon.
+/// Returns options with which an end notices silence soon, and dials again soon.
 fn impatient() -> NetOptions {
     let mut tuning =
         NetOptions { first_pause: SECOND_NS / 200, longest_pause: SECOND_NS / 20, ..NetOptions::default() };
@@ -16,7 +16,7 @@ fn impatient() -> NetOptions {
     tuning
 }
 
-/// The disturbance of the streams, moment by moment.
+/// The disturbances of the streams. A seed gives their times and kinds.
 struct Trouble {
     dice: Dice,
     cuts: u64,
@@ -41,15 +41,15 @@ impl Trouble {
         self.next = time + self.dice.below(SECOND_NS / 10);
         let which = self.dice.below(proxy.links.len() as u64) as usize;
         match self.dice.below(5) {
-            // All at once, and nobody gets through for a while.
+            // All links break, and no connection is possible for a while.
             0 => {
                 proxy.cut();
                 proxy.closed = true;
                 self.reopen = time + self.dice.below(SECOND_NS / 5);
             }
-            // One goes silent and nobody is told.
+            // One link goes silent, and neither end gets a notice.
             1 => proxy.links[which].silent = true,
-            // One breaks in the middle of something.
+            // One link breaks within a message.
             2 => proxy.links[which].breaks_after = Some(self.dice.below(1 << 20)),
             3 => proxy.delay = self.dice.below(SECOND_NS / 50),
             _ => drop(proxy.links.remove(which)),
@@ -66,7 +66,7 @@ fn with_cuts(seed: u64, encrypt: bool, streams: u16, compression: ligament_net::
     let mut trouble = Trouble::new(seed, 12);
     let seen = |ends: &mut [&mut End], proxy: &mut Option<Proxy>| {
         trouble.strikes(proxy.as_mut().unwrap());
-        // Not all before the first cut.
+        // Some messages are sent only after later cuts.
         let due = left.saturating_sub(20 * trouble.cuts);
         for _ in 0..dice.below(4).min(due) {
             left -= 1;
@@ -131,7 +131,7 @@ fn an_end_that_cannot_go_on_waits_and_does_not_turn_in_circles() {
     let (mut zero, mut one, mut proxy) = pair(false, tuning, 2, true);
     one.send(0, 1, 1000);
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].desk.count == 1);
-    // Once while nobody takes what is sent, and once while there is no stream.
+    // In the first round the links take no bytes. In the second round there is no stream.
     for silent in [true, false] {
         let proxied = proxy.as_mut().unwrap();
         proxied.links.iter_mut().for_each(|link| link.silent = true);
@@ -158,7 +158,7 @@ fn an_end_whose_partner_is_gone_after_all_was_said_comes_to_its_end_soon() {
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].desk.count == 1 && ends[1].net.idle(0));
     zero.net.end(1);
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].net.idle(1));
-    // Now domain 1 knows that nothing more comes and announces the same, but nobody hears it.
+    // Domain 1 now knows the end of domain 0, and announces its own, but the frame does not arrive.
     drop(zero);
     proxy.as_mut().unwrap().cut();
     proxy.as_mut().unwrap().closed = true;
@@ -201,7 +201,7 @@ fn of_several_addresses_those_that_do_not_answer_are_passed_over() {
     let (listener, address) = common::listener();
     zero.net.listen(listener);
     zero.net.expect(1);
-    // The first address has no listener; whoever is at the second closes the connection.
+    // The first address has no listener. At the second one, a listener closes each connection.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addresses = vec![nobody, other.local_addr().unwrap(), address];

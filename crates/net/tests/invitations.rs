@@ -1,11 +1,12 @@
-//! Files with a run's keys: written for its owner alone, read only where nobody else can read it.
+//! Tests of files with a run's keys. Only their owner can read them, and a file that others can read is
+//! refused.
 
 use ligament_net::{Invitation, RunKeys};
 use std::fs;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
-/// A directory of its own for each test, gone with it.
+/// A directory for one test, which is removed when the test ends.
 struct Place(PathBuf);
 
 impl Place {

@@ -1,4 +1,5 @@
-//! The last word of a domain whose process is gone: heard at once, from who outlived it, and from nobody else.
+//! Tests of the last word of a domain whose process is gone. The head gets it at once, from the process that
+//! outlived the domain, and accepts it from no other process.
 
 mod common;
 
@@ -9,7 +10,7 @@ use std::net::SocketAddr;
 
 const WHY: &str = "it was killed by SIGKILL – \u{1f480}";
 
-/// Domain 0, which expects 1, where it is, and the invitation to join it.
+/// Makes domain 0, which expects domain 1. Returns also its address and the invitation to join it.
 fn head(encrypt: bool) -> (End, SocketAddr, Invitation) {
     let keys = RunKeys::make();
     let mut head = End::new(&keys, 0, encrypt, NetOptions::default());
@@ -19,7 +20,7 @@ fn head(encrypt: bool) -> (End, SocketAddr, Invitation) {
     (head, address, Invitation::new("run", vec![address], encrypt, keys))
 }
 
-/// The domain itself, which has joined.
+/// Makes domain 1, and waits until it has joined.
 fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
     let mut member = End::of(Net::with_last_word(word, NetOptions::default()).unwrap());
     member.net.dial(0, vec![address], 2);
@@ -28,12 +29,12 @@ fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
     member
 }
 
-/// Sends the last word while these domains go on.
+/// Sends the last word while these domains run.
 fn said(word: LastWord, why: &str, ends: &mut [&mut End]) -> Result<(), Fault> {
     let why = why.to_owned();
     let speaker = std::thread::spawn(move || word.say(&why));
     play(ends, &mut None, |_, _| speaker.is_finished());
-    // Messages sent before its end may still have to arrive.
+    // Messages that were sent before the last word may still have to arrive.
     ends.iter_mut().for_each(|end| end.turn());
     speaker.join().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The addresses at which a domain listens: interfaces, addresses, families, ports.
+//! Tests of the addresses at which a domain listens: interfaces, addresses, families, ports.
 
 mod common;
 
@@ -78,7 +78,7 @@ fn the_first_free_port_of_a_range_is_taken_and_a_range_without_one_is_named() {
 
 #[test]
 fn an_address_that_this_machine_does_not_have_is_refused() {
-    // Of the block for documentation (RFC 3849), so nobody has it.
+    // No machine has this address: it is from the block for documentation (RFC 3849).
     let nowhere = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
     let listen = Listen { address: Some(nowhere), ..Listen::default() };
     assert!(Listener::bind(&listen).is_err());

@@ -1,4 +1,5 @@
-//! Either end of a path may be behind a wall: the one that listens then makes the connections.
+//! Tests of paths whose dialling end cannot reach the listening end. The listening end then makes the
+//! connections.
 
 mod common;
 
@@ -10,7 +11,7 @@ use std::net::{SocketAddr, TcpListener};
 /// An address without a listener.
 const WALL: &str = "127.0.0.1:1";
 
-/// Domain 0 cannot be dialled, and makes connections to domain 1, through a proxy.
+/// Makes domain 0, which cannot be dialled and makes connections to domain 1, through a proxy.
 fn walled(streams: u16) -> (End, End, Option<Proxy>) {
     let keys = RunKeys::make();
     let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
@@ -65,7 +66,7 @@ fn connections_that_break_are_offered_anew() {
 
 #[test]
 fn where_a_domain_comes_by_itself_nothing_is_offered() {
-    // Domain 1 is elsewhere than where it is thought to be: there somebody would notice.
+    // An offered connection would reach this domain 1 of another run, which would report a refusal.
     let mut one = End::new(&RunKeys::make(), 1, true, NetOptions::default());
     let (elsewhere, address) = listener();
     one.net.listen(elsewhere);
@@ -93,7 +94,7 @@ fn an_offer_that_is_repeated_or_that_nobody_wants_is_refused() {
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| !ends[1].refusals().is_empty());
     assert!(one.refusals()[0].contains("heard before"), "{:?}", one.refusals());
     exchange(&mut zero, &mut one, &mut proxy);
-    // Domain 0 dials nobody, so it wants no offers.
+    // Domain 0 dials no path, so it refuses offers.
     let keys = RunKeys::make();
     let [mut zero, mut one] = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
     let (at, address) = listener();
@@ -104,7 +105,7 @@ fn an_offer_that_is_repeated_or_that_nobody_wants_is_refused() {
     assert!(zero.refusals()[0].contains("nobody wants"), "{:?}", zero.refusals());
 }
 
-/// Domain 0 makes connections to domain 1, which it looks for at a wrong place first.
+/// Makes domain 0, which makes connections to domain 1 and tries a wrong place first.
 fn looked_for_at(wrong: SocketAddr) -> (End, End, Option<Proxy>) {
     let (keys, tuning) = (
         RunKeys::make(),
@@ -143,7 +144,7 @@ fn whoever_only_says_something_is_not_taken_for_the_domain() {
         });
         assert!((1..20).contains(&came.len()), "{} connections", came.len());
     }
-    // Nor does it keep the domain from being found.
+    // A wrong place that closes connections does not prevent the path, either.
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     other.set_nonblocking(true).unwrap();
     let (mut zero, mut one, mut proxy) = looked_for_at(other.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Domains that meet at a relay: what they say to each other arrives, whatever becomes of the relay, and
-//! strangers learn nothing from it.
+//! Tests of domains that meet at a relay. Their messages arrive, even if the relay is stopped or restarted,
+//! and strangers learn nothing from it.
 
 mod common;
 
@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A relay that runs on a thread of its own until it is dropped.
+/// A relay on a thread of its own, until it is dropped.
 struct Post {
     station: Station,
     onward: Vec<Station>,
     address: SocketAddr,
-    /// Why somebody was sent away.
+    /// The reasons of refused connections.
     refusals: Arc<Mutex<Vec<String>>>,
     ends: Arc<AtomicBool>,
     load: Arc<Mutex<Load>>,
@@ -53,7 +53,7 @@ impl Post {
         Post { station, onward, address, refusals, ends, load, thread: Some(thread) }
     }
 
-    /// Ends it, and starts it again with the same key at the same address.
+    /// Ends the relay, and starts it again with the same key at the same address.
     fn again(&mut self) {
         self.end();
         let (ip, port) = (self.address.ip(), self.address.port());
@@ -85,7 +85,7 @@ fn over(posts: &[&Post]) -> Arc<Route> {
     Route::over(&stations).unwrap()
 }
 
-/// Domain 0 waits at the end of its way, and domain 1 dials it over its own.
+/// Makes domain 0, which waits at the end of its route, and domain 1, which dials it over its own route.
 fn pair(keys: &RunKeys, ways: [&Arc<Route>; 2], tuning: NetOptions) -> [End; 2] {
     let mut ends = [0, 1].map(|me| End::new(keys, me, true, tuning));
     ends[0].net.wait_at(ways[0]);
@@ -95,7 +95,7 @@ fn pair(keys: &RunKeys, ways: [&Arc<Route>; 2], tuning: NetOptions) -> [End; 2] 
     ends
 }
 
-/// Messages of several sizes both ways.
+/// Exchanges messages of several sizes in both directions.
 fn exchange(ends: &mut [End; 2]) {
     let before = [ends[0].desk.count, ends[1].desk.count];
     for (conduit, size) in [0, 1, 64, 20_000, 300_000, 20 << 20].into_iter().enumerate() {
@@ -186,7 +186,7 @@ fn where_nobody_answers_directly_the_relay_is_soon_tried() {
     let mut ends = [0, 1].map(|me| End::new(&keys, me, true, NetOptions::default()));
     ends[0].net.wait_at(&way);
     ends[0].net.expect(1);
-    // An address of the machine itself at which nobody listens, and one that listens and says nothing.
+    // One address without a listener, and one whose listener sends nothing.
     let (silent, mute) = listener();
     let words = [mute.to_string(), "127.0.0.1:1".to_owned(), way.word().unwrap()];
     ends[1].net.dial(0, DialAddress::read(&words, Some(&way)).unwrap(), 4);
@@ -208,8 +208,8 @@ fn a_way_has_each_relay_once_and_a_relay_does_not_lead_to_itself() {
     assert!(why.text().contains("leads on to itself"), "{why}");
 }
 
-/// The answer to somebody who says this; they must be sent away: within five seconds, and a minute where others
-/// compute.
+/// Sends bytes to a relay, and returns its answer. The relay must close the connection: usually after five
+/// seconds, on a busy machine within a minute.
 fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).unwrap();
     let _ = socket.write_all(said);
@@ -234,7 +234,7 @@ fn strangers_hear_nothing_and_disturb_nobody() {
             scope.spawn(move || assert!(heard(address, said).is_empty()));
         }
     });
-    // A key of another relay.
+    // This stranger has the key of another relay.
     let other = Route::over(&[Station::new(vec![post.address.to_string()])]).unwrap();
     let keys = RunKeys::make();
     let mut stranger = End::new(&keys, 1, true, NetOptions::default());
@@ -242,7 +242,7 @@ fn strangers_hear_nothing_and_disturb_nobody() {
     let began = now();
     play(&mut [&mut stranger], &mut None, |_, _| now() - began > 300_000_000);
     assert!(stranger.events.is_empty(), "{:?}", stranger.events);
-    // A flood of connections that say nothing.
+    // Many connections that send nothing.
     let flood: Vec<TcpStream> = (0..600).map(|_| TcpStream::connect(post.address).unwrap()).collect();
     exchange(&mut ends);
     let mut more = pair(&RunKeys::make(), [&way, &way], NetOptions::default());
@@ -330,7 +330,7 @@ fn of_two_paths_with_one_key_the_second_one_waits_in_vain_and_is_told_why() {
     end(&mut ends);
 }
 
-/// Two relays in a row, and the ways of a domain at the last one and of one at the first.
+/// Makes two relays in a row, and two routes: of a domain at the last relay, and of a domain at the first.
 fn row() -> ([Post; 2], [Arc<Route>; 2]) {
     let last = Post::new(&[]);
     let first = Post::new(&[&last]);
@@ -338,7 +338,7 @@ fn row() -> ([Post; 2], [Arc<Route>; 2]) {
     ([first, last], ways)
 }
 
-/// A pair of domains at either end of a row, of which either dials.
+/// Makes two domains at the two ends of a row of relays. `from_the_far_end` sets which domain dials.
 fn pair_by_trunk(ways: &[Arc<Route>; 2], from_the_far_end: bool, tuning: NetOptions) -> [End; 2] {
     let keys = RunKeys::make();
     let mut ends = [0, 1].map(|me| End::new(&keys, me, true, tuning));
@@ -366,7 +366,7 @@ fn however_many_pairs_of_domains_there_are_the_streams_between_two_relays_are_as
     for post in [&first, &last] {
         assert_eq!(post.load().streams, streams, "{:?}", post.load());
     }
-    // Two of each pair, and those of domains of the far end that wait.
+    // Each of the five pairs has two circuits. Two domains wait over the trunk, with six connections each.
     assert!(first.load().circuits >= 5 * 2 + 2 * 6, "{:?}", first.load());
     pairs.iter_mut().for_each(end);
 }
@@ -380,7 +380,7 @@ fn a_circuit_that_nobody_reads_holds_up_no_other_and_next_to_nothing_is_kept_of_
     let mut goes_on = pair_by_trunk(&ways, true, tuning);
     exchange(&mut still);
     exchange(&mut goes_on);
-    // From now on one of them reads nothing, while the other end of its path sends.
+    // From here on, one domain of the pair `still` reads nothing, while the other one sends.
     for conduit in 200..204 {
         still[1].send(0, conduit, 30 << 20);
     }
@@ -431,7 +431,7 @@ fn either_of_two_relays_in_a_row_may_be_killed_and_started_again_and_nothing_is_
     end(&mut ends);
 }
 
-/// The keys of a relay, as somebody has them who has its file.
+/// Returns the keys of a relay, as a user of its file has them.
 fn keys_of(station: &Station, test: &str) -> RunKeys {
     let text = station.to_text();
     let secret = text.split('"').find(|word| word.len() == 64).expect("the file has the secret");
@@ -450,8 +450,8 @@ fn whoever_breaks_the_rules_of_a_trunk_is_parted_with_and_disturbs_nobody() {
     exchange(&mut ends);
     let keys = keys_of(&last.station, "trunk");
     let said: [&[(u32, &[u8])]; 7] = [
-        // Too long; empty; on a circuit that cannot be, or is not; opened twice; nonsense; more than anybody
-        // may open.
+        // Messages that are too long or empty, for an impossible or unopened circuit, that open a circuit
+        // twice or have an unknown kind, and one circuit more than is allowed.
         &[(1, &[2; 70_000])],
         &[(1, &[])],
         &[(5000, &[1])],

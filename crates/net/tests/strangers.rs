@@ -1,4 +1,4 @@
-//! A stranger learns nothing, however they try, and the run goes on.
+//! Tests of strangers, which do not have the run's keys. They learn nothing, and the run continues.
 
 mod common;
 
@@ -9,12 +9,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// Shorter patience than usual, so that waiting for it does not take long.
+/// Returns options with a short time for greetings, so that the tests do not take long.
 fn hurried() -> NetOptions {
     NetOptions { greeting: SECOND_NS / 2, ..NetOptions::default() }
 }
 
-/// Somebody who connects and says things.
+/// A program that connects and sends arbitrary bytes.
 struct Stranger {
     socket: TcpStream,
     heard: Vec<u8>,
@@ -31,12 +31,12 @@ impl Stranger {
         Stranger { socket, heard: Vec::new(), closed: false }
     }
 
-    /// Says what the socket takes, whether or not anybody listens.
+    /// Sends bytes, as many as the socket takes.
     fn say(&mut self, bytes: &[u8]) {
         let _ = self.socket.write(bytes);
     }
 
-    /// Hears what was said; whether the other end has closed.
+    /// Reads the bytes that have arrived. Returns true if the other end has closed.
     fn listen(&mut self) -> bool {
         let mut bytes = [0; 4096];
         loop {
@@ -54,7 +54,8 @@ impl Stranger {
     }
 }
 
-/// A run of two domains that exchange messages, with a proxy between them that others can imitate.
+/// A run of two domains that exchange messages. The proxy between them records bytes, which a stranger can
+/// repeat.
 struct Run {
     zero: End,
     one: End,
@@ -80,7 +81,7 @@ fn run(encrypt: bool) -> Run {
 }
 
 impl Run {
-    /// One message each way.
+    /// Sends one message in each direction, and waits for both.
     fn goes_on(&mut self) {
         let before = [self.zero.desk.count, self.one.desk.count];
         self.zero.send(1, 2, 100_000);
@@ -90,7 +91,8 @@ impl Run {
         });
     }
 
-    /// Runs until a stranger is thrown out. They must have received nothing, and the run must go on.
+    /// Runs until a stranger's connection is closed. Checks that the stranger has received nothing, and that
+    /// the run continues. Returns the reason that domain 0 reports.
     fn is_silent_to(&mut self, stranger: &mut Stranger, mut meanwhile: impl FnMut(&mut Stranger)) -> String {
         let refused = self.zero.refusals().len();
         play(&mut [&mut self.zero, &mut self.one], &mut self.proxy, |_, _| {
@@ -105,7 +107,7 @@ impl Run {
         why
     }
 
-    /// The first bytes that the dialler ever said: its hello, of 128 bytes.
+    /// Returns the dialler's first hello, of 128 bytes.
     fn overheard_hello(&self) -> Vec<u8> {
         self.proxy.as_ref().unwrap().record.as_ref().unwrap()[..128].to_vec()
     }
@@ -180,7 +182,7 @@ fn a_greeting_that_was_overheard_and_is_said_again_is_answered_by_nothing() {
 fn whole_connections_that_were_recorded_and_are_said_again_bring_nothing() {
     for encrypt in [false, true] {
         let mut run = run(encrypt);
-        // Of each connection hello, proof and some frames at least.
+        // At least the hello, the proof and some frames of each connection.
         let said = |proxy: &Option<Proxy>| -> Vec<Vec<u8>> {
             proxy.iter().flat_map(|proxy| &proxy.links).map(|link| link.dialler_said.clone()).collect()
         };
@@ -195,7 +197,7 @@ fn whole_connections_that_were_recorded_and_are_said_again_bring_nothing() {
             let why = run.is_silent_to(&mut stranger, |_| ());
             assert!(why.contains("heard before"), "{why}");
         }
-        // Not even to a domain with the same keys that has never heard of them.
+        // A new domain with the same keys has not recorded these greetings, and refuses them, too.
         let mut fresh = End::new(&run.keys, 0, encrypt, hurried());
         let (listener, address) = listener();
         fresh.net.listen(listener);
@@ -230,7 +232,7 @@ fn a_greeting_with_any_byte_changed_is_answered_by_nothing() {
     }
 }
 
-/// A hello that never reached the listener, because the proxy kept it.
+/// Returns domain 0 and a hello that never reached it, because the proxy kept it.
 fn hello_that_was_held_back(encrypt: bool) -> (End, SocketAddr, Vec<u8>) {
     let keys = RunKeys::make();
     let mut zero = End::new(&keys, 0, encrypt, hurried());
@@ -265,7 +267,8 @@ fn a_greeting_that_was_held_back_and_is_said_by_somebody_else_lets_nobody_in() {
         play(&mut [&mut zero], &mut None, |_, _| thief.listen());
         assert_eq!(zero.refusals().len(), 1, "{:?}", zero.events);
         assert!(!zero.has(|event| matches!(event, Event::PathUp { .. })));
-        // Without encryption they hear a welcome, which says a random number; with it, the end of TLS.
+        // Without encryption the thief receives a welcome, which has only random numbers and a proof. With
+        // encryption it receives the end of TLS.
         assert!(thief.heard.len() <= 80, "{} bytes", thief.heard.len());
     }
 }
@@ -316,7 +319,7 @@ fn a_dialler_gives_nothing_to_a_listener_without_the_keys() {
 }
 
 impl End {
-    /// Dials there, with this message to send.
+    /// Dials the listener, and sends this message.
     fn send_to(&mut self, listener: &TcpListener, bytes: &[u8]) {
         self.net.dial(0, vec![listener.local_addr().unwrap()], 1);
         self.send_bytes(0, 1, bytes.to_vec());
@@ -338,7 +341,7 @@ fn nothing_that_is_said_and_no_key_can_be_read_on_the_way() {
         one.send_bytes(0, 3, text.repeat(5000));
         play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends.iter().all(|end| end.desk.count == 1));
         let record = proxy.unwrap().record.unwrap();
-        // Without encryption the word is found, so the search is right.
+        // The word is found in unencrypted bytes, so the search works.
         assert_eq!(contains(&record, b"temperature"), !encrypt);
         assert_eq!(contains(&record, b"shall know"), !encrypt);
     }
@@ -427,8 +430,8 @@ fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
     assert!(crowd.iter().all(|stranger| stranger.heard.is_empty()));
 }
 
-/// Holds back everything after a domain's hello until a crowd has filled all places and more. The connection
-/// then goes on as if nothing had happened.
+/// Holds back all bytes after a domain's hello until a crowd of connections has filled all places. The
+/// connection then continues.
 fn held_back_in_a_crowd(ends: [&mut End; 2], proxy: &mut Option<Proxy>, address: SocketAddr) {
     let [zero, one] = ends;
     let before = zero.desk.count;
@@ -453,7 +456,7 @@ fn a_crowd_closes_no_connection_of_a_domain_that_has_proved_its_hello() {
     let (mut zero, mut one, mut proxy) = pair(true, NetOptions::default(), 1, true);
     let address = proxy.as_ref().unwrap().target();
     held_back_in_a_crowd([&mut zero, &mut one], &mut proxy, address);
-    // And when it comes back after a cut.
+    // The same must hold for the connection after a cut.
     let proxied = proxy.as_mut().unwrap();
     (proxied.came, proxied.record) = (0, None);
     proxied.cut();
@@ -469,7 +472,7 @@ fn a_crowd_on_one_machine_closes_no_connection_of_another() {
     let listener = Listener::bind(&listen).unwrap();
     let port = listener.addresses()[0].port();
     zero.net.listen(listener);
-    // All of 127.0.0.0/8 is this machine.
+    // All addresses of 127.0.0.0/8 belong to this machine.
     let far = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&far, &SocketAddr::new("127.0.0.2".parse().unwrap(), 0)).unwrap();
     connect(&far, &SocketAddr::new("127.0.0.1".parse().unwrap(), port)).unwrap();
@@ -486,7 +489,8 @@ fn a_crowd_on_one_machine_closes_no_connection_of_another() {
 
 #[test]
 fn whoever_joined_and_then_talks_nonsense_is_given_up_and_not_for_ever_taken_in_again() {
-    // The proxy garbles unencrypted traffic; each time the stream is closed, and in the end the path.
+    // The proxy garbles unencrypted bytes. Each time the stream is closed, and in the end the path is given
+    // up.
     let (mut zero, mut one, mut proxy) = pair(false, NetOptions::default(), 1, true);
     proxy.as_mut().unwrap().garbles = true;
     zero.send(1, 2, 1000);
@@ -505,14 +509,14 @@ fn earlier_attempts_of_a_peer_to_dial_are_no_strangers() {
     zero.net.listen(listener);
     zero.net.expect(1);
     one.net.dial(0, vec![address], 2);
-    // Domain 0 accepts no connection, as on a busy machine, so domain 1 dials again and again.
+    // Domain 0 accepts no connections yet, as on a busy machine. So domain 1 dials again and again.
     let mut proxy = None;
     let mut since = now();
     play(&mut [&mut one], &mut proxy, |_, _| now() - since > SECOND_NS / 2);
     since = now();
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| {
         let both = ends.iter().all(|end| end.has(|event| matches!(event, Event::PathUp { .. })));
-        // So long that what is late would have been turned away.
+        // After this time, domain 0 has closed all connections that are late.
         both && now() - since > SECOND_NS
     });
     assert_eq!(zero.refusals(), [] as [&str; 0]);

@@ -1,5 +1,5 @@
-//! Messages over loopback: all sizes, both ways, with and without encryption, one stream or several, packed or
-//! not.
+//! Tests of messages over loopback: all sizes, both directions, with and without encryption, with one stream
+//! or several, compressed or not.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn is_end(event: &Event) -> bool {
     matches!(event, Event::Ended { .. })
 }
 
-/// Plays until both have ended, and looks whether everything has come.
+/// Runs until both ends have ended, and checks that all messages have arrived.
 fn to_the_end(mut zero: End, mut one: End, proxy: &mut Option<common::Proxy>) {
     zero.net.end(1);
     one.net.end(0);

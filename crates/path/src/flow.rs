@@ -25,7 +25,7 @@ const BY_TRUNK: u16 = 2;
 const MAX_LOSSY_STREAM_COUNT: u16 = 160;
 /// Minimum number of streams that carry long messages. On a longer link the number is one for each
 /// `ROUND_TRIP_PER_STREAM_NS` in a round trip. More streams would do harm on a link that is not very long:
-/// each would have only little under way, together they would fill the queue of the link, and each costs
+/// each would have few bytes under way, together they would fill the queue of the link, and each costs
 /// processor time.
 const MIN_BULK_STREAM_COUNT: u16 = 16;
 /// The part of the round trip for which one stream for long messages is used (ns).
@@ -327,8 +327,8 @@ impl Flow {
                 self.lost = if loses && !queues { self.lost + 1 } else { 0 };
             }
         }
-        // A stream that was quiet has had no answer for a long time either. Its time without an answer
-        // therefore counts only from the moment when something was under way.
+        // A stream without bytes under way has no answers either. So its time without an answer counts only
+        // from the moment at which bytes were under way.
         let sent = gauges.iter().filter(|(_, gauge)| gauge.under_way);
         let since = |stream: &StreamId| self.under_way.get(stream).copied().unwrap_or(now);
         self.under_way = sent.map(|(stream, _)| (*stream, since(stream))).collect();
@@ -344,9 +344,9 @@ impl Flow {
         now >= self.glanced + KERNEL_POLL_INTERVAL_NS
     }
 
-    /// Adapts the number of streams to a link where each loss shrinks what a stream may have under way. If
-    /// the losses come from a full queue, fewer streams lose less. If the network itself loses segments, more
-    /// streams have more under way together.
+    /// Adapts the number of streams to a link on which each loss shrinks the number of bytes that a stream
+    /// may have under way. If the losses come from a full queue, fewer streams lose less. If the network
+    /// itself loses segments, more streams have more bytes under way together.
     fn adapt(&mut self, loses: bool, queues: bool) {
         self.lost = if loses && !queues { self.lost + 1 } else { 0 };
         if loses && queues {

@@ -1,5 +1,5 @@
-//! One end of a path. It decides what to write to each stream next, where the bytes that are read belong, and
-//! what is due at a given time.
+//! One end of a path. It decides which frame each stream sends next, where arriving bytes belong, and which
+//! actions are due at a given time.
 
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::reassembly::{Fate, Inbound};
@@ -411,9 +411,8 @@ impl Path {
         })
     }
 
-    /// Returns true if an acknowledgement can be sent together with the frames that the first stream sends at
-    /// this moment. The other end is then not woken a second time for the acknowledgement. Frames that
-    /// arrived at this very moment are acknowledged at the next occasion.
+    /// Returns true if an acknowledgement is due to go with the frames that the first stream sends now. The
+    /// other end is then woken once for both. Frames that arrived at this very moment are acknowledged later.
     fn may_tell(&self, now: Nanos) -> bool {
         self.tell_since.is_some_and(|since| since < now)
             && self.streams.values().next().is_some_and(|first| first.spoke == now)
@@ -596,8 +595,8 @@ impl Path {
         }
     }
 
-    /// Returns true if everything is done, except that the other end may not have received this end's last
-    /// frame. The process at the other end may have ended already.
+    /// Returns true if this end has everything, and only does not know if its last frame has arrived. The
+    /// process at the other end may have ended already.
     fn lacks_only_a_farewell(&self) -> bool {
         let ClosingState { wanted, theirs, told, .. } = self.ending;
         wanted && theirs && !told && self.outbound.len() == 0

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Number of separate ranges of a message that may have arrived, in addition to one for each
 /// `BYTES_PER_SEPARATE_PIECE` bytes of the message.
 const MAX_SEPARATE_PIECES: u64 = 256;
-/// Number of bytes of a message for which it may have one more separate range.
+/// A message may have one more separate range for each of this many bytes.
 const BYTES_PER_SEPARATE_PIECE: u64 = 4 << 10;
 
 /// A message of which some bytes have arrived.

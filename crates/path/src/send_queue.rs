@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 struct QueuedMessage {
     total: u64,
     small: bool,
-    /// True if the message is a part of something large. It then uses the streams for long messages.
+    /// True if the message is a part of a larger whole. It then uses the streams for long messages.
     part: bool,
     /// The offset of the first byte that was never sent.
     next: u64,

@@ -4,7 +4,7 @@
 use crate::{MessageId, Nanos};
 use std::collections::VecDeque;
 
-/// The contents of a frame that must arrive. If the stream breaks, it is sent again on another stream.
+/// The contents of a frame that must arrive. If the stream breaks, the frame is sent again on another stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Payload {
     Piece { id: MessageId, offset: u64, len: u32 },

@@ -1,11 +1,11 @@
-//! One end of a path with frames, in order and out of it, right and wrong.
+//! Tests one end of a path with frames: in order, out of order, valid and invalid.
 
 use ligament_path::{
     Action, Destination, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, PathOptions, HEADER_BYTES,
 };
 use proptest::prelude::*;
 
-/// Longer than an acknowledgement may wait, and shorter than a stream may be quiet (ns).
+/// Longer than an acknowledgement may be delayed, and shorter than a stream may send nothing (ns).
 const MOMENT_NS: u64 = 100_000_000;
 
 fn piece(conduit: u32, number: u64, offset: u64, len: u32, total: u64) -> FrameHeader {
@@ -58,7 +58,7 @@ fn what_is_a_part_of_something_large_goes_with_the_large_ones_and_in_order() {
     assert_eq!(number(path.next(0, 1)), 2);
     assert_eq!(path.next(0, 1), None);
     assert_eq!([path.next(1, 1), path.next(1, 1)].map(number), [1, 3]);
-    // Frames on a stream that breaks go the same way again.
+    // After the stream breaks, the same frames go by its new incarnation, not by stream 0.
     path.stream_down(1, 2);
     path.stream_up(1, 2, 2);
     assert_eq!(path.next(0, 2), None);
@@ -94,7 +94,7 @@ fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_f
     let mut path = end(PathOptions::default(), 2);
     let whole = piece(1, 1, 0, 5, 5);
     assert!(matches!(path.begins(0, &whole, 1).unwrap(), Destination::Message { first: true, .. }));
-    // The same on another stream, before the first is whole.
+    // The same piece arrives on another stream before the first one is whole.
     assert!(matches!(path.begins(1, &whole, 1).unwrap(), Destination::Message { first: false, .. }));
     path.finished(0, 2);
     assert!(!path.is_wanted(MessageId { conduit: 1, number: 1 }), "the rest of the second goes nowhere");
@@ -140,8 +140,7 @@ fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_clo
     assert_eq!(path.deadline(), None);
 }
 
-/// The other end announces that nothing more comes, and that it has received everything up to this end's own
-/// end.
+/// Lets the other end send its `End` frame, and acknowledge all frames of this end up to its own `End` frame.
 fn hear_the_end(path: &mut Path, stream: u16, frames: u64, now: u64) {
     let end = FrameHeader { kind: FrameKind::End, ..piece(0, 0, 0, 0, 0) };
     assert_eq!(path.begins(stream, &end, now).unwrap(), Destination::Done);
@@ -261,7 +260,7 @@ fn frames_that_break_the_rules_are_refused_with_what_is_wrong() {
     refused(&[piece(1, 11, 0, 10, 10)], "more than 10 messages of conduit 1");
     refused(&[piece(1, 1, 0, 10, 100), piece(1, 1, 10, 10, 101)], "has 100 bytes, and 101");
     refused(&[piece(2, 1, 0, 10, 10)], "conduit 2, where there are 2");
-    // Each piece that lies apart from the others costs memory.
+    // Each separate piece costs memory.
     let scattered: Vec<FrameHeader> = (0..400).map(|at| piece(1, 1, 2 * at, 1, 1000)).collect();
     refused(&scattered, "in too many pieces");
     let mut path = end(tuning, 1);
@@ -292,7 +291,7 @@ proptest! {
         bytes[0] = kind;
         (bytes[2], bytes[3]) = (0, 0);
         if zeros {
-            // Small numbers, so that most are accepted.
+            // Most headers with small numbers are accepted.
             for at in [5, 6, 7, 9, 10, 11].into_iter().chain(17..24).chain(25..32).chain(34..40) {
                 bytes[at] = 0;
             }

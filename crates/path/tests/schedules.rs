@@ -1,5 +1,5 @@
-//! Random schedules of a path whose streams break, directly and over relays. Each seed is one;
-//! `LIGAMENT_SCHEDULES` says how many are played, `LIGAMENT_SEED` plays one.
+//! Plays random schedules of a path whose streams break, directly and over relays. Each seed gives one
+//! schedule. `LIGAMENT_SCHEDULES` sets their number, and `LIGAMENT_SEED` plays the schedule of one seed.
 
 mod world;
 

@@ -1,6 +1,6 @@
-//! The cost of a wait in the timeline, measured in a loop without anything else: ns for a wait that is
-//! recorded, for one that is only added up, and for the two looks at the clock that each needs besides. For
-//! `benchmarks/run timeline`.
+//! Measures the cost of a wait in the timeline, in a loop without other work. Prints, in ns: the cost of a
+//! wait with a record, of a wait that is only added to the sums, and of the two readings of the clock that
+//! each wait needs besides.
 
 use ligament_shm::area::{Front, Layout};
 use ligament_shm::memory::{create, Mapping};
@@ -21,7 +21,7 @@ fn main() {
         for round in 0..6u64 {
             let began = Instant::now();
             for i in 0..WAITS {
-                // Two ports in turn, as in a code that exchanges with two others.
+                // Two ports in turn, as in a code that exchanges messages with two other codes.
                 let cause = Cause { activity: Activity::AwaitsMessage, id: (i & 1) as u32 };
                 recorder.note(&front, black_box(cause), i * 100_000, i * 100_000 + length);
             }
@@ -37,7 +37,7 @@ fn main() {
     }
 }
 
-/// The first round is for warming up.
+/// Prints the time per wait of a round. Round 0 only warms up the caches.
 fn tell(name: &str, round: u64, began: Instant) {
     let ns = began.elapsed().as_nanos() as f64 / WAITS as f64;
     if round > 0 {

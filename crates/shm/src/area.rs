@@ -44,7 +44,7 @@ pub struct ChannelEnd {
     time: AtomicU64,
 }
 
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for ChannelEnd {}
 
 impl ChannelEnd {
@@ -148,7 +148,8 @@ pub struct Front {
     rows: Option<RowTable>,
 }
 
-// SAFETY: `page` points into `map` or into `rows`, which go where the front goes; it has only atomic fields.
+// SAFETY: `page` points into `map` or into `rows`, which this struct owns and which do not move in memory.
+// The page has only atomic fields.
 unsafe impl Send for Front {}
 // SAFETY: as above.
 unsafe impl Sync for Front {}
@@ -166,7 +167,7 @@ impl Front {
     /// Returns the status page in use.
     #[inline]
     pub fn status(&self) -> &StatusPage {
-        // SAFETY: it lies in one of this front's mappings, which do not move.
+        // SAFETY: the page lies in one of this front's mappings, which do not move.
         unsafe { self.page.as_ref() }
     }
 
@@ -244,7 +245,7 @@ impl Ends {
     #[inline]
     pub fn end(&self, index: u32) -> Option<&ChannelEnd> {
         let at = index as usize * END_BYTES;
-        // SAFETY: there is room for so many ends, as `new` has checked.
+        // SAFETY: `new` has checked that the mapping has room for `count` ends.
         (index < self.count).then(|| unsafe { self.map.at_checked(at) })
     }
 }
@@ -297,7 +298,7 @@ impl Inbox {
 
     #[inline]
     fn releases(&self, block: u32) -> Option<&AtomicU32> {
-        // SAFETY: an inbox has a count for each of so many blocks, and `new` has checked its length.
+        // SAFETY: an inbox has `MAX_BLOCKS` counts of releases, and `new` has checked its length.
         ((block as usize) < MAX_BLOCKS)
             .then(|| unsafe { self.map.at_checked(RELEASES_AT + block as usize * 4) })
     }

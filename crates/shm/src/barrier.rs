@@ -72,7 +72,7 @@ pub fn join(asymmetric: bool) -> Result<(), ShmError> {
     }
 }
 
-/// The fence between a publication and the look at the reader's flag.
+/// Orders a publication before the look at the reader's flag `parked`.
 #[cfg(not(loom))]
 #[inline(always)]
 pub fn light() {
@@ -83,7 +83,8 @@ pub fn light() {
     }
 }
 
-/// The fence between setting the own flag and the last look for a publication of the other side.
+/// Orders the store to the process's own flag `parked` before its last look for a publication of the other
+/// side.
 #[cfg(not(loom))]
 pub fn heavy() {
     fence(Ordering::SeqCst);

@@ -46,7 +46,7 @@ pub struct Doorbell {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for Doorbell {}
 
 impl Doorbell {
@@ -184,9 +184,8 @@ impl Doorbell {
         self.get_up();
     }
 
-    /// The first part of a park: from now on other processes ring for `what`. Returns the value of the bell.
-    /// The owner must look once more for its event, and may then sleep while the bell has the returned
-    /// value.
+    /// Begins a park: from now on other processes ring for `what`. Returns the value of the bell. The owner
+    /// must look once more for its event, and may then sleep while the bell has the returned value.
     pub fn lie_down(&self, what: u32) -> u32 {
         let before = self.bell.load(Ordering::SeqCst);
         self.parked.store(what, Ordering::SeqCst);
@@ -194,7 +193,7 @@ impl Doorbell {
         before
     }
 
-    /// The last part of a park: the owner is no longer parked.
+    /// Ends a park: the owner is no longer parked.
     pub fn get_up(&self) {
         self.parked.store(0, Ordering::SeqCst);
     }
@@ -252,7 +251,7 @@ pub struct BoardHead {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for BoardHead {}
 
 /// The board, as a process has mapped it.
@@ -316,7 +315,8 @@ impl Board {
     #[inline]
     pub fn doorbell(&self, endpoint: EndpointId) -> Option<&Doorbell> {
         let index = endpoint.index();
-        // SAFETY: the board has a line for each of so many doorbells, by `create` or as `open` has checked.
+        // SAFETY: the board has a line for each of its `doorbells` doorbells, by `create` or as `open` has
+        // checked.
         (index < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index)) })
     }
 
@@ -360,7 +360,7 @@ impl Board {
 
 #[cfg(loom)]
 mod model {
-    //! A futex in loom's world, and the proof that no wake-up is lost.
+    //! Replaces the futex in a model check with loom, and checks that no wake-up is lost.
     use super::*;
 
     /// There is no time in the model: a lost wake-up is a deadlock, which loom reports.
@@ -394,7 +394,7 @@ mod model {
             });
             if message.load(Ordering::Acquire) == 0 {
                 park(&bell, || message.load(Ordering::Acquire) == 1);
-                // Woken, or never asleep: either way the message must be there.
+                // A park ends only when the message is there, also if the endpoint did not sleep.
                 assert_eq!(message.load(Ordering::Acquire), 1);
             }
             sender.join().unwrap();
@@ -404,7 +404,8 @@ mod model {
     #[test]
     fn two_senders_wake_one_reader() {
         let mut model = loom::model::Builder::new();
-        // All interleavings take minutes; those with up to three preemptions hold every bug that was tried.
+        // A check of all interleavings takes minutes. Every bug that was tried shows up in interleavings with
+        // up to three preemptions.
         model.preemption_bound = Some(3);
         model.check(|| {
             let bell = loom::sync::Arc::new(Doorbell::new());

@@ -163,7 +163,7 @@ impl Mapping {
             let reserved = unsafe { mmap_anonymous(null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE) }
                 .map_err(unmapped(len))? as usize;
             let aligned = reserved.next_multiple_of(HUGE_PAGE_BYTES);
-            // SAFETY: replaces a part of the reservation just made, which nobody else uses.
+            // SAFETY: the mapping replaces a part of the reservation just made, which no other code uses.
             let mapped =
                 unsafe { mmap(aligned as *mut _, len, prot, MapFlags::SHARED | MapFlags::FIXED, fd, offset) };
             // SAFETY: gives back the rest of the reservation (all of it when the mapping failed).
@@ -292,9 +292,9 @@ impl Drop for Mapping {
 /// The implementor must hold only atomics (or arrays of them).
 pub unsafe trait Shared {}
 
-// SAFETY: atomics themselves.
+// SAFETY: the type is atomic.
 unsafe impl Shared for std::sync::atomic::AtomicU64 {}
-// SAFETY: atomics themselves.
+// SAFETY: the type is atomic.
 unsafe impl Shared for std::sync::atomic::AtomicU32 {}
 
 /// Number of bytes that `copy_in_pieces` copies in one piece. Measured on Zen 5: a copy in such pieces is

@@ -46,21 +46,21 @@ impl OwnMemory {
 
     /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: so many bytes were allocated and zeroed, and `self` is borrowed mutably.
+        // SAFETY: `layout.size()` bytes were allocated and zeroed, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
     }
 }
 
 impl AsRef<[u8]> for OwnMemory {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: so many bytes were allocated and zeroed.
+        // SAFETY: `layout.size()` bytes were allocated and zeroed.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.layout.size()) }
     }
 }
 
 impl Drop for OwnMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
+        // SAFETY: `new` has allocated the memory with this layout.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }

@@ -34,7 +34,7 @@ pub struct RingEntry {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for RingEntry {}
 
 impl RingEntry {
@@ -310,7 +310,7 @@ impl RingReader {
 
 #[cfg(loom)]
 mod model {
-    //! Every interleaving of one writer and one reader over a ring of three entries.
+    //! Checks every interleaving of one writer and one reader over a ring of three entries.
     use super::*;
     use loom::sync::Arc;
 
@@ -327,7 +327,8 @@ mod model {
         (NonNull::from(&memory.entries[0]), memory.entries.len(), NonNull::from(&memory.taken))
     }
 
-    /// An announcement is seen whole, and of the message that comes next, also when an entry comes round again.
+    /// A reader sees only whole announcements, and only those of the next message, also when the writer uses
+    /// an entry for the second time.
     #[test]
     fn what_is_announced_is_the_next_message() {
         loom::model(|| {
@@ -407,8 +408,7 @@ mod tests {
         reader.peek(&mut header).then_some(header)
     }
 
-    /// # Safety
-    /// `entries` and `taken` must outlive what comes back.
+    /// # Safety `entries` and `taken` must outlive the returned writer and reader.
     unsafe fn ends(entries: &[RingEntry], taken: &AtomicU64) -> (RingWriter, RingReader) {
         let (first, taken) = (NonNull::from(&entries[0]), NonNull::from(taken));
         // SAFETY: as the caller promises.
@@ -423,7 +423,7 @@ mod tests {
     fn a_ring_passes_many_laps_in_order() {
         let entries = segment(4);
         let taken = AtomicU64::new(0);
-        // SAFETY: both outlive the ends.
+        // SAFETY: `entries` and `taken` outlive the writer and the reader.
         let (mut writer, mut reader) = unsafe { ends(&entries, &taken) };
         let mut sent = 0u64;
         for received in 0..10_000u64 {
@@ -444,11 +444,11 @@ mod tests {
     fn a_full_ring_goes_on_in_a_larger_segment() {
         let (small, large) = (segment(2), segment(8));
         let taken = AtomicU64::new(0);
-        // SAFETY: all outlive the ends.
+        // SAFETY: both segments and `taken` outlive the writer and the reader.
         let (mut writer, mut reader) = unsafe { ends(&small, &taken) };
         writer.publish(&[1; 8], &[]);
         assert_eq!(writer.room(), 0);
-        // SAFETY: `large` outlives the ends.
+        // SAFETY: `large` outlives the writer and the reader.
         unsafe { writer.jump(&[99; 8], &[], NonNull::from(&large[0]), 8) };
         writer.publish(&[2; 8], &[]);
         assert_eq!(peeked(&reader), Some([1; 8]));
@@ -466,7 +466,7 @@ mod tests {
     fn what_is_announced_is_seen_until_another_is() {
         let entries = segment(2);
         let taken = AtomicU64::new(0);
-        // SAFETY: both outlive the ends.
+        // SAFETY: `entries` and `taken` outlive the writer and the reader.
         let (mut writer, mut reader) = unsafe { ends(&entries, &taken) };
         for sequence in 0..6 {
             let what = Announcement { channel: 3, sequence, place: 10 * sequence };
@@ -494,7 +494,7 @@ mod tests {
     fn a_reader_that_claims_too_much_gains_no_room() {
         let entries = segment(4);
         let taken = AtomicU64::new(0);
-        // SAFETY: both outlive the writer.
+        // SAFETY: `entries` and `taken` outlive the writer.
         let mut writer = unsafe { RingWriter::new(NonNull::from(&entries[0]), 4, NonNull::from(&taken)) };
         for _ in 0..3 {
             writer.publish(&[0; 8], &[]);

@@ -60,7 +60,7 @@ const FOR_SLOTS: u64 = 3;
 const FOR_MEMORY: u64 = 4;
 const FOR_STEERING: u64 = 5;
 
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for StatusPage {}
 
 /// The target of a wait that begins. Channels are named by their numbers in the run.
@@ -253,7 +253,7 @@ impl StatusPage {
 
     /// Any process: reads the page. `list` is the area's memory for the awaited channels.
     pub fn read(&self, list: &[AtomicU32]) -> Status {
-        // An endpoint whose epoch changes during each of so many attempts is not waiting.
+        // An endpoint whose epoch changes during each of these attempts is not waiting.
         const MAX_READ_ATTEMPTS: usize = 4;
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         // `looked` is read first, so that the wait read below is at least as new as the confirmation of this

@@ -104,13 +104,13 @@ pub struct SteeringState {
     here: Option<Stand>,
     /// True if any instance has been at a gate.
     begun: bool,
-    /// An instance that comes to a time below this one has nothing to do for steering.
+    /// Every instance that comes to a time below this one can continue without a look at the changes.
     wakes: f64,
 }
 
 impl Default for SteeringState {
     fn default() -> SteeringState {
-        // The first instance that comes to a gate must report this, so no time is below `wakes`.
+        // `wakes` begins below all times, so the first instance that comes to a gate is reported.
         SteeringState {
             members: Vec::new(),
             changes: Vec::new(),
@@ -211,8 +211,8 @@ impl SteeringState {
                 }
             }
         }
-        // An instance that waits at a gate may now be at a halt: one that was only prepared before, or one
-        // that was moved to another time that holds the instance all the same.
+        // An instance that waits at a gate may now be at a halt: the halt was only prepared before, or was
+        // moved to another time that holds the instance, too.
         told.extend(self.halts());
         self.changes.retain(|known| known.stage != ChangeStage::Asked || !known.members.is_empty());
         self.reckon();

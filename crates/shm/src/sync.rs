@@ -1,5 +1,4 @@
-//! The atomic types of rings and doorbells: those of the standard library, or those of loom in a model
-//! check.
+//! The atomic types of rings and doorbells, from the standard library, or from loom in a model check.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};

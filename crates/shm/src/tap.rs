@@ -272,7 +272,7 @@ mod tests {
         for (offset, len) in [(100, 1), (61, 40), (u64::MAX, 1), (u64::MAX, 0)] {
             assert!(sender.put(offset, &vec![0; len]).is_err(), "{offset} {len}");
         }
-        // Behind the end there is nothing.
+        // A copy leaves the bytes beyond the end of the box unchanged.
         other.copy(90, &mut piece);
         assert!(piece[..10] == [2; 10]);
         other.copy(u64::MAX, &mut piece);
@@ -296,15 +296,15 @@ mod tests {
             sender.map.slice_at::<AtomicU64>(NOTE_AT, NOTE_WORDS)[at].store(wrong, Ordering::Relaxed);
             assert!(other.take().is_err(), "{at} {wrong}");
         }
-        // A word of the turn that means nothing is nobody's leave to write.
+        // The sender may not write if the word of the turn has an unknown value.
         sender.map.at::<AtomicU64>(TURN_AT).store(77, Ordering::Relaxed);
         assert!(!sender.is_asked() && other.take().unwrap().is_none());
-        // A box that is smaller than it was said to be is not opened.
+        // `open` refuses memory that is too small for its second argument.
         assert!(TapBox::open(make(64).unwrap(), 65).is_err());
     }
 
-    /// A sender that writes as fast as it can, and one that takes as fast as it can: each value is whole, and
-    /// they come in order.
+    /// The sender and the viewer work as fast as they can. Each value is whole, and the values arrive in
+    /// order.
     #[test]
     fn nothing_is_taken_half_written() {
         let (sender, other) = both(8 << 10);

@@ -42,7 +42,7 @@ pub struct Record {
     spare: [AtomicU64; 2],
 }
 
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl Shared for Record {}
 
 /// The sum of all activities with one cause.
@@ -54,7 +54,7 @@ pub struct CauseTotal {
     spare: AtomicU64,
 }
 
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl Shared for CauseTotal {}
 
 /// The writing side of a timeline, in the endpoint.

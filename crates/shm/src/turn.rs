@@ -19,7 +19,7 @@ pub struct Turn {
 }
 
 #[cfg(not(loom))]
-// SAFETY: only atomics.
+// SAFETY: all fields are atomic.
 unsafe impl crate::memory::Shared for Turn {}
 
 impl Turn {
@@ -57,7 +57,7 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// Loom finds every order in which one may see what the other writes, and fails where both have the memory.
+    /// Loom tries every order of the memory accesses, and fails if both processes use the memory at one time.
     #[test]
     fn nothing_is_read_half_written() {
         loom::model(|| {

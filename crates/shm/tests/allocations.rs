@@ -1,5 +1,5 @@
-//! Allocations in the steady state, for each kind of message, as docs/concepts/way-of-a-message.md says. One
-//! test, since the allocator of a process is counted.
+//! Counts the allocations in the steady state for each kind of message; docs/concepts/way-of-a-message.md
+//! names these numbers. All kinds are in one test, because the count is for the whole process.
 
 #![cfg(not(loom))]
 
@@ -12,27 +12,27 @@ use ligament_wire::{array_head, ArrayOrder, ArrayRef, DType, Encoder, HeaderWord
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what is asked of it.
+/// An allocator that counts the requests to it.
 struct Counting;
 
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: all is the system's allocator's.
+// SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ASKED.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same for the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: as above, for `dealloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ASKED.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as above, for `realloc`.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
@@ -47,8 +47,8 @@ fn header() -> HeaderWords {
     HeaderWords::data(0.0, None)
 }
 
-/// Sends and receives many messages, and gives the allocations of each by the sender and by the receiver,
-/// rounded.
+/// Sends and receives many messages. Returns the number of allocations per message, rounded: of the sender,
+/// and of the receiver.
 fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmError>) -> (u64, u64) {
     let domain = Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 30 }], 1 << 30);
     let (mut sender, mut receiver) = (domain.endpoint(0), domain.endpoint(1));
@@ -66,7 +66,7 @@ fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmE
         }
     }
     let rounded = |count: u64| (count + MESSAGES / 2) / MESSAGES;
-    // A count that does not hold for each message holds for hardly any.
+    // An allocation that is not made for each message may be made for at most one message of 50.
     let rare = |count: u64| count.abs_diff(rounded(count) * MESSAGES) < MESSAGES / 50;
     assert!(rare(counts.0) && rare(counts.1), "{counts:?} for {MESSAGES} messages");
     (rounded(counts.0), rounded(counts.1))

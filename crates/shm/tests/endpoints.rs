@@ -1,5 +1,5 @@
-//! The promises of endpoints to each other, without an agent or processes: order, completeness, credit, views,
-//! loans, streaming, and an end for every wait.
+//! Tests of endpoints without an agent and without processes: order, completeness, credit, views, loans,
+//! streaming, and the end of every wait.
 
 #![cfg(not(loom))]
 
@@ -31,7 +31,7 @@ fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef
     endpoint.send(to, header.into(), &encoder.plan(value).unwrap())
 }
 
-/// Returns true if a channel ends with the next that is received on it.
+/// Returns true if the next message of a channel is the end of the channel.
 fn next_is_end(endpoint: &mut Endpoint<Line>, channel: usize) -> bool {
     let (mut header, mut value) = (HeaderWords::default(), Value::None);
     endpoint.receive_to(channel, Some(now() + 60_000_000_000), &mut header, &mut value).unwrap();
@@ -111,7 +111,7 @@ fn what_the_sender_changes_afterwards_is_never_seen() {
         let first = receive(&mut receiver, 0).1;
         assert_eq!(elements(&first), numbers(size, 1));
         assert_eq!(elements(&receive(&mut receiver, 0).1), data);
-        // The first is still what it was, although its successor has come.
+        // The first array is unchanged although the second one has arrived.
         assert_eq!(elements(&first), numbers(size, 1));
     }
 }
@@ -132,7 +132,7 @@ fn views_that_are_kept_stay_whole_and_take_no_memory_from_the_rest() {
     for (i, value) in &kept {
         assert_eq!(elements(value), numbers(2000, *i));
     }
-    // 50 kept blocks of 16 KiB need one slab of 2 MiB; those given back must have served the other 450.
+    // 50 kept blocks of 16 KiB need one slab of 2 MiB. The other 450 messages must use released blocks again.
     assert!(domain.granted() <= 4 << 20, "{} bytes", domain.granted());
     assert!(receiver.pinned() >= 50 * 16_000);
     kept.clear();
@@ -151,7 +151,7 @@ fn a_spent_budget_holds_the_sender_until_the_receiver_receives() {
             progress.send(i).unwrap();
         }
     });
-    // 40,000 bytes each: two fit, the third must wait for a receive.
+    // Each message has 40,000 bytes: two fit into the budget, the third must wait for a receive.
     assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(0));
     assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(1));
     assert!(seen.recv_timeout(Duration::from_millis(200)).is_err());
@@ -211,7 +211,7 @@ fn one_write_serves_many_receivers_each_counted_apart() {
         }
     }
     assert_eq!(elements(&held[0]), numbers(50_000, 7));
-    // 400,000 bytes each: one block held, one in use.
+    // Each message has 400,000 bytes: the receiver holds one block, and the sender uses one.
     assert!(domain.granted() <= 3 * 425_984, "{} bytes", domain.granted());
 }
 
@@ -235,8 +235,8 @@ fn a_message_larger_than_memory_allows_is_streamed() {
     sender.join().unwrap();
 }
 
-/// Sends something too large for the memory of the domain, to a receiver that does not read, until a signal
-/// ends it.
+/// Sends an array that is too large for the memory of the domain to a receiver that does not read, until a
+/// signal ends the wait.
 fn send_and_be_interrupted(sender: &mut Endpoint<Line>, to: &[usize], data: &[u64]) {
     let asked = Arc::new(AtomicBool::new(false));
     let once = asked.clone();
@@ -248,7 +248,7 @@ fn send_and_be_interrupted(sender: &mut Endpoint<Line>, to: &[usize], data: &[u6
 #[test]
 fn a_streamed_message_that_a_signal_ended_is_as_if_it_had_not_been_sent() {
     const LARGE: usize = 5_000_000;
-    // A budget for one such message and no second: what was not sent must not be charged.
+    // The budget has room for one such message and not for two: an unsent message must not take credit.
     let budget = 60_000_000;
     let conduits = [Conduit { from: 0, to: 1, budget }, Conduit { from: 0, to: 2, budget }];
     let domain = Domain::new(3, &conduits, 12 << 20);
@@ -326,7 +326,7 @@ fn a_message_that_could_not_be_stored_takes_nothing_of_its_conduits_budget() {
 
 #[test]
 fn memory_of_small_messages_that_were_read_serves_large_ones() {
-    // The limit is spent on slabs of three sizes of block.
+    // The limit has room for slabs of three size classes.
     let domain = one_way(AMPLE_BUDGET_BYTES, 6 << 20);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
@@ -348,7 +348,7 @@ fn a_sender_waits_for_memory_only_while_somebody_may_give_some_back() {
         let refused = send_numbers(&mut sender, &[0], &numbers(1 << 20, 1));
         done.send(refused).unwrap();
     });
-    // Its block comes back, and is not enough.
+    // The receiver releases the block of the first message, which is too small for the second one.
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100, 0));
     assert!(matches!(receiver.receive(0, Some(now() + 1)), Err(ShmError::TimedOut)));
     let refused = seen.recv_timeout(Duration::from_secs(60)).expect("the sender waits for what nobody has");
@@ -364,7 +364,7 @@ fn a_receiver_that_only_polls_gives_memory_back() {
     send_numbers(&mut sender, &[0], &numbers(100, 0)).unwrap();
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100, 0));
     assert!(!receiver.poll(0).unwrap());
-    // Blocks of another size, which there is no memory for beside the first.
+    // This message needs a block of another size class. The limit has no room for it beside the first slab.
     let (done, seen) = mpsc::channel();
     let sender = thread::spawn(move || {
         send_numbers(&mut sender, &[0], &numbers(1000, 1)).unwrap();
@@ -416,7 +416,7 @@ fn a_parked_receiver_is_woken_by_the_message() {
     let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     domain.let_sleep(Sleep::UntilWoken);
     let mut sender = domain.endpoint(0);
-    // The ring is there, so that nobody but the sender of the message calls.
+    // The first message opens the ring. Afterwards the doorbell rings only for messages.
     send(&mut sender, &[0], 0.0, &ValueRef::None).unwrap();
     let to = domain.clone();
     let receiver = thread::spawn(move || {
@@ -425,7 +425,7 @@ fn a_parked_receiver_is_woken_by_the_message() {
     });
     for i in 1..50 {
         domain.look_until(1, |status| status.received_messages == i && status.waits.is_some());
-        // Long enough for one who waits to have parked.
+        // This time is long enough for a waiting receiver to park.
         thread::sleep(Duration::from_millis(2));
         let i = i as u32;
         send(&mut sender, &[0], f64::from(i), &ValueRef::None).unwrap();
@@ -487,7 +487,7 @@ fn channels_of_a_peer_that_is_lost_end_after_all_that_it_has_sent() {
     send_numbers(&mut lost, &[0], &numbers(1000, 1)).unwrap();
     send_numbers(&mut lost, &[0], &numbers(3, 2)).unwrap();
     lost.end_channel(1, ConduitEnd::Done).unwrap();
-    // Its process is gone without another word.
+    // The process of the sender ends without any further notice.
     std::mem::forget(lost);
     for _ in 0..2 {
         domain.tell(1, AgentNotice::PeerLost(EndpointId::new(0)));
@@ -535,7 +535,7 @@ fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_tak
         let source = Contiguous { head: &head, number, data: bytemuck::cast_slice(&data) };
         sender.send(to, header.into(), &source).unwrap();
     };
-    // Which array goes where, and whether both channels are emptied before the next.
+    // Each round: the channels, the number of the array, and true if all messages are received after it.
     let rounds: [(&[usize], u64, bool); 10] = [
         (&[0], 1, true),
         (&[0], 1, true),
@@ -562,12 +562,12 @@ fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_tak
     }
 }
 
-/// Sends an array whose head the endpoint knows again by `count`.
+/// Sends an array whose preamble has the number `count`, so that the endpoint knows it again.
 fn send_known(sender: &mut Endpoint<Line>, count: usize, seed: u64) -> Result<(), ShmError> {
     send_known_to(sender, 0, count, seed)
 }
 
-/// The same on any channel.
+/// Like `send_known`, on any channel.
 fn send_known_to(sender: &mut Endpoint<Line>, channel: usize, count: usize, seed: u64) -> Result<(), ShmError> {
     let mut head = Vec::new();
     array_head(DType::UInt64, &[count as u64], ArrayOrder::RowMajor, None, &mut head).unwrap();
@@ -610,7 +610,7 @@ fn small_arrays_go_on_where_there_is_no_memory_for_slabs() {
     }
 }
 
-/// Receives an array of `count` numbers into memory, if it comes as an ordinary message.
+/// Receives an array of `count` numbers into memory, if it arrives as an ordinary message.
 fn receive_known_into(receiver: &mut Endpoint<Line>, count: usize) -> Option<Vec<u64>> {
     let (mut header, mut data) = (HeaderWords::default(), vec![0u64; count]);
     let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], ArrayOrder::RowMajor);
@@ -623,13 +623,13 @@ fn arrays_alike_are_received_into_memory_and_their_blocks_come_back() {
     let domain = one_way(AMPLE_BUDGET_BYTES, AMPLE_BYTES);
     let mut sender = domain.endpoint(0);
     let mut receiver = domain.endpoint(1);
-    // Another array first, so that the kind is known.
+    // An array before the loop makes the kind known to the receiver.
     for count in [128, 1000, 8000] {
         send_known(&mut sender, count, 0).unwrap();
         assert_eq!(receive_known_into(&mut receiver, count), None, "its kind was not known");
         assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(count, 0));
         for i in 1..5000 {
-            // Now and then several are under way.
+            // In some rounds, up to seven messages are under way.
             let burst = 1 + i % 7 * u64::from(i % 50 == 0);
             (0..burst).for_each(|k| send_known(&mut sender, count, i + k).unwrap());
             for k in 0..burst {
@@ -671,7 +671,7 @@ fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
     send(&mut sender, &[0], 9.0, &ValueRef::None).unwrap();
     assert!(!arrives(&mut receiver, 1001), "nothing is no array");
     assert_eq!(receive(&mut receiver, 0), (9.0, Value::None));
-    // A message that was taken into the queue with another keeps its turn.
+    // A message that waits in the queue behind another one keeps its place.
     (0..3).for_each(|_| send_known(&mut sender, 1000, 5).unwrap());
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
     send_known(&mut sender, 1000, 6).unwrap();
@@ -681,8 +681,8 @@ fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 6));
 }
 
-/// Receives a large array that comes like the one before it into memory, as an instance does; and how much of
-/// it was there before it had come as a whole.
+/// Receives a large array of the same kind as the one before into memory, as an instance does. Returns the
+/// array, and the number of its bytes that were copied before it had arrived as a whole.
 fn follow_known_into(receiver: &mut Endpoint<Line>, channel: usize, count: usize) -> (Vec<u64>, usize) {
     let mut data = vec![0u64; count];
     let into: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
@@ -701,7 +701,7 @@ fn a_large_array_is_received_while_it_is_still_being_sent() {
     let sender = thread::spawn(move || {
         let mut sender = from.endpoint(0);
         for i in 0.. {
-            // Kinds change now and then; and two may be under way.
+            // The kind of the array changes now and then. Two messages may be under way.
             let count = if i % 7 < 4 { 1 << 20 } else { 20_000 };
             send_known(&mut sender, count, i).unwrap();
             if enough.load(Ordering::SeqCst) {
@@ -736,7 +736,7 @@ fn who_follows_one_conduit_takes_nothing_of_another() {
     let sender = thread::spawn(move || {
         let mut sender = from.endpoint(0);
         for i in 0..40 {
-            // The one that is not waited for comes first.
+            // The message on the channel that the receiver does not wait for arrives first.
             from.look_until(1, |status| status.state == EndpointActivity::WaitingToReceive);
             send_known_to(&mut sender, 1, COUNT, 1000 + i).unwrap();
             send_known_to(&mut sender, 0, COUNT, i).unwrap();

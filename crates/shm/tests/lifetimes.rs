@@ -1,6 +1,6 @@
-//! The lifetime of mappings: loans and views whose endpoint is gone, slabs that were given back, the array of a
-//! caller whose wait panics. And what a process says that cannot take part, or that has no memory for a
-//! message.
+//! Tests of the lifetime of mappings: loans and views whose endpoint is gone, slabs that the sender has given
+//! back, and the array of a caller whose wait panics. Also tests the errors of a process that cannot join its
+//! run, or that has no memory for a message.
 
 #![cfg(not(loom))]
 
@@ -25,7 +25,7 @@ fn one_way(limit: u64) -> Domain {
     Domain::new(2, &[Conduit { from: 0, to: 1, budget: AMPLE_BYTES }], limit)
 }
 
-/// The number of mappings of slabs of so many bytes in this process. No two tests have slabs of one size.
+/// Returns the number of mappings of slabs of this size in this process. No two tests use slabs of one size.
 fn mapped(bytes: u64) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let len = |line: &str| {
@@ -128,7 +128,7 @@ fn a_slab_that_its_sender_gave_back_is_unmapped_while_views_of_others_are_held()
     given_back(&mut to, 1);
     assert_eq!(mapped(MESSAGE_BYTES), before - 1, "a view of another slab is held");
     assert!(bytes(&held).iter().all(|&byte| byte == 1));
-    // The sender is wrong, and gives back what is still held: it is there as long as it is held.
+    // A wrong sender gives back slabs whose blocks are in use. Their memory stays mapped while views hold it.
     send_bytes(&mut from, &vec![3; 13 << 20]);
     let wrong = receive(&mut to);
     let before = mapped(13 << 20);
@@ -144,7 +144,7 @@ fn a_slab_that_its_sender_gave_back_is_unmapped_while_views_of_others_are_held()
 fn nothing_is_written_into_the_array_of_a_receive_that_panicked() {
     const LEN: usize = 200_000;
     let domain = one_way(AMPLE_BYTES);
-    // The first slab is this one's, the second the sender's.
+    // Slab 0 belongs to the announcer, slab 1 to the sender.
     let announcer = domain.wrong_sender(0, 64);
     let (mut from, mut to) = (domain.endpoint(0), domain.endpoint(1));
     send_bytes(&mut from, &[9; LEN]);
@@ -166,14 +166,14 @@ fn nothing_is_written_into_the_array_of_a_receive_that_panicked() {
     let nothing = to.receive(0, Some(now() + 1_000_000)).map(|_| ());
     assert!(matches!(nothing, Err(ShmError::TimedOut)), "{nothing:?}");
     assert!(array.iter().all(|&byte| byte == 0), "the array is the caller's again");
-    // A receiver that follows now is shown the same, and copies it.
+    // A second receive gets the same announcement, and copies the elements.
     domain.tell(1, AgentNotice::RunEnds("over".into()));
     let ended = to.follow_into(0, |_| true, &mut array);
     assert!(matches!(ended, Err(ShmError::RunEnds(_))), "{ended:?}");
     assert!(array.iter().all(|&byte| byte == 9));
 }
 
-/// A message that nobody can hold.
+/// A message that is larger than any memory.
 struct Endless;
 
 const ENDLESS: u64 = 1 << 50;
@@ -205,7 +205,8 @@ fn a_streamed_message_that_its_receiver_cannot_hold_says_so_each_time_with_its_s
     for sleeps in [false, true] {
         let domain = one_way(12 << 20);
         let from = domain.clone();
-        // In no scope: that would wait for it where this test fails before it has told it of the end.
+        // The thread is not in a scope: if the test fails before it sends `RunEnds`, a scope would wait
+        // forever.
         let sender = thread::spawn(move || {
             if sleeps {
                 from.look_until(1, |status| status.state == EndpointActivity::WaitingToReceive);
@@ -231,7 +232,7 @@ fn a_streamed_message_that_its_receiver_cannot_hold_says_so_each_time_with_its_s
 #[test]
 fn a_process_that_may_not_use_the_fence_of_its_run_cannot_take_part() {
     let domain = one_way(AMPLE_BYTES);
-    // The filter is this thread's alone.
+    // The filter of system calls holds for this thread only.
     let refused = thread::spawn(move || {
         forbid_membarrier();
         domain.try_endpoint(0).map(|_| ())
@@ -240,7 +241,8 @@ fn a_process_that_may_not_use_the_fence_of_its_run_cannot_take_part() {
     assert!(why.contains("membarrier") && why.contains("seccomp"), "{why}");
 }
 
-/// From now on membarrier(2) fails in this thread, as where a batch system or a container filters it.
+/// Makes membarrier(2) fail in this thread from now on, as under a batch system or container that filters
+/// system calls.
 fn forbid_membarrier() {
     let op = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut filter = [
@@ -250,7 +252,7 @@ fn forbid_membarrier() {
         op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the program lies on the stack for the length of the call, and concerns this thread only.
+    // SAFETY: the program lies on the stack during the calls, which copy it and change this thread only.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);

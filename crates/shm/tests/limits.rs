@@ -1,5 +1,5 @@
-//! Limits of an endpoint: how large a message may be, and how long a code can ask in vain before it learns that
-//! its agent is gone.
+//! Tests of the limits of an endpoint: the maximum size of a message, and the number of polls after which a
+//! code learns that its agent is gone.
 
 #![cfg(not(loom))]
 
@@ -14,14 +14,14 @@ use std::thread;
 use std::time::Duration;
 
 const AMPLE_BYTES: u64 = 1 << 30;
-/// Looks in vain after which the agent must have been missed.
+/// Number of polls without a message after which the endpoint must have noticed that the agent is gone.
 const MAX_POLLS: usize = 10_000;
 
 fn one_way(budget: u64) -> Domain {
     Domain::new(2, &[Conduit { from: 0, to: 1, budget }], AMPLE_BYTES)
 }
 
-/// Sends an array of so many bytes.
+/// Sends an array of `bytes` bytes.
 fn send(endpoint: &mut Endpoint<Line>, bytes: usize) -> Result<(), ShmError> {
     let data = vec![7u64; bytes / 8];
     let mut encoder = Encoder::new();
@@ -53,7 +53,7 @@ fn a_limited_conduit_holds_as_much_as_its_budget_allows() {
     let domain = one_way(100_000);
     domain.limit_messages(4096);
     let mut sender = domain.endpoint(0);
-    // No endpoint receives or waits: 20 of them are within the budget.
+    // No endpoint receives. The budget has room for 20 messages.
     let (done, seen) = mpsc::channel();
     let sender = thread::spawn(move || {
         (0..20).for_each(|_| send(&mut sender, 4000).unwrap());

@@ -1,4 +1,4 @@
-//! The status of an endpoint that waits, and its answer when it is asked to look once more.
+//! Tests of the status page of a waiting endpoint, and of its answer to a notice `Look`.
 
 #![cfg(not(loom))]
 
@@ -33,7 +33,7 @@ fn send(endpoint: &mut Endpoint<Line>, channel: usize, bytes: usize) -> Result<(
     endpoint.send(&[channel], header.into(), &encoder.plan(&ValueRef::Array(array)).unwrap())
 }
 
-/// Receives in a thread of its own until it is told that the run ends.
+/// Receives in a thread of its own until the agent ends the run.
 fn waiting_receiver(domain: &Domain, channels: &'static [usize], timed: bool) -> JoinHandle<ShmError> {
     let domain = domain.clone();
     thread::spawn(move || {
@@ -54,7 +54,7 @@ fn waits(status: &Status) -> bool {
     status.waits.is_some()
 }
 
-/// Asks to look again, in round after round, until one is noted.
+/// Sends `Look` notices with rising rounds until the endpoint confirms one.
 fn confirmed(domain: &Domain, of: u32) -> Status {
     let before = domain.look(of).looked;
     for round in before + 1.. {
@@ -111,10 +111,12 @@ fn one_that_is_asked_to_look_again_confirms_only_while_nothing_has_come() {
     let before = domain.look_until(1, waits);
     domain.tell(1, AgentNotice::Look(1));
     assert_eq!(domain.look_until(1, |status| status.looked == 1).epoch, before.epoch);
-    // A message on the other channel does not end the wait; one on this channel does, and it waits anew.
+    // A message on the other channel does not end the wait. A message on the awaited channel ends it, and the
+    // endpoint waits again.
     let mut sender = domain.endpoint(0);
     send(&mut sender, 1, 10).unwrap();
-    // That it was taken in counts as a move, once: memory could have gone back to its sender with it.
+    // The endpoint does not confirm the first round after it has taken in a message, because its sender may
+    // have got memory back.
     domain.tell(1, AgentNotice::Look(2));
     let stirred = domain.look_until(1, |status| status.epoch != before.epoch);
     assert_eq!((stirred.looked, stirred.epoch % 2), (1, 1));
@@ -150,7 +152,7 @@ fn a_full_conduit_tells_the_budget_that_would_do_and_that_budget_does() {
 
 #[test]
 fn one_that_lacks_memory_asks_once_more_when_it_looks_again() {
-    // Room for two messages of 4 MiB.
+    // The limit has room for two messages of 4 MiB.
     let domain = two(AMPLE_BUDGET_BYTES, 10 << 20);
     let from = domain.clone();
     let sender = thread::spawn(move || {
@@ -176,7 +178,7 @@ fn views_count_as_held_only_when_the_code_has_them() {
     let (go, may_go) = std::sync::mpsc::channel();
     let receiver = thread::spawn(move || {
         let mut endpoint = to.endpoint(1);
-        // The one that has come is in a queue of the endpoint.
+        // The arrived message is in a queue of the endpoint.
         assert!(matches!(endpoint.wait_any(&[0], None), Ok(0)));
         let mut held = endpoint.receive(1, None).unwrap();
         let view = held.take_value().unwrap();
@@ -202,7 +204,8 @@ fn who_comes_to_a_first_step_says_so_and_hears_before_it_of_a_halt() {
     let tell = |steer| domain.tell(0, AgentNotice::Steer(steer, vec![0]));
     tell(Steer::Prepare { change: 1, at: None, matter: Matter::Halt });
     tell(Steer::Commit { change: 1, at: ModelTime(0.5) });
-    // An agent that sees this after it has told of a halt knows that no step was made.
+    // An agent that sends a halt, and then sees that the endpoint has not begun to steer, knows that the halt
+    // comes before the first step.
     assert!(!domain.steers(0));
     let agent = domain.clone();
     let other = thread::spawn(move || {
@@ -215,6 +218,6 @@ fn who_comes_to_a_first_step_says_so_and_hears_before_it_of_a_halt() {
     });
     assert!(endpoint.steer(0, Gate::Step, 0.5).unwrap().is_empty());
     other.join().unwrap();
-    // From then on nothing is slow where nobody wants anything.
+    // After the halt, a step without changes takes the short way again.
     assert!(endpoint.steer_at_once(0, Gate::Step, 1.0));
 }

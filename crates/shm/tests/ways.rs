@@ -1,8 +1,8 @@
-//! An ordinary message takes a way of its own (`endpoint/ordinary.rs`), which must mean what the general way
-//! means. Each series of calls here, drawn by a seed, is played in two domains that are alike: in one ordinary
-//! messages take their own way, in the other all take the general one. After each call everything that anybody
-//! could see is compared: results, values, headers, errors, counters, credit, what stands in the rings, and
-//! memory.
+//! Compares the short way of ordinary messages (`endpoint/ordinary.rs`) with the general way. A seed draws
+//! each series of calls. The test plays the series in two domains of the same kind: in one domain ordinary
+//! messages take the short way, in the other all messages take the general way. After each call it compares
+//! everything that a user or an agent can see: results, values, headers, errors, counters, credit, entries in
+//! the rings, and memory.
 #![cfg(not(loom))]
 
 mod common;
@@ -20,13 +20,14 @@ use ligament_wire::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Numbers in the arrays that are sent: in a slot, in blocks of several classes, and too large to be ordinary.
+/// Numbers of elements of the arrays: for an entry, for blocks of several classes, and too large for an
+/// ordinary message.
 const COUNTS: [usize; 8] = [1, 4, 29, 128, 500, 1000, 8192, 9000];
-/// Slots that are compared word by word.
+/// Number of entries that are compared word by word.
 const SLOTS: usize = 64;
-/// The most bytes of a message, which the largest array does not keep.
+/// Maximum size of a message, bytes. The largest array exceeds it.
 const MESSAGE_LIMIT_BYTES: u64 = 8200 * 8;
-/// The most bytes of others' memory that views may hold.
+/// Maximum number of bytes of other endpoints' memory that views may hold.
 const VIEWS_LIMIT_BYTES: u64 = 40_000;
 
 /// One call of a series.
@@ -41,7 +42,7 @@ enum Call {
     LetGo,
 }
 
-/// How an array is handed over.
+/// The form in which an array is passed to `send`.
 #[derive(Debug, Clone, Copy)]
 enum By {
     Elements,
@@ -101,22 +102,22 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// A domain in which a series is played: endpoint 0 sends to 1 on two channels, of which the second has a small
-/// budget, and to 2 on a third.
+/// A domain in which a series is played: endpoint 0 sends to 1 on two channels, of which the second has a
+/// small budget, and to 2 on a third.
 struct Stage {
     domain: Domain,
     sender: Endpoint<Line>,
     receivers: [Endpoint<Line>; 2],
-    /// Values that were received and are kept, with what they were.
+    /// Values that were received and are kept, each with the elements that it had when it arrived.
     kept: VecDeque<(Value, Vec<u64>)>,
-    /// The value that was received last and not kept.
+    /// The last received value that is not kept. The next receive uses it again.
     value: Value,
     time: f64,
     /// The preamble of an array of each size.
     heads: Vec<(Vec<u8>, u64)>,
 }
 
-/// Which endpoint receives a channel, and by which index.
+/// Returns the receiver of a channel (index in `Stage::receivers`), and the index of the channel there.
 fn receiver_of(channel: usize) -> (usize, usize) {
     [(0, 0), (0, 1), (1, 0)][channel]
 }
@@ -136,7 +137,7 @@ impl Stage {
         let made = |me| {
             let mut endpoint = domain.endpoint(me);
             endpoint.set_generally(generally);
-            // A wait that nobody would end is ended at once.
+            // A wait ends at once, because the test has no thread that could end it.
             endpoint.set_interrupt_check(Box::new(|| true));
             endpoint
         };
@@ -158,7 +159,7 @@ impl Stage {
         }
     }
 
-    /// Plays one call. What the caller sees of it, as text.
+    /// Plays one call, and returns its result as text.
     fn play(&mut self, call: &Call) -> String {
         match *call {
             Call::Nothing { ref on, as_of } => {
@@ -181,7 +182,7 @@ impl Stage {
         }
     }
 
-    /// The header of the next message on these channels, whose receivers know its overlay.
+    /// Returns the header of the next message on these channels, and announces its overlay to the receivers.
     fn header(&mut self, on: &[usize], as_of: AsOf) -> HeaderWords {
         self.time += 1.0;
         if as_of.overlay {
@@ -217,7 +218,7 @@ impl Stage {
 
     fn receive(&mut self, channel: usize, keep: bool) -> String {
         let (who, index) = receiver_of(channel);
-        // As codes do that receive into a message that they have.
+        // The value of the last message is received into again, as programs do with a message that they have.
         let (mut header, mut value) = (HeaderWords::default(), std::mem::take(&mut self.value));
         match self.receivers[who].receive_to(index, Some(now()), &mut header, &mut value) {
             Err(error) => error.to_string(),
@@ -234,7 +235,7 @@ impl Stage {
         }
     }
 
-    /// As an instance does: by the way of ordinary messages, and else as a view that is copied.
+    /// Receives an array as an instance does: as an ordinary message, or else as a view that is copied.
     fn receive_into(&mut self, channel: usize, count: usize) -> String {
         let (who, index) = receiver_of(channel);
         let (mut header, mut data) = (HeaderWords::default(), vec![0u64; count]);
@@ -247,7 +248,7 @@ impl Stage {
         self.receive(channel, false)
     }
 
-    /// Receives what has not been received yet.
+    /// Receives all messages that are left.
     fn receive_all(&mut self) -> String {
         let mut all = String::new();
         for channel in 0..3 {
@@ -270,7 +271,7 @@ impl Stage {
         String::new()
     }
 
-    /// The state that can be seen from outside.
+    /// Returns all counts that the agent and the code can see, as text.
     fn seen(&mut self) -> String {
         let counted = [0, 1, 2].map(|me| {
             let status = self.domain.look(me);
@@ -279,7 +280,7 @@ impl Stage {
         });
         let passed = [0, 1, 2].map(|me| {
             let (status, (sent, received)) = (self.domain.look(me), self.domain.passed(me));
-            // A count of a channel is a count of its endpoint, too.
+            // The counts of all channels of an endpoint add up to the counts of the endpoint.
             assert_eq!(sent.iter().map(|end| end.bytes).sum::<u64>(), status.sent_bytes);
             let of = |count: fn(&ChannelCount) -> u64| received.iter().map(count).sum::<u64>();
             assert_eq!(
@@ -295,9 +296,9 @@ impl Stage {
         format!("{counted:?} {passed:?} {credits:?} {sent:?} {received:?} {memory}")
     }
 
-    /// The messages that stand in the rings, by channel and number, but for the places of their bodies, which
-    /// follow from when a view was let go. When a ring grows follows from when slots were taken; so where they
-    /// stand is left out, too.
+    /// Returns the messages in the rings by channel and number. The places of their bodies are left out,
+    /// because they depend on when views were dropped. The places of the entries are left out, because rings
+    /// grow at different times.
     fn messages(&self) -> BTreeMap<(u32, u64), Vec<u64>> {
         let mut messages = BTreeMap::new();
         for slot in self.domain.written(0, SLOTS) {
@@ -322,7 +323,7 @@ fn said(result: Result<(), ShmError>) -> String {
     result.map_or_else(|error| error.to_string(), |()| "sent".into())
 }
 
-/// All that a header says, beside where its body lies.
+/// Returns all fields of a header that do not say where its body lies.
 fn all_of(header: &HeaderWords) -> String {
     format!("{:?}", header.decode().unwrap().without_carrier())
 }
@@ -352,7 +353,7 @@ proptest! {
             let other = general.remove(&number).unwrap_or_else(|| words.clone());
             prop_assert_eq!(words, other, "message {:?}", number);
         }
-        // In the end nothing is left of either: all has come, nobody holds anything.
+        // In the end all messages are received, and no view holds memory.
         let [own, general] = stages.each_mut().map(Stage::receive_all);
         prop_assert_eq!(own, general, "what was left");
         for stage in &mut stages {
@@ -380,7 +381,7 @@ fn views_hold_no_more_than_they_may_either_way() {
     }
 }
 
-/// The outcome of both ways for an entry that a wrong sender has written after a right one.
+/// Returns the outcome of both ways for an entry that a wrong sender has written after a right one.
 fn outcomes(second: Header) -> [String; 2] {
     [false, true].map(|generally| {
         let domain = Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 20 }], 1 << 30);

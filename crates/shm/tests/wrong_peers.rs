@@ -1,10 +1,10 @@
-//! Memory of a wrong or half-dead peer must lead to an error, never to a crash, an endless wait or a huge
+//! The memory of a wrong or half-dead peer must lead to an error, never to a crash, an endless wait or a huge
 //! allocation.
 #![cfg(not(loom))]
 
 mod common;
 
-use common::{Conduit, Domain, SLAB};
+use common::{Conduit, Domain, SLAB_BYTES};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::ring::Announcement;
 use ligament_shm::status::now;
@@ -22,7 +22,7 @@ fn header(kind: MessageKind, carrier_flags: u16, parts: u16, body_len: u64) -> H
     Header { kind, carrier_flags, parts, body_len, ..Header::default() }
 }
 
-/// The receiver's outcome for one entry.
+/// Returns the receiver's outcome for one entry.
 fn outcome(header: [u64; 8], body: &[u64], slab: &[u8]) -> Result<String, ShmError> {
     let domain = domain();
     let wrong = domain.wrong_sender(0, 64);
@@ -47,7 +47,7 @@ fn a_body_longer_than_its_slot_is_refused() {
 #[test]
 fn a_place_outside_of_its_slab_is_refused() {
     let placed = header(MessageKind::Data, flags::PLACED, 1, 24 + 40 + 4096);
-    for place in [[0, SLAB, 24], [0, u64::MAX - 63, 24], [0, SLAB - 4032, 24]] {
+    for place in [[0, SLAB_BYTES, 24], [0, u64::MAX - 63, 24], [0, SLAB_BYTES - 4032, 24]] {
         refused(placed, &place);
     }
 }
@@ -66,7 +66,7 @@ fn a_place_that_refers_to_the_head_before_is_checked_like_any_other() {
     let mut body = vec![0, 0, head.len() as u64];
     head.resize(head.len().next_multiple_of(8), 0);
     body.extend(head.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
-    for place in [1u64 << 29, (SLAB / 1024) << 18, (1 << 56) - 1] {
+    for place in [1u64 << 29, (SLAB_BYTES / 1024) << 18, (1 << 56) - 1] {
         let domain = domain();
         let wrong = domain.wrong_sender(0, 64);
         wrong.publish(0, 0, header(MessageKind::Data, flags::PLACED, 1, body_len).encode(), &body);
@@ -148,7 +148,7 @@ fn a_sender_that_died_before_it_published_is_waited_for_and_not_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// An announcement of a message that is still copied is believed as little as the message itself.
+    /// The receiver checks the announcement of a message as strictly as the message.
     #[test]
     fn no_announcement_whatever_makes_a_receiver_fall(
         bytes in prop_oneof![0u64..300_000, any::<u64>()],
@@ -183,7 +183,7 @@ proptest! {
         len in prop_oneof![0u64..300, 0u64..70_000, any::<u64>()],
     ) {
         let mut words = words;
-        // A version and kind that get past the first look, on the only channel, in sequence.
+        // The words have a valid version, kind, channel and sequence, so that the later checks are reached.
         let flag_bits = flag_bits & flags::KNOWN;
         words[0] = 1 | u64::from(kind) << 8 | u64::from(flag_bits) << 16;
         words[1] = 0;

@@ -15,24 +15,24 @@ use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 /// takes about a hundred bytes as a [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum length of the head, in bytes.
+    /// Maximum length of the preamble, in bytes.
     pub head: u64,
     /// Maximum number of items of the tree: values, settings, and elements of settings.
     pub items: u64,
 }
 
 impl Default for Limits {
-    /// Returns limits of 1 GiB for the head and 2²⁶ items.
+    /// Returns limits of 1 GiB for the preamble and 2²⁶ items.
     fn default() -> Limits {
         Limits { head: 1 << 30, items: 1 << 26 }
     }
 }
 
-/// Maximum number of items for which a list gets memory at first, whatever length the message claims for
-/// the list.
+/// Maximum number of items for which a list gets memory at first. The length that the message claims does not
+/// count.
 const FIRST_CAPACITY: usize = 64;
 
-/// Reads a value from its head and its parts.
+/// Reads a value from its preamble and its parts.
 ///
 /// `parts` and `body_len` are those of the header. `head` is a private copy of the lengths table and the
 /// tree, with exactly the length that [`head_len`] returns. `part_bytes` is the body from its first part to
@@ -145,9 +145,9 @@ impl Plain {
     }
 }
 
-/// The fast path. It reads a tree that is one array without names, unit and strides, in the form that our
-/// encoder writes, if the array's part is the only part. Returns `None` for every other body, also for a
-/// wrong body. The general function then reads this body.
+/// Reads a body by the fast path. The tree must be one array without names, unit and strides, in the form
+/// that our encoder writes, and the array's part must be the only part. Returns `None` for every other body,
+/// also for a wrong body. The general function then reads this body.
 #[inline]
 fn plain_array(body: &CheckedBody<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {

@@ -1,5 +1,5 @@
-//! Planning and writing the body of a message. The encoder builds the head in a buffer that it uses again for
-//! the next message. The parts are copied once: from the sender's memory to their places in the body.
+//! Planning and writing the body of a message. The encoder builds the preamble in a buffer that it uses again
+//! for the next message. The parts are copied once: from the sender's memory to their places in the body.
 
 use ligament_catalogue::said;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Encoder {
     tree: Vec<u8>,
 }
 
-/// The plan of a body: the bytes of the head, and the place of each part.
+/// The plan of a body: the bytes of the preamble, and the place of each part.
 #[derive(Debug)]
 pub struct EncodingPlan<'e, 'a> {
     head: &'e [u8],
@@ -84,10 +84,11 @@ impl Encoder {
     }
 }
 
-/// Writes the head of a body that is one array to `out`, which is emptied first. The caller puts the elements
-/// in place itself: contiguous in `order`, or with `meta.strides` and element 0 at the start of the part.
-/// Returns the length of the body: the head, padding to the next multiple of 64, and the part. Errors: as
-/// [`Encoder::plan`]; strides that reach before element 0, or by which two elements have the same place.
+/// Writes the preamble of a body that is one array to `out`, which is emptied first. The caller puts the
+/// elements in place itself: contiguous in `order`, or with `meta.strides` and element 0 at the start of the
+/// part. Returns the length of the body: the preamble, padding to the next multiple of 64, and the part.
+/// Errors: as [`Encoder::plan`]; strides that reach before element 0, or by which two elements have the same
+/// place.
 pub fn array_head(
     dtype: DType,
     shape: &[u64],
@@ -133,8 +134,8 @@ pub fn array_head(
     Ok(cursor.0)
 }
 
-/// Appends the head of a body that is one contiguous array. The caller has checked the shape. The bytes are
-/// the same as those of `plan_tree`, but are made without a CBOR encoder; a test compares the two.
+/// Appends the preamble of a body that is one contiguous array. The caller has checked the shape. The bytes
+/// are the same as those of `plan_tree`, but are made without a CBOR encoder; a test compares the two.
 #[inline]
 fn plain_array_head(
     dtype: DType,

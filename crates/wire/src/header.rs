@@ -18,9 +18,9 @@ pub mod flags {
     pub const HAS_TICKS: u16 = 1 << 1;
     /// The body is compressed.
     pub const COMPRESSED: u16 = 1 << 2;
-    /// Flag of the ring: head, parts and body length are those of the last message of this conduit whose head
-    /// was written into an entry. The body's place is stored in the field for its length, so that the entry
-    /// consists of the header's cache line only.
+    /// Flag of the ring: the message has the same preamble, number of parts and body length as the last
+    /// message of this conduit whose preamble was written into an entry. The place of the body is in the
+    /// field for its length, so the entry consists of the header's cache line only.
     pub const AS_BEFORE: u16 = 1 << 13;
     /// Flag of the ring: the message is a chunk of a message that was too large for the memory at hand.
     pub const STREAM: u16 = 1 << 14;
@@ -74,11 +74,11 @@ pub enum MessageKind {
     End,
     /// An overlay of settings. The body is a tree of settings; the header's `overlay` is its number.
     Overlay,
-    /// The end of a pass of the sender's reuse loop, on a conduit that goes with its clock.
+    /// The end of a pass of the sender's reuse loop. It is sent only to a receiver that has a clock.
     PassEnd,
     /// A checkpoint mark.
     Checkpoint,
-    /// The part of an array that the sender has.
+    /// The map of a distributed array: the elements that the sender has.
     Route,
     /// The slot of the messages that follow, on a conduit that joins resizable ports. The body is a list of
     /// two integers: the slot, and the number of slots.
@@ -342,7 +342,8 @@ impl HeaderWords {
         self.kind_code() == MessageKind::Slot.code()
     }
 
-    /// Returns true if this is the header of a map: the part of a distributed array that the sender has.
+    /// Returns true if this is the header of a map, which names the elements of a distributed array that the
+    /// sender has.
     #[inline]
     pub fn is_route(&self) -> bool {
         self.kind_code() == MessageKind::Route.code()

@@ -25,9 +25,9 @@ fn entry(table: &[u8], index: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Returns the length of a body's head (lengths table and tree), in bytes. `body_start` has the first 8 bytes
-/// of the body or more. A body without bytes has no head, so the caller checks first that the header's body
-/// length is not 0.
+/// Returns the length of a body's preamble (lengths table and tree), in bytes. `body_start` has the first 8
+/// bytes of the body or more. A body without bytes has no preamble, so the caller checks first that the
+/// header's body length is not 0.
 #[inline]
 pub fn head_len(parts: u16, body_start: &[u8]) -> Result<u64, WireError> {
     let tree = entry(body_start, 0).ok_or_else(|| {

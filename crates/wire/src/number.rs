@@ -1,6 +1,6 @@
-//! The numbers of instances, ranks, endpoints and domains. Each kind of number has a type of its own, so that
-//! the compiler finds one that is used for another. In rings, on sockets and in files, they are plain 32-bit
-//! numbers.
+//! The numbers of instances, ranks, endpoints and domains. Each kind of number has a type of its own, so the
+//! compiler does not accept, for example, a number of a rank as that of an endpoint. In rings, on sockets and
+//! in files, they are plain 32-bit numbers.
 
 use minicbor::{Decode, Encode};
 use std::fmt;

@@ -179,8 +179,8 @@ pub struct ChannelCount {
     pub time: Option<f64>,
 }
 
-/// The times of two machines' clocks at one moment, in ns. From these, points in time of a report are
-/// converted to the clock of the receiver.
+/// The times of two machines' clocks at one moment, in ns. Their difference converts the points in time of a
+/// report to the clock of the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockShift {
     /// Time of the clock of the reporting machine.
@@ -190,7 +190,8 @@ pub struct ClockShift {
 }
 
 impl ClockShift {
-    /// Converts a point in time before the report to the receiver's clock. Returns 0 if that clock began later.
+    /// Converts a point in time before the report to the receiver's clock. Returns 0 if the receiver's clock
+    /// began after that point.
     pub fn convert(self, at: u64) -> u64 {
         self.here.saturating_sub(self.there.saturating_sub(at))
     }

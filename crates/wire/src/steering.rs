@@ -1,7 +1,7 @@
 //! Steering: the messages between the head and the endpoints of a run by which settings change, or all
 //! instances halt, at one model time. The head first proposes a change to all endpoints that it concerns.
-//! When all have accepted it, the head confirms it. An endpoint that reaches the time of the change before
-//! that waits there.
+//! When all have accepted it, the head confirms it. Until then, an endpoint that reaches the time of the
+//! change waits at it.
 
 use minicbor::{Decode, Encode};
 
@@ -95,8 +95,9 @@ pub enum Steers {
         #[n(0)]
         last: ModelTime,
     },
-    /// The endpoint has not called `steer` yet, and has not begun a pass that another one could follow. It
-    /// answers when it does so.
+    /// The endpoint cannot answer yet. An instance that the change concerns has not called `steer` yet, or
+    /// has not begun its first pass if settings change at a pass. The endpoint answers when the instance
+    /// arrives there.
     #[n(2)]
     Unsteered,
     /// The endpoint waits at a halt, at this time.

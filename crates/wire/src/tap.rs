@@ -245,7 +245,7 @@ pub fn numbers_of(array: &Array) -> Vec<f64> {
         ..array.into()
     };
     let mut encoder = Encoder::new();
-    // An array that was received is valid.
+    // A received array is valid, so the plan does not fail.
     let Ok(plan) = encoder.plan_array(&plain) else { return Vec::new() };
     let mut elements = vec![0; plan.parts_len() as usize];
     plan.write_parts(&mut elements);
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(part("4", 0, &shape, &strides), None);
         assert_eq!(part("-5", 0, &shape, &strides), None);
         assert_eq!(part("0, 0, 0", 0, &shape, &strides), None);
-        // Numbers as large as they can be say no, and harm nobody.
+        // The largest and the smallest indices select nothing, and cause no overflow.
         let (max, min) = (i64::MAX.to_string(), i64::MIN.to_string());
         assert_eq!(part(&format!("{max}, {min}"), 0, &shape, &strides), None);
         assert_eq!(part(&format!("{min}:{max}:{max}"), u64::MAX, &shape, &strides), None);

@@ -4,12 +4,12 @@
 //! 99.9999999999986, so this time must not be compared with 100 by its bits. One rule applies wherever times
 //! of different origin are compared:
 //!
-//!
-//! - With a step, two times are the same if they differ by less than a ten-thousandth of it, or by less than
-//!   that many additions may round, but never by more than a quarter of the step. So the tolerance does not
-//!   grow with the time, and two steps of a code never become one.
-//! - Without a step, two times are the same if they differ by less than a thousand additions may round. So
-//!   neighbouring milliseconds since 1970 are two times, counted in seconds or in milliseconds.
+//! - If the step is known, two times are the same if they differ by less than a ten-thousandth of the step,
+//!   or by less than the rounding of the additions so far. But two times that differ by more than a quarter of
+//!   the step are never the same, so two steps of a code never become one.
+//! - If no step is known, two times are the same if they differ by less than a thousand additions may round.
+//!   Example: two neighbouring milliseconds since 1970 are two times, whether counted in seconds or in
+//!   milliseconds.
 
 use std::fmt;
 
@@ -89,14 +89,14 @@ impl TimeSeries {
         (step * SHARE_OF_STEP).max(self.rounding(largest)).min(step * MAX_SHARE_OF_STEP)
     }
 
-    /// Returns how far rounding may have moved a time that was computed with numbers of at most the size
+    /// Returns the maximum rounding error of a time that was computed with numbers of at most the size
     /// `largest`.
     fn rounding(&self, largest: f64) -> f64 {
         rounding_of_sum(largest, self.steps)
     }
 }
 
-/// Returns how far rounding may have moved a time that was computed in `steps` steps, with numbers of at most
+/// Returns the maximum rounding error of a time that was computed in `steps` steps, with numbers of at most
 /// the size `largest`.
 pub fn rounding_of_sum(largest: f64, steps: u64) -> f64 {
     largest * f64::EPSILON * (ROUNDINGS_PER_STEP * steps as f64 + ROUNDINGS)
@@ -128,7 +128,7 @@ pub fn after(time: f64) -> f64 {
 pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
     let way = steps as f64 * step;
     let time = begin + way;
-    // Near 0, the sum keeps rounding errors of the larger numbers that it was made of.
+    // If the sum is near 0, it still has the rounding error of the two larger numbers.
     let largest = begin.abs().max(way.abs());
     let rounding = 2.0 * largest * f64::EPSILON;
     let decimals = 14.0 - largest.log10().floor();
@@ -158,8 +158,9 @@ fn digits_of(time: f64) -> usize {
 pub struct ShownTime(pub f64);
 
 impl ShownTime {
-    /// Returns the number that is shown. Digits are left out only of numbers with more than fifteen, behind a
-    /// run of three zeros or nines, from the thirteenth on. Milliseconds since 1970 keep their digits.
+    /// Returns the number that is shown. Digits are left out only if the number has more than fifteen digits,
+    /// and only after three zeros or nines in a row, the last of which is digit 13, 14 or 15. Example: of
+    /// 209.00000000000003 the last digits are left out. Milliseconds since 1970 keep their digits.
     pub fn number(self) -> f64 {
         let time = self.0;
         if time == 0.0 || !time.is_finite() || digits_of(time) <= 15 {
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Times that a code adds up, and those that it means.
+    /// Returns pairs of times: the time that a code has after adding up the step, and the exact time.
     fn added_up(begin: f64, step: f64, steps: u32) -> Vec<(f64, f64)> {
         let mut time = begin;
         let mut all = vec![(begin, begin)];
@@ -274,13 +275,15 @@ mod tests {
         let begins = [0.0, -3.0, 1e-9, 1.0, 86400.0, 1.7e9, -1.7e9, 1.7e12];
         let steps = [1e-9, 1e-3, 0.1, 0.3, 0.6, 0.7, 1.0 / 3.0, 1.0, 3600.0, 1e7];
         for (begin, step) in begins.into_iter().flat_map(|begin| steps.map(|step| (begin, step))) {
-            // At least a hundred numbers lie between two steps, for each addition.
+            // The number of steps is limited, so that at least a hundred doubles per addition lie between two
+            // steps.
             let count = (step / (100.0 * f64::EPSILON * f64::abs(begin))).min(3000.0) as u32;
             let mut series = TimeSeries::default();
             for (time, meant) in added_up(begin, step, count) {
                 series.goes_on(time, None);
                 assert!(series.is_same(time, meant), "{begin}, {step}: {time}");
-                // The first time has no step yet: then a neighbour must be a thousand roundings away.
+                // The first time has no step yet. Its neighbours are other times only if they are a thousand
+                // roundings away.
                 let slack = SHARE_OF_TIME * (begin.abs() + step);
                 if series.step.is_some() || 0.5 * step > slack {
                     let (later, earlier) = (time + step, time - step);

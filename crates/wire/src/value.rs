@@ -160,7 +160,7 @@ impl TryFrom<u8> for DType {
     }
 }
 
-/// The order of an array's elements in memory: which of the indices runs fastest.
+/// The order of an array's elements in memory. The variants name the index that runs fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ArrayOrder {
     /// The last index (C).
@@ -279,8 +279,8 @@ impl<T: NoUninit> AsRef<[u8]> for TypedBytes<T> {
 }
 
 impl Array {
-    /// Copies `elements`, which are stored in `order`, to a new array. Error: the shape is for another number
-    /// of elements, or has more than eight dimensions.
+    /// Copies `elements`, which are stored in `order`, to a new array. Error: the number of elements does not
+    /// fit the shape, or the shape has more than eight dimensions.
     pub fn from_slice<T: Element>(
         elements: &[T],
         shape: &[usize],

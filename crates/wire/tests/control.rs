@@ -1,4 +1,4 @@
-//! The control protocol between clients and an agent.
+//! Tests of the control protocol between clients and an agent.
 
 use ligament_wire::control::{from_bytes, to_bytes, ChangeRequest, Question, SteerRequest, PROTOCOL};
 use std::time::Duration;

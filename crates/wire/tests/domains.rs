@@ -1,5 +1,6 @@
-//! Messages between agents and head about files: read again as it was written, cut short never taken for
-//! another, and, once checked, never leading out of where it belongs.
+//! Tests of the messages between agents and head about files and taps. A message is read as it was written,
+//! and a part of a message is never read as another message. A checked message names no other domain's
+//! instance, and no path outside the directories for files.
 
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;

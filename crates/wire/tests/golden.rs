@@ -1,6 +1,6 @@
-//! The bytes of version 1 do not change: every kind of message and of value is compared with a file.
+//! Compares every kind of message and of value with the golden files of version 1.
 //!
-//! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.
+//! A missing file is written if `LIGAMENT_WRITE_GOLDEN` is set. An existing file is never overwritten.
 
 use std::path::Path;
 

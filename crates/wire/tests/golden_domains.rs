@@ -1,7 +1,7 @@
-//! The messages between the head and the agents of a run have the bytes of their version: one example of each
-//! part that they must agree on is compared with a file.
+//! Compares the messages between the head and the agents with golden files of this version: one example of
+//! each message and of each part of a message.
 //!
-//! A file that is missing is written when `LIGAMENT_WRITE_GOLDEN` is set; one that exists is never overwritten.
+//! A missing file is written if `LIGAMENT_WRITE_GOLDEN` is set. An existing file is never overwritten.
 
 use ligament_catalogue::fault;
 use ligament_wire::control::{to_bytes, ChannelSteps, SteerableSetting};
@@ -111,7 +111,7 @@ fn what_agents_begin_with_has_the_bytes_of_its_version() {
     let domain =
         Domain { name: "n1".into(), host: "n1".into(), addresses: vec!["127.0.0.1:1".into()], streams: None };
     let begin = Begin {
-        // The file says which version it is by its name.
+        // The name of the file has the version, so that its bytes do not need it.
         version: 0,
         plan: plan(),
         domains: vec![domain],

@@ -1,4 +1,5 @@
-//! Bytes that nobody vouches for: a reader answers with a value or an error that says what is wrong and where.
+//! Tests of the reader with invalid bytes. It returns a value, or an error that names the problem and its
+//! place.
 
 mod common;
 
@@ -13,7 +14,7 @@ fn read(parts: u16, body: Vec<u8>) -> Result<Value, WireError> {
     decode_body(parts, Bytes::from(body), &Limits::default())
 }
 
-/// A body of this tree and these parts, with a table that is right.
+/// Makes a body of this tree and these parts, with a valid lengths table.
 fn body(tree: &[u8], parts: &[&[u8]]) -> Vec<u8> {
     let mut body = (tree.len() as u64).to_le_bytes().to_vec();
     for part in parts {

@@ -1,4 +1,5 @@
-//! A reader asks for memory as data turns up, not as a message claims. One test, since it watches the process.
+//! Tests that a reader allocates memory for data that is there, and not for lengths that a message claims.
+//! All checks are in one test, because the allocator counts for the whole process.
 
 use ligament_wire::Bytes;
 use ligament_wire::*;
@@ -9,8 +10,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 #[test]
 fn claimed_lengths_do_not_make_the_reader_ask_for_memory() {
-    // Sixty-four lists within each other, each of which claims as many items as bytes remain, and then nothing
-    // that a list could hold.
+    // 64 nested lists. Each list claims as many items as bytes remain, but no items follow the last one.
     let size: usize = 1 << 20;
     let mut tree = Vec::with_capacity(size);
     for level in 0..64 {
@@ -30,7 +30,7 @@ fn claimed_lengths_do_not_make_the_reader_ask_for_memory() {
     assert!(result.is_err());
     assert!(asked < 4 << 20, "{asked} bytes for a message of {size}");
 
-    // A plain array is read without any memory but the handle that shares its bytes.
+    // Planning a plain array again allocates no memory.
     let numbers = vec![1.0_f64; 1 << 20];
     let mut encoder = Encoder::new();
     let array = ArrayRef::from_slice(&numbers, &[1 << 20], ArrayOrder::RowMajor);

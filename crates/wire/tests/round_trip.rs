@@ -1,4 +1,4 @@
-//! Whatever can be sent is received as it was: all values, all shapes, all ways of writing a body.
+//! Tests that every value, every shape and every way of writing a body is received as it was sent.
 
 mod common;
 

@@ -1,8 +1,8 @@
-//! Values of messages as JSON, in the form of case files (`docs/reference/case-file.md`): plain JSON stands for
-//! itself; `array`, `complex`, `uint` and `bytes` as the only key of an object say what JSON has no word for.
-//! Numbers that are not finite are `NaN`, `Infinity` and `-Infinity`, as Python's module `json` writes and
-//! reads them; strict JSON has no word for those, so a reader of strict JSON refuses the line, and does not
-//! take a number for a text.
+//! Values of messages as JSON, in the form of case files (`docs/reference/case-file.md`). Plain JSON stands
+//! for itself. For values that JSON lacks, an object has `array`, `complex`, `uint` or `bytes` as its only
+//! key. Numbers that are not finite are `NaN`, `Infinity` and `-Infinity`, as Python's module `json` writes
+//! and reads them. Strict JSON does not allow these, so a reader of strict JSON refuses the line, and does
+//! not take a number for a text.
 
 use crate::files::in_rows;
 use crate::tables::holds;
@@ -231,7 +231,7 @@ fn single(number: f64) -> Option<f32> {
     Some(number as f32).filter(|single| single.is_finite() || !number.is_finite())
 }
 
-/// Returns the number in a JSON value. A number that is not finite is an object, or a text in an array.
+/// Returns the number in a JSON value. A number that is not finite is an object, or a text within an array.
 fn number(json: &Json) -> Option<f64> {
     match json {
         Json::Object(object) if object.len() == 1 => {
@@ -361,7 +361,8 @@ fn put(dtype: DType, json: &Json, bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Returns the two numbers of a complex element, which is `{"complex": [re, im]}` or `[re, im]`.
+/// Returns the list with the two numbers of a complex element, which is `{"complex": [re, im]}` or `[re,
+/// im]`.
 fn inner(json: &Json) -> &Json {
     json.get("complex").unwrap_or(json)
 }

@@ -1,5 +1,5 @@
-//! Files of sources and sinks: their paths, lines of text, and files that get their name when they are
-//! complete. `npy`, `json` and `vti` are formats.
+//! Files of sources and sinks: their paths, their lines of text, and output files that get their names when
+//! they are complete. `npy`, `json` and `vti` are file formats.
 
 pub(crate) mod json;
 pub(crate) mod npy;
@@ -54,8 +54,8 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
     bad(cannot_be_read(path, error))
 }
 
-/// Replaces the parts of a name in braces: by the name of the instance, and by the number of a message, if
-/// there is one.
+/// Replaces the parts of a name in braces: `{instance}` by the name of the instance, and `{n}` by the number
+/// of a message, if there is one.
 pub(crate) fn name_of(template: &str, instance: &str, number: Option<usize>) -> String {
     let name = template.replace("{instance}", instance);
     match number {
@@ -324,7 +324,8 @@ mod tests {
         std::os::unix::fs::symlink(&mine, folder.join("a.csv.part")).unwrap();
         let refused = AtomicFile::create(&path).err().unwrap().to_string();
         assert!(refused.contains("a.csv.part cannot be written: it is there already"), "{refused}");
-        // Another name of a file that somebody has, which a killed run may have left.
+        // A hard link to a file of the user, which a killed run may have left, is replaced and not written
+        // to.
         std::fs::remove_file(folder.join("a.csv.part")).unwrap();
         std::fs::hard_link(&mine, folder.join("a.csv.part")).unwrap();
         let mut file = AtomicFile::create(&path).unwrap();

@@ -9,7 +9,7 @@ use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Maximum length of a header. A longer one is refused.
+/// Maximum length of a header that is read, in bytes.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Length of a header that is written. It is filled with spaces, so that it can be overwritten when the
 /// number of rows is known.

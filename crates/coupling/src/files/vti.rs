@@ -1,6 +1,7 @@
 //! VTK image data (`.vti`): values at the points of a regular grid, in XML (VTK User's Guide, "VTK File
-//! Formats"). Written with the elements behind the XML, as they are in memory; read also with elements as text
-//! or in base 64, if they are not compressed. The index that runs fastest in memory is x, in both directions.
+//! Formats"). The writer puts the elements behind the XML, as they are in memory. The reader also takes
+//! elements as text or in base 64, if they are not compressed. In both directions, the index that runs
+//! fastest in memory is x.
 
 use crate::files::{input_path, open_regular, order_together, together, unreadable, AtomicFile};
 use crate::settings::bad;
@@ -184,7 +185,7 @@ impl<'a> Xml<'a> {
                 rest = &rest[end..];
                 continue;
             }
-            // The bytes after `_` are no text.
+            // The bytes after `_` are not text.
             let underscore = data.and_then(|at| Some(at + find(&rest[at..], b"_")?));
             text.extend(&rest[..underscore.unwrap_or(rest.len())]);
             break underscore.map(|underscore| &rest[underscore + 1..]);
@@ -217,7 +218,7 @@ impl<'a> Xml<'a> {
 }
 
 /// Returns the position of the `>` that ends the tag of an element. A `>` within the value of an attribute
-/// does not.
+/// does not end the tag.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     text.char_indices().find_map(|(at, c)| match (quote, c) {
@@ -383,7 +384,7 @@ fn after_length(bytes: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// Decodes base 64. The length and the elements may have been encoded one by one.
+/// Decodes base 64. The length before the elements may be encoded by itself, or together with the elements.
 fn in_base64(text: &[u8], wide: bool) -> Result<Vec<u8>, Fault> {
     let wrong = |error: base64::DecodeError| fault!(MALFORMED_SOURCE, "its base 64 cannot be read: {error}");
     let head = if wide { 12 } else { 8 };

@@ -1,5 +1,5 @@
-//! Mappers between one message and several: gathering those of the slots of a port, scattering one over slots,
-//! and combining those of several ports.
+//! Mappers between one message and several: `Gather` joins the messages of a port's slots, `Scatter`
+//! distributes one message over slots, and `Combine` combines the messages of several ports.
 
 use super::{element_by_element, name_of, on};
 use crate::files::{in_rows, together};
@@ -51,7 +51,7 @@ fn one_element<T: Element>(number: T) -> Result<Array, Fault> {
 
 /// Joins arrays along a new first axis, or along their first axis.
 fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
-    // A whole number beside numbers with fractions becomes such a number.
+    // If one value has a fraction, whole numbers become doubles.
     let with_fractions = values.iter().any(|value| matches!(value, Value::Float(_)));
     let mut arrays = Vec::with_capacity(values.len());
     for (slot, value) in values.iter().enumerate() {
@@ -106,7 +106,7 @@ fn put_together(values: &[Value], form: Form) -> Result<Value, Fault> {
     array.map(Value::Array).map_err(|error| fault!(CANNOT_MAP, "they do not go into one array: {error}"))
 }
 
-/// Converts arrays to the unit of the first of them. Integers become doubles, as a factor may be a fraction.
+/// Converts arrays to the unit of the first one. Integers become doubles, because a factor may be a fraction.
 fn in_one_unit(arrays: &mut [Array]) -> Result<(), Fault> {
     let unit = arrays[0].unit().map(str::to_owned);
     for (slot, array) in arrays.iter_mut().enumerate() {
@@ -204,7 +204,7 @@ enum How {
     Product,
 }
 
-/// A mapper that combines the messages of all ports to one.
+/// A mapper that combines the messages of all ports into one.
 pub(crate) struct Combine(How);
 
 impl Combine {

@@ -167,7 +167,7 @@ fn table(name: &str) -> Result<(usize, Vec<f64>), Error> {
     while let Some(cells) = rows.next().map_err(bad)? {
         let numbers: Vec<Option<f64>> = cells.iter().map(|cell| number(cell, Decimal::Point)).collect();
         if width.is_none() && !cells.iter().any(|cell| is_like_a_number(cell)) {
-            // The header.
+            // The first row is a header.
             width = Some(cells.len());
             continue;
         }

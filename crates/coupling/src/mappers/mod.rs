@@ -38,8 +38,8 @@ impl Mapper for Duplicate {
     }
 }
 
-/// Numbers of several messages in one precision, element by element, in the unit of the frame: what a function
-/// makes of each element of all.
+/// Applies a function to the elements of several messages at the same position, and returns the results. The
+/// messages must be in one precision. They are first converted to the unit of `frame`.
 pub(crate) fn element_by_element(
     all: Vec<NumberBuffer<'static>>,
     frame: &NumberFrame,
@@ -59,7 +59,7 @@ pub(crate) fn element_by_element(
     Ok(NumberBuffer { real, frame: frame.clone() })
 }
 
-/// The message on `a` less that on `b`.
+/// A mapper that subtracts the message on `b` from the message on `a`.
 pub(crate) struct Difference;
 
 impl Mapper for Difference {
@@ -75,8 +75,8 @@ impl Mapper for Difference {
     }
 }
 
-/// In the unit of `a`. The difference of two temperatures is none, and has a unit of its own; a temperature
-/// less a difference is a temperature.
+/// Returns the difference in the unit of `a`. If both are temperatures, the result is a difference of
+/// temperatures, which has another unit. A temperature minus a difference of temperatures is a temperature.
 fn difference(a: NumberBuffer<'static>, mut b: NumberBuffer<'static>) -> Result<NumberBuffer<'static>, Fault> {
     let mut frame = a.frame.clone();
     let (unit, subtracted) = (a.frame.unit.as_deref(), b.frame.unit.as_deref());
@@ -95,7 +95,7 @@ fn difference(a: NumberBuffer<'static>, mut b: NumberBuffer<'static>) -> Result<
     element_by_element(vec![a, b], &frame, |both| both[0] - both[1])
 }
 
-/// Another regular grid over the same extent, as the filter `resample` does it.
+/// A mapper that puts arrays onto another regular grid over the same extent, by the filter `resample`.
 pub(crate) struct Regrid(Chain);
 
 impl Regrid {

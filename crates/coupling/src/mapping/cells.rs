@@ -1,11 +1,12 @@
-//! The place in a mesh that is closest to a point: a tree of boxes around the cells. In a cell of two to four
-//! corners (a segment, a triangle, a tetrahedron) a place is said by barycentric coordinates (Ericson,
-//! Real-Time Collision Detection, 2005, section 5.1).
+//! A search for the position in a mesh that is closest to a point: a tree of boxes around the cells. A cell
+//! has two to four corners (a segment, a triangle, a tetrahedron). A position in a cell is given by
+//! barycentric coordinates, which are the shares of the corners (Ericson, Real-Time Collision Detection,
+//! 2005, section 5.1).
 
 use super::{bounds, in_order, Point};
 use ligament_catalogue::{fault, Fault};
 
-/// A node with at most so many cells has no children.
+/// Maximum number of cells of a node without children.
 const LEAF: usize = 4;
 
 struct Cell {
@@ -18,7 +19,7 @@ struct TreeNode {
     high: Point,
     from: u32,
     to: u32,
-    /// Of its two children, which follow each other; 0 if it has none.
+    /// Index of the first of the two children, which follow each other. 0 if the node has no children.
     child: u32,
 }
 
@@ -27,11 +28,11 @@ pub struct Cells<'a> {
     points: &'a [Point],
     cells: Vec<Cell>,
     nodes: Vec<TreeNode>,
-    /// The square of a distance that is none, beside the extent of the mesh.
+    /// The square of a distance that counts as 0, relative to the extent of the mesh. The search stops at it.
     none: f64,
 }
 
-/// A place in a cell: the shares of its corners, and the square of how far it is.
+/// A position in a cell: the shares of its corners, and the square of the distance to the point.
 #[derive(Clone, Copy)]
 struct CellPosition {
     shares: [f64; 4],
@@ -51,10 +52,10 @@ fn cross(a: &Point, b: &Point) -> Point {
 }
 
 impl<'a> Cells<'a> {
-    /// Cells between these points, by the numbers of their corners.
+    /// Makes the cells between these points. Each cell is a list of indices of points.
     ///
-    /// # Errors
-    /// There are none; one has a corner that is not there, or fewer than two or more than four, or no extent.
+    /// # Errors There are no cells; or a cell has a corner that does not exist, fewer than two or more than
+    /// four corners, or no extent.
     pub fn new(points: &'a [Point], cells: &[Vec<u32>]) -> Result<Cells<'a>, Fault> {
         if cells.is_empty() || cells.len() >= u32::MAX as usize {
             return Err(fault!(
@@ -101,7 +102,8 @@ impl<'a> Cells<'a> {
         &self.points[cell.corners[i] as usize]
     }
 
-    /// Builds the tree of boxes: cells are halved at the median of their centres along the longest side.
+    /// Builds the tree of boxes. Each node divides its cells at the median of their centres along its longest
+    /// side.
     fn grow(&mut self) {
         let points = self.points;
         let middle = |cell: &Cell, axis: usize| -> f64 {
@@ -132,7 +134,8 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The corners of the cell that is closest to each of these points, and their shares at the closest place.
+    /// Returns the corners of the closest cell for each of these points, and the shares of the corners at the
+    /// closest position.
     pub fn closest_of_all(&self, points: &[Point]) -> Vec<([u32; 4], [f64; 4])> {
         let mut found = vec![Default::default(); points.len()];
         let mut last = 0;
@@ -144,7 +147,8 @@ impl<'a> Cells<'a> {
         found
     }
 
-    /// Found from a cell that is known already.
+    /// Returns the closest cell and the closest position in it. The search begins with the distance of the
+    /// cell `known`.
     fn closest_from(&self, point: &Point, known: usize) -> (usize, CellPosition) {
         let mut found = (known, self.closest_in(&self.cells[known], point));
         let mut stack = [(0u32, 0.0); 64];
@@ -166,7 +170,7 @@ impl<'a> Cells<'a> {
                 continue;
             }
             let mut both = [child, child + 1].map(|child| (child, self.away(child, point)));
-            // The nearer one is looked into first.
+            // The nearer child is pushed last, so the search enters it first.
             if both[0].1 < both[1].1 {
                 both.swap(0, 1);
             }
@@ -180,7 +184,7 @@ impl<'a> Cells<'a> {
         found
     }
 
-    /// The square of how far a node's box is.
+    /// Returns the square of the distance from a point to the box of a node.
     fn away(&self, node: u32, point: &Point) -> f64 {
         let TreeNode { low, high, .. } = &self.nodes[node as usize];
         (0..3).map(|i| (low[i] - point[i]).max(point[i] - high[i]).max(0.0)).map(|off| off * off).sum()
@@ -201,7 +205,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// A place by the shares of the corners.
+    /// Returns the position with these shares of the corners.
     fn at(&self, cell: &Cell, shares: [f64; 4], point: &Point) -> CellPosition {
         let place: Point = std::array::from_fn(|axis| {
             (0..cell.count).map(|i| shares[i] * self.corner(cell, i)[axis]).sum::<f64>()
@@ -210,7 +214,9 @@ impl<'a> Cells<'a> {
         CellPosition { shares, distance: dot(&apart, &apart) }
     }
 
-    /// Within it, the shares are those of the volumes opposite; else the place is on one of its faces.
+    /// Returns the closest position in a tetrahedron. If the point is within it, the share of a corner is the
+    /// volume of the tetrahedron between the point and the opposite face. Otherwise the position is on one of
+    /// the faces.
     fn in_tetrahedron(&self, cell: &Cell, point: &Point) -> CellPosition {
         let [a, b, c, d] = std::array::from_fn(|i| self.corner(cell, i));
         let volume =
@@ -241,7 +247,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Returns true if a cell has no length, area or volume beside the lengths of its edges.
+/// Returns true if the length, area or volume of a cell is negligible relative to its edges.
 fn is_flat(points: &[Point], cell: &Cell) -> bool {
     let edge = |i: usize| minus(&points[cell.corners[i] as usize], &points[cell.corners[0] as usize]);
     let length = |i: usize| dot(&edge(i), &edge(i)).sqrt();
@@ -261,9 +267,10 @@ fn on_segment(point: &Point, a: &Point, b: &Point) -> [f64; 2] {
     [1.0 - share, share]
 }
 
-/// By the region outside the triangle that the point lies in: that of a corner, of an edge, or none. The areas
-/// opposite to the corners are taken along the normal: made of the edges' products alone, they would lose twice
-/// the digits in a thin triangle.
+/// Returns the shares of the corners at the position of a triangle that is closest to a point. The point may
+/// lie in the region of a corner, of an edge, or of the triangle itself. The areas opposite to the corners
+/// are computed along the normal: products of the edges alone would lose twice as many digits in a thin
+/// triangle.
 fn on_triangle(point: &Point, a: &Point, b: &Point, c: &Point) -> [f64; 3] {
     let (ab, ac, bc) = (minus(b, a), minus(c, a), minus(c, b));
     let normal = cross(&ab, &ac);

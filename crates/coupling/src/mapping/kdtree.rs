@@ -1,12 +1,13 @@
-//! The nearest of many points: a k-d tree (Bentley, Commun. ACM 18, 1975), split at the median of the longest
-//! side, with distances to boxes added up axis by axis on the way down (Arya and Mount, 1993).
+//! A search for the nearest of many points: a k-d tree (Bentley, Commun. ACM 18, 1975), split at the median
+//! of the longest side. Distances to the boxes of nodes are updated axis by axis on the way down (Arya and
+//! Mount, 1993).
 //!
-//! The tree is as balanced as it can be, so its shape follows from the number of points: the part of the points
-//! that a node has is halved for its children, and no node stores more than its split.
+//! The tree is balanced: each node gives half of its points to each child. Its shape follows from the number
+//! of points, so a node stores only its split.
 
 use super::{bounds, in_order, Point};
 
-/// A node with at most so many points has no children.
+/// Maximum number of points of a node without children.
 const LEAF: usize = 12;
 
 #[derive(Clone, Copy, Default)]
@@ -21,7 +22,7 @@ struct IndexedPoint {
     index: u32,
 }
 
-/// Points that can be asked which of them is nearest.
+/// A set of points that can be searched for the nearest one.
 pub struct KdTree {
     points: Vec<IndexedPoint>,
     /// The children of node i are 2 i + 1 and 2 i + 2.
@@ -30,15 +31,15 @@ pub struct KdTree {
     high: Point,
 }
 
-/// A node that is still to be looked into.
+/// A node that the search has not entered yet.
 #[derive(Clone, Copy)]
 struct PendingNode {
     node: usize,
     from: usize,
     to: usize,
-    /// The square of how far its box is at least.
+    /// A lower limit of the squared distance from the point to the node's box.
     away: f64,
-    /// How far along each axis.
+    /// The distance from the point to the node's box along each axis.
     off: Point,
 }
 
@@ -48,7 +49,7 @@ fn squared(a: &Point, b: &Point) -> f64 {
 }
 
 impl KdTree {
-    /// Of these points, of which there is at least one, all at finite places.
+    /// Makes the tree of these points. There must be at least one, and all coordinates must be finite.
     pub fn new(points: &[Point]) -> KdTree {
         let mut placed: Vec<IndexedPoint> =
             points.iter().zip(0..).map(|(&at, index)| IndexedPoint { at, index }).collect();
@@ -60,7 +61,7 @@ impl KdTree {
             nodes = 2 * nodes + 1;
         }
         let mut splits = vec![Split::default(); nodes];
-        // Nodes with the boxes around their points, which need not be tight.
+        // Nodes to be split, each with a box that contains its points. The box may be larger than needed.
         let mut open = vec![(0, 0, placed.len(), low, high)];
         while let Some((node, from, to, low, high)) = open.pop() {
             if to - from <= LEAF {
@@ -82,14 +83,15 @@ impl KdTree {
         KdTree { points: placed, splits, low, high }
     }
 
-    /// The nearest of its points, and the square of how far that is. Of several at one distance it is the
-    /// first.
+    /// Returns the index of the nearest point, and the square of its distance. If several points have the
+    /// same distance, the first is returned.
     pub fn nearest(&self, point: &Point) -> (u32, f64) {
         let place = self.nearest_from(point, 0);
         (self.points[place].index, squared(&self.points[place].at, point))
     }
 
-    /// The nearest point, found from one that is known already.
+    /// Returns the position of the nearest point. The search begins with the distance of the point at
+    /// position `known`.
     fn nearest_from(&self, point: &Point, known: usize) -> usize {
         let mut found = known;
         let mut best = squared(&self.points[known].at, point);
@@ -116,7 +118,7 @@ impl KdTree {
                 let far_away = away - off[axis] * off[axis] + far_off * far_off;
                 let (low, high) = ((2 * node + 1, from, middle), (2 * node + 2, middle, to));
                 let (near, far) = if beyond < 0.0 { (low, high) } else { (high, low) };
-                // A distance that is not exact leaves nothing out by a hair.
+                // The factor leaves room for rounding errors, so that no node with a nearer point is skipped.
                 if far_away * (1.0 - 1e-12) <= best {
                     stack[depth] = PendingNode {
                         node: far.0,
@@ -139,12 +141,12 @@ impl KdTree {
         found
     }
 
-    /// The nearest of its points to each of these.
+    /// Returns the index of the nearest point for each of these points.
     pub fn nearest_of_all(&self, points: &[Point]) -> Vec<u32> {
         let mut found = vec![0; points.len()];
         let mut last = 0;
         for i in in_order(points) {
-            // The nearest point of a neighbour is near, so little more has to be looked at.
+            // The nearest point of a neighbour is close to this point too, so the search skips most nodes.
             last = self.nearest_from(&points[i as usize], last);
             found[i as usize] = self.points[last].index;
         }

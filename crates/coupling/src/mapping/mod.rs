@@ -1,10 +1,11 @@
 //! Mappings between the points of two meshes: each value of the target is a weighted sum of values of the
-//! source. Weights are computed once, and applied to each message.
+//! source. The weights are computed once, and applied to each message.
 //!
-//! *Consistent* mappings give each target point the value that the source has there: a constant stays the same
-//! constant, and with linear interpolation a linear function stays the same function. *Conservative* ones hand
-//! each value of the source to target points, so that the sum stays the same: forces, masses, heat. Each is the
-//! other's transpose (de Boer et al., Comput. Methods Appl. Mech. Eng. 196, 2007).
+//! A *consistent* mapping gives each target point the value that the source has at its position. A constant
+//! function stays the same, and with linear interpolation a linear function stays the same. A *conservative*
+//! mapping distributes each value of the source over target points, so that the sum stays the same, as for
+//! forces, masses or heat. Each of the two is the transpose of the other (de Boer et al., Comput. Methods
+//! Appl. Mech. Eng. 196, 2007).
 
 mod cells;
 mod kdtree;
@@ -15,40 +16,41 @@ pub use kdtree::KdTree;
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::sums;
 
-/// A point. What has fewer coordinates has zeros behind them.
+/// A point. Missing coordinates, as in two dimensions, are 0.
 pub type Point = [f64; 3];
 
-/// True if values or sums stay the same.
+/// The property that a mapping preserves: the values at each position (consistent), or the sum of all values
+/// (conservative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
     Consistent,
     Conservative,
 }
 
-/// For each point of one mesh, those of the other that it goes together with, and how much.
+/// For each point of one mesh: points of the other mesh, and their weights.
 #[derive(Debug)]
 enum WeightRows {
-    /// One, wholly.
+    /// One point, with weight 1.
     Whole(Vec<u32>),
-    /// Up to four; those that are fewer have weights of zero behind them.
+    /// Four points. If there are fewer, the others have weight 0.
     Shares(Vec<([u32; 4], [f64; 4])>),
 }
 
-/// A mapping that only has to be applied.
+/// A mapping whose weights are computed.
 #[derive(Debug)]
 pub struct Weights {
     from: usize,
     to: usize,
     constraint: Constraint,
-    /// For each target point if the mapping is consistent, else for each source point.
+    /// The rows of weights: one for each target point if the mapping is consistent, else one for each source
+    /// point.
     rows: WeightRows,
 }
 
 impl Weights {
-    /// Each point goes with the nearest one of the other mesh.
+    /// Maps each point to the nearest point of the other mesh.
     ///
-    /// # Errors
-    /// A mesh has no points, or a point is at no place.
+    /// # Errors A mesh has no points, or a coordinate is not finite.
     pub fn nearest(from: &[Point], to: &[Point], constraint: Constraint) -> Result<Weights, Fault> {
         checked(from, "source")?;
         checked(to, "target")?;
@@ -60,13 +62,12 @@ impl Weights {
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
-    /// Each point goes with the corners of the cell of the other mesh that it lies in, by its barycentric
-    /// coordinates; outside of all cells, with the corners of the one that is nearest, at the place there that
-    /// is nearest. `cells` are those of the source if the mapping is consistent, else of the target: two, three
-    /// or four corners each.
+    /// Maps each point to the corners of a cell of the other mesh, by barycentric coordinates. The cell is
+    /// the one that contains the point. If there is none, it is the nearest cell, and the coordinates are
+    /// those of its position that is nearest to the point. `cells` are cells of the source if the mapping is
+    /// consistent, else of the target. Each has two, three or four corners.
     ///
-    /// # Errors
-    /// As `nearest`; a cell has a corner that is not there, or no extent.
+    /// # Errors As for `nearest`; or a cell has a corner that does not exist, or no extent.
     pub fn linear(
         from: &[Point],
         to: &[Point],
@@ -83,25 +84,25 @@ impl Weights {
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
-    /// The number of points that the source has.
+    /// Returns the number of points of the source.
     pub fn sources(&self) -> usize {
         self.from
     }
 
-    /// The number of points that the target has.
+    /// Returns the number of points of the target.
     pub fn targets(&self) -> usize {
         self.to
     }
 
-    /// The values of the target, for `components` numbers at each point, one after the other. `values` has
-    /// those of the source, `components` times as many as it has points.
+    /// Returns the values of the target. Each point has `components` numbers, one after the other. `values`
+    /// has those of all points of the source.
     pub fn apply(&self, values: &[f64], components: usize) -> Vec<f64> {
         self.applied(values, components, false)
     }
 
-    /// The same of those values that are not NaN: others weigh more in place of a masked one, and of a
-    /// conservative mapping the sum of the others stays the same. A target all of whose sources are masked is
-    /// NaN.
+    /// Like `apply`, but leaves out values that are NaN (masked). A consistent mapping then gives more weight
+    /// to the other values. A conservative mapping preserves the sum of the other values. A target point is
+    /// NaN if all its source values are masked.
     pub fn apply_without_masked(&self, values: &[f64], components: usize) -> Vec<f64> {
         self.applied(values, components, true)
     }
@@ -112,7 +113,7 @@ impl Weights {
         }
         let mut made = self.scatter(values, components, skips);
         if !made.iter().all(|x| x.is_finite()) {
-            // Sums that are too large on the way are made of numbers that are smaller.
+            // A sum whose intermediate values overflow is computed again with scaled numbers.
             const SMALLER: f64 = 1.0 / 4_294_967_296.0;
             let smaller: Vec<f64> = values.iter().map(|x| x * SMALLER).collect();
             let again = self.scatter(&smaller, components, skips);
@@ -150,7 +151,7 @@ impl Weights {
     fn scatter(&self, values: &[f64], components: usize, skips: bool) -> Vec<f64> {
         let mut made = vec![0.0; self.to * components];
         let mut add = |to: u32, share: f64, value: &[f64]| {
-            // A corner without a share has nothing of NaN and infinity either.
+            // A corner with weight 0 must not contribute, even if its value is NaN or infinite.
             if share == 0.0 {
                 return;
             }
@@ -172,8 +173,8 @@ impl Weights {
     }
 }
 
-/// The mean of values by their shares, where a plain sum of products is no number. A corner without a share has
-/// nothing of NaN and infinity either.
+/// Returns the weighted mean of values, where the plain sum of products is not finite. A corner with weight 0
+/// does not contribute, even if its value is NaN or infinite.
 fn weighted(terms: impl Iterator<Item = (f64, f64)> + Clone, skips: bool) -> f64 {
     let terms = terms.filter(|&(_, share)| share != 0.0);
     let all = sums::weighted(terms.clone());
@@ -199,8 +200,9 @@ fn checked(points: &[Point], which: &str) -> Result<(), Fault> {
     }
 }
 
-/// The order in which points are asked about: those that lie together come together, so that what is looked at
-/// stays in the cache (Morton, 1966: the bits of the coordinates take turns).
+/// Returns the order in which points are searched. Points that lie close together follow each other, so that
+/// the searched part of the tree stays in the cache (Morton, 1966: the bits of the coordinates are
+/// interleaved).
 fn in_order(points: &[Point]) -> Vec<u32> {
     const BITS: u32 = 10;
     let (low, high) = bounds(points);
@@ -220,7 +222,7 @@ fn in_order(points: &[Point]) -> Vec<u32> {
     keys.into_iter().map(|key| key as u32).collect()
 }
 
-/// Ten bits with two zeros between each.
+/// Returns the ten low bits of a number, with two zeros between each two of them.
 fn spread(value: u32) -> u64 {
     let mut x = u64::from(value & 0x3ff);
     x = (x | x << 16) & 0x0300_00ff;
@@ -229,7 +231,7 @@ fn spread(value: u32) -> u64 {
     (x | x << 2) & 0x0924_9249
 }
 
-/// The corners of the box around some points.
+/// Returns the lowest and the highest corner of the box around some points.
 fn bounds<'a>(points: impl IntoIterator<Item = &'a Point>) -> (Point, Point) {
     let start = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     points.into_iter().fold(start, |(low, high), point| {

@@ -1,8 +1,8 @@
-//! Mappings beside what they must be by their definitions.
+//! Tests that compare mappings with their definitions.
 
 use super::*;
 
-/// Draws numbers between 0 and 1 (splitmix64; Steele et al., OOPSLA 2014).
+/// A random number generator (splitmix64; Steele et al., OOPSLA 2014). Its numbers are between 0 and 1.
 struct Random(u64);
 
 impl Random {
@@ -27,7 +27,8 @@ fn linear(point: &Point) -> f64 {
     2.0 + 3.0 * point[0] - 5.0 * point[1] + 0.5 * point[2]
 }
 
-/// A square of triangles, or a cube of tetrahedra (six in each small cube; Freudenthal, Ann. Math. 43, 1942).
+/// Makes a square of triangles, or a cube of tetrahedra (six in each small cube; Freudenthal, Ann. Math. 43,
+/// 1942).
 fn grid(n: usize, flat: bool) -> (Vec<Point>, Vec<Vec<u32>>) {
     let layers = if flat { 1 } else { n + 1 };
     let number = |i: usize, j: usize, k: usize| ((k * (n + 1) + j) * (n + 1) + i) as u32;
@@ -66,7 +67,7 @@ fn the_nearest_is_the_one_that_a_search_through_all_finds() {
     for (count, flat) in [(1, false), (7, true), (13, false), (500, true), (2000, false)] {
         let known = random.points(count, flat);
         let mut asked = random.points(300, flat);
-        // Also far outside, and exactly on a point.
+        // Some points are far outside the mesh, and one is equal to a known point.
         asked.extend([[-40.0, 3.0, 0.5], [7.0, -9.0, 100.0], known[count / 2]]);
         let tree = KdTree::new(&known);
         for (point, &found) in asked.iter().zip(&tree.nearest_of_all(&asked)) {
@@ -125,7 +126,7 @@ fn outside_of_the_mesh_the_closest_place_in_it_counts() {
 #[test]
 fn thin_triangles_lose_no_more_digits_than_their_shape_takes() {
     for thin in [1e-3, 1e-5, 1e-7] {
-        // A sliver that lies askew in space.
+        // A thin triangle that is not parallel to any axis.
         let at = |x: f64, y: f64| [0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y, 0.25 * x];
         let points = [at(0.0, 0.0), at(1.0, 0.0), at(0.45, thin)];
         let values: Vec<f64> = points.iter().map(linear).collect();
@@ -211,7 +212,7 @@ fn corners_without_a_share_hand_on_nothing_and_masked_ones_are_left_out() {
     assert!(same(linear.apply(&[f64::MAX; 3], 1), &[f64::MAX; 4]));
     let two = linear.apply_without_masked(&[3.0, 1.0, f64::NAN, 2.0, 5.0, f64::NAN], 2);
     assert!(same(two, &[3.0, 1.0, 3.0, 1.25, f64::NAN, 2.0, 5.0, 2.0]));
-    // From the four points to the three, each at its share.
+    // This mapping spreads the values of the four points over the three points by their shares.
     let conservative = Weights::linear(&asked, &points, &cells, Constraint::Conservative).unwrap();
     let values = [3.0, f64::NAN, 5.0, 7.0];
     assert!(same(conservative.apply(&values, 1), &[f64::NAN, f64::NAN, 3.5]));

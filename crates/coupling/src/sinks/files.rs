@@ -93,8 +93,8 @@ fn array_in(message: &Message) -> Result<Array, Error> {
     })
 }
 
-/// A sink that writes all messages to one array and their times to another; or each message to a file of its
-/// own, if the name has `{n}`.
+/// A sink that writes all messages to one array and their times to another one. If the file name has `{n}`,
+/// it writes each message to a file of its own.
 pub(crate) struct Npy {
     template: String,
     count: usize,

@@ -108,7 +108,8 @@ impl<S: Source> Submodel for SourceSubmodel<S> {
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
         let Some(now) = self.ahead.take() else { return Ok(()) };
         self.ahead = self.read(Some(&now))?;
-        // The next time may be the same one computed in another way, and so be a little less.
+        // The next time may be the same time, computed in another way. It is then perhaps smaller by a
+        // rounding error.
         let following = self.ahead.as_ref().map(|ahead| ahead.timestamp.max(now.timestamp));
         let times = MessageTimes { timestamp: now.timestamp, next_timestamp: now.next.unwrap_or(following) };
         Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)

@@ -276,7 +276,7 @@ fn apply(function: Function, values: &mut ElementBlock) {
         Function::Tanh => each!(f64::tanh),
         Function::Floor => each!(f64::floor),
         Function::Ceil => each!(f64::ceil),
-        // The function rounds halves to the even neighbour, as NumPy does.
+        // NumPy also rounds halves to the even neighbour.
         Function::Round => each!(f64::round_ties_even),
     }
 }

@@ -1,4 +1,4 @@
-//! Connections before they are streams: dialling, accepting, greeting, refusing.
+//! Connections before they are streams (the code calls them guests): dialling, accepting, greeting, refusing.
 
 use super::{Net, Owner};
 use crate::admission::one_too_many;
@@ -17,11 +17,11 @@ use std::net::SocketAddr;
 /// Maximum number of connections accepted in one pass of the event loop, so that other sockets are served
 /// in between.
 const MAX_ACCEPTS_AT_ONCE: usize = 64;
-/// Time within which ssh must log in and lead on (ns).
+/// Time within which ssh must log in and connect to the target (ns).
 const SSH_LOGIN_TIMEOUT_NS: Nanos = 20_000_000_000;
 /// Pause before connections are accepted again, after the kernel had no descriptors (ns).
 const ACCEPT_PAUSE_NS: Nanos = 200_000_000;
-/// A connection is watched for all kinds of readiness, and epoll reports their edges.
+/// The kinds of readiness for which connections are watched: all kinds, as edges.
 pub(crate) const ALL: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
@@ -44,7 +44,7 @@ impl Net {
         }
     }
 
-    /// Returns the time within which a place must be reached.
+    /// Returns the maximum time for reaching a place.
     pub(super) fn within(&self, place: &DialAddress) -> Nanos {
         let there = if place.gate().is_some() { SSH_LOGIN_TIMEOUT_NS } else { self.tuning.connect };
         there + self.tuning.greeting * place.relays() as Nanos
@@ -94,12 +94,12 @@ impl Net {
         }
     }
 
-    /// Begins the greeting of a connection whose other end must identify itself next.
+    /// Begins the greeting of a new connection. Its other end must identify itself next.
     pub(super) fn arrives(&mut self, mut connection: Connection, from: SocketAddr, now: Nanos) {
         self.make_room_for_a_guest();
         let token = self.token(Owner::Guest);
         self.watch(connection.socket(), token, ALL);
-        // If a greeting has arrived already, it is read before the next guest is accepted.
+        // If a greeting has arrived already, it is read before the next connection is accepted.
         connection.ready(true, false, false);
         let guest = Handshake::arrives(connection, from, now + self.tuning.greeting);
         self.guests.insert(token, guest);
@@ -122,7 +122,7 @@ impl Net {
         }
     }
 
-    /// Closes guests whose time is up.
+    /// Closes connections that did not become streams in time.
     pub(super) fn dismiss_late_guests(&mut self, now: Nanos) {
         let late: Vec<(u64, Fault)> = self
             .guests
@@ -160,8 +160,8 @@ impl Net {
         }
     }
 
-    /// Returns true if a guest is an earlier attempt of a known domain to dial: the domain has closed it,
-    /// or has dialled again meanwhile. The refusal of such a guest is not reported.
+    /// Returns true if this connection is an earlier attempt of a known domain to dial: the domain has closed
+    /// it, or has dialled again meanwhile. The refusal of such a connection is not reported.
     fn is_dialled_anew(&self, guest: &Handshake) -> bool {
         guest.welcomed_hello().is_some_and(|hello| {
             let is_older = self.seen.get(&hello.line()).is_some_and(|&newest| newest > hello.incarnation);
@@ -236,7 +236,8 @@ impl Net {
         }
     }
 
-    /// Checks and welcomes a guest that has the run's keys, or repeats a hello that it has recorded.
+    /// Checks the hello of a new connection, and sends the welcome. Until the proof, the other end may have
+    /// only repeated a recorded hello.
     fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), Fault> {
         self.is_for_me(hello)?;
         self.expected(hello)?;
@@ -267,7 +268,7 @@ impl Net {
         Ok(())
     }
 
-    /// Notes that this greeting was received, so that the same greeting is refused from now on.
+    /// Notes that this greeting was received. The same greeting is refused from now on.
     pub(super) fn note_heard(&mut self, hello: &Hello) {
         self.forget_greetings();
         self.seen.insert(hello.line(), hello.incarnation);
@@ -276,7 +277,8 @@ impl Net {
     fn expected(&self, hello: &Hello) -> Result<(), Fault> {
         let &Hello { from, boot, last_word, .. } = hello;
         match self.peers.get(&from) {
-            // If this end dials a domain, only the process that outlived the domain dials here.
+            // If this end dials the path, the other domain does not. Only the process that outlived the
+            // domain connects, to send its last word.
             Some(peer) if peer.dials() && !last_word => {
                 Err(fault!(NOT_LET_IN, "domain {from} dials, where this end does"))
             }
@@ -293,7 +295,7 @@ impl Net {
         }
     }
 
-    /// Returns an error if a newer connection of the same stream came while the guest was greeted.
+    /// Returns an error if a newer connection of the same stream arrived during the greeting.
     fn still_welcome(&self, hello: &Hello) -> Result<(), Fault> {
         let from = hello.from;
         self.expected(hello)?;
@@ -305,7 +307,7 @@ impl Net {
         }
     }
 
-    /// Makes a guest a stream: the listener has answered, and has the run's keys.
+    /// Makes a dialled connection a stream: the listener has answered, and has the run's keys.
     fn answered(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
         let tuning = self.tuning;
         let domain = line.domain;
@@ -327,7 +329,7 @@ impl Net {
         self.join(token, line, boot, now);
     }
 
-    /// Makes a guest a stream.
+    /// Makes a connection a stream of its path.
     fn join(&mut self, token: u64, line: DialledStream, boot: Boot, now: Nanos) {
         let DialledStream { domain, stream, incarnation, .. } = line;
         let Some(Handshake { connection, place, .. }) = self.guests.remove(&token) else { return };

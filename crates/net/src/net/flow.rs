@@ -7,8 +7,7 @@ use ligament_path::{Gauge, RelayDistance};
 use rustix::net::sockopt;
 use std::time::Duration;
 
-/// Bytes that arrived within this time show that a way is free (ns). It covers several looks at the
-/// streams.
+/// Bytes that arrived within this time show that the link works (ns). It covers several looks at the streams.
 const RECENT_ARRIVAL_NS: Nanos = 400_000_000;
 
 /// A congestion control that follows the rate at which bytes arrive, and not single losses (Cardwell et al.
@@ -36,7 +35,7 @@ fn gauge(info: &TcpInfo) -> Gauge {
 const UNLIMITED: u64 = u64::MAX;
 
 impl Net {
-    /// Takes in a new stream. The length of its way decides how all streams of the path are used.
+    /// Takes in a new stream. Its round trip decides how all streams of the path are used.
     pub(super) fn tune(&mut self, domain: u32, stream: StreamId, behind: RelayDistance, now: Nanos) {
         let peer = self.peer(domain);
         let Some(state) = peer.streams.get(&stream) else { return };
@@ -52,8 +51,8 @@ impl Net {
         }
     }
 
-    /// Sets the options of new streams over a long way, and of all streams over a short way that turns out
-    /// to lose segments.
+    /// Sets the options of new streams on a long link, and of all streams on a short link that turns out to
+    /// lose segments.
     fn tune_new_ones(&mut self, domain: u32, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(domain);
@@ -78,7 +77,7 @@ impl Net {
         }
     }
 
-    /// Changes the rate that this end sends over a long way at most (bytes per second); `None` for no
+    /// Changes the maximum rate at which this end sends over a long link (bytes per second); `None` for no
     /// limit.
     pub fn set_pace(&mut self, pace: Option<u64>) {
         self.tuning.pace = pace;
@@ -98,7 +97,7 @@ impl Net {
         }
     }
 
-    /// Divides the rate that the user has set among the present streams over a long way. Only the end that
+    /// Divides the rate that the user has set among the present streams of a long link. Only the end that
     /// dials knows how many streams there will be.
     pub(super) fn share_pace(&mut self, domain: u32) {
         let Some(pace) = self.tuning.pace else { return };
@@ -125,8 +124,8 @@ impl Net {
     fn look_at(&mut self, domain: u32, now: Nanos) {
         let peer = self.peer(domain);
         let infos = peer.streams.iter().map(|(&stream, state)| {
-            // For a connection by a helper process, the kernel knows nothing of the way behind that
-            // process.
+            // If a helper process such as ssh makes the connection, the kernel knows nothing about the link
+            // behind it.
             let info = TcpInfo::of(state.connection.socket());
             (stream, info.as_ref().map(gauge).unwrap_or_default())
         });
@@ -143,9 +142,9 @@ impl Net {
         }
     }
 
-    /// Breaks stuck streams at the end that listens, which cannot make new ones. It does so once another
-    /// stream receives bytes again: bytes on a stuck stream would wait until the kernel sends them again,
-    /// and the kernel doubles its pauses. The other end then dials these streams anew.
+    /// Breaks stuck streams at the end that listens; the other end then dials them anew. This is done as soon
+    /// as another stream receives bytes again. A stuck stream would continue later, because the kernel
+    /// doubles its pauses before it sends again.
     fn break_stuck(&mut self, domain: u32, stuck: &[StreamId], now: Nanos) {
         let peer = self.peer(domain);
         let since = now.saturating_sub(RECENT_ARRIVAL_NS);
@@ -211,13 +210,14 @@ mod tests {
         for paces in paces(2, 2, 100_000_000) {
             assert_eq!(paces, [4_000_000; 2]);
         }
-        // As many as the link needs, of which 16 carry large messages, beside the first.
+        // The link has as many streams as it needs. 16 of them carry large messages, beside the first.
         for paces in paces(0, 40, 10_000_000) {
             assert_eq!(paces.iter().filter(|&&pace| pace == 8_000_000 / 17).count(), paces.len());
         }
     }
 
-    /// The paces of the streams at both ends of a path that is `far` away (ns), once there are so many.
+    /// Returns the paces of the streams at both ends of a path with a round trip of `far` ns, when `streams`
+    /// streams exist.
     fn paces(wanted: u16, streams: usize, far: Nanos) -> [Vec<u64>; 2] {
         let (keys, tuning) = (RunKeys::make(), NetOptions { pace: Some(8_000_000), ..NetOptions::default() });
         let [mut zero, mut one] = [0, 1].map(|me| Net::new(keys.clone(), me, false, tuning).unwrap());

@@ -40,8 +40,8 @@ impl Net {
             _ => return Err(fault!(NOT_LET_IN, "domain {from} offers a connection that nobody wants")),
         }
         self.note_heard(hello);
-        // This end does not wait for a connection that it could not make yet, most likely because that
-        // domain cannot be dialled from here.
+        // An offer replaces a connection that this end still tries to make: the other domain most likely
+        // cannot be dialled from here.
         let stuck = self.guests.iter().find(|(_, guest)| {
             guest.line().is_some_and(|line| line.domain == from && !line.last_word) && guest.is_dialling()
         });

@@ -1,4 +1,4 @@
-//! The connections of this domain that wait at a relay until another domain there wants this one.
+//! The connections of this domain that wait at a relay until another domain asks for this one.
 
 use super::Net;
 use crate::handshake::{Errand, Handshake};
@@ -7,8 +7,8 @@ use crate::{DialAddress, Nanos, NetOptions, Route};
 use ligament_catalogue::{fault, Fault};
 use std::sync::Arc;
 
-/// Number of connections that wait at a time. If all are taken, a connection that wants this domain waits
-/// at the relay until the next one arrives.
+/// Number of connections that wait at a time. If all are taken, a connection that asks for this domain waits
+/// at the relay until this domain's next one arrives.
 const MAX_WAITING_CONNECTIONS: usize = 6;
 
 /// The state of waiting at a relay.
@@ -27,7 +27,7 @@ impl RelayWait {
         RelayWait { places: way.places(), next: 0, there: 0, pause: tuning.first_pause, at: 0 }
     }
 
-    /// Returns the time at which something is due even if no socket is ready.
+    /// Returns the time at which missing connections are due to be started.
     pub fn deadline(&self) -> Option<Nanos> {
         (self.there < MAX_WAITING_CONNECTIONS).then_some(self.at)
     }
@@ -74,8 +74,8 @@ impl Net {
         }
     }
 
-    /// Notes that a connection did not reach the relay, or was cut off. Expected domains without a stream
-    /// cannot come then.
+    /// Notes that a connection did not reach the relay, or was cut off. Domains that should dial this end
+    /// cannot reach it then, so they get this reason.
     pub(super) fn is_cut_off(&mut self, why: &Fault, now: Nanos) {
         for peer in self.peers.values_mut().filter(|peer| !peer.dials() && peer.streams.is_empty()) {
             peer.trouble = fault!(
@@ -96,8 +96,8 @@ impl Net {
         }
     }
 
-    /// Replaces all waiting connections after a path has broken, because they may have been cut off as well
-    /// without a sign.
+    /// Replaces all waiting connections after a path has broken. The same cut may have broken them, and a
+    /// broken connection that carries nothing is not noticed.
     pub(super) fn wait_anew(&mut self, now: Nanos) {
         let Some(waiting) = &mut self.waiting else { return };
         let gone: Vec<u64> = self

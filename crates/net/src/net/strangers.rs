@@ -1,4 +1,4 @@
-//! Paths whose other ends are not known beforehand, such as those of a relay's trunks. A domain that has
+//! Paths whose other ends are not known beforehand, such as the paths of a relay's trunks. A domain that has
 //! the keys is let in, up to a maximum number. The connections are accepted elsewhere, and taken over here.
 
 use super::Net;
@@ -8,7 +8,8 @@ use crate::{MessageId, Nanos};
 use rustix::net::getpeername;
 use std::net::SocketAddr;
 
-/// Maximum number of greetings that are remembered before those of unknown domains are forgotten.
+/// Maximum number of greetings that are remembered. Beyond it, the greetings of unknown domains are
+/// forgotten.
 const MAX_REMEMBERED_GREETINGS: usize = 1 << 14;
 /// Maximum number of forgotten paths that are remembered, because the other end may want to continue them.
 const MAX_REMEMBERED_PATHS: usize = 1 << 10;
@@ -24,7 +25,7 @@ impl Net {
         self.arrives(connection, from, now);
     }
 
-    /// Returns true if one more domain may come that is not expected.
+    /// Returns true if one more domain that is not expected may be let in.
     pub(super) fn has_room_for_strangers(&self) -> bool {
         self.peers.len() < self.admits
     }
@@ -73,8 +74,7 @@ impl Net {
         self.peers.values().map(|peer| peer.streams.len()).sum()
     }
 
-    /// Does the same as `send`, but for a part of something large. Even a short part is treated as a large
-    /// message.
+    /// Sends a part of a larger whole. Even a short part is treated as a large message.
     pub(crate) fn send_as_large(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
         let peer = self.peer(domain);
         peer.due = true;

@@ -8,8 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 /// Maximum number of reads in one pass, so that other connections are served in between.
 const READS: usize = 16;
 
-/// The bytes on their way to one connection that were read and not written yet, and the state of the end of
-/// these bytes.
+/// The bytes for one connection that were read and not written yet, and the state of their end.
 #[derive(Default)]
 pub(super) struct Direction {
     left: Vec<u8>,

@@ -21,7 +21,7 @@ pub(crate) enum Want {
     Onward([u8; 16]),
 }
 
-/// A domain of a run, as it is named both by connections that want the domain and by those that wait as it.
+/// The name of a domain of a run, which connections give that want the domain or wait as it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MeetingPoint {
     pub run: [u8; 16],

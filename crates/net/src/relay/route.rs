@@ -1,4 +1,4 @@
-//! The way of a domain over relays. A connection greets each relay in turn, through the relays before it.
+//! The route of a domain over relays. A connection greets each relay in turn, through the relays before it.
 //! At the last relay the connection waits for another domain, or asks for a domain that waits there.
 
 use super::greeting::{is_challenge, proof, Ask, MeetingPoint, Want, ASK_BYTES, CHALLENGE_BYTES};
@@ -16,12 +16,11 @@ use std::sync::Arc;
 
 /// Maximum number of relays in a row.
 const MAX_RELAYS_IN_A_ROW: usize = 8;
-/// Number of bytes at the beginning of a way's number that are the first bytes of the waiting domain's
-/// life.
+/// Number of bytes at the beginning of a circuit number that a waiting domain takes from its `Boot`.
 pub(crate) const LIFE_PREFIX_BYTES: usize = 8;
 
-/// The way by which a domain reaches others: over relays in a row, the nearest first, at the last of which
-/// domains meet; and through a gate, if the domain reaches nothing by itself.
+/// The route by which a domain reaches others: over relays in a row, the nearest first. Domains meet at the
+/// last relay. A domain that cannot dial anything by itself begins at a gate.
 pub struct Route {
     gate: Option<Arc<Gate>>,
     stations: Vec<Station>,
@@ -36,10 +35,10 @@ struct Hop {
 }
 
 impl Route {
-    /// Makes the way over these relays. Names of the first relay are looked up, which may take a while.
+    /// Makes the route over these relays. Names of the first relay are looked up, which may take a while.
     ///
-    /// # Errors
-    /// There are no relays or too many, one relay is named twice, or the first relay's address is not known.
+    /// # Errors There are no relays or too many, one relay is named twice, or the first relay's address is
+    /// not known.
     pub fn over(stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let Some(first) = stations.first() else { return Err(fault!(RELAY_UNUSABLE, "a way has a relay")) };
         if stations.len() > MAX_RELAYS_IN_A_ROW {
@@ -64,10 +63,9 @@ impl Route {
         Ok(Arc::new(Route { gate: None, stations: stations.to_vec(), hops, addresses: first.addresses()? }))
     }
 
-    /// Makes the way through a gate, and then over these relays if there are any.
+    /// Makes the route through a gate, and then over these relays if there are any.
     ///
-    /// # Errors
-    /// As for `over`.
+    /// # Errors As for `over`.
     pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let way = if stations.is_empty() {
             Route { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() }
@@ -82,18 +80,19 @@ impl Route {
         &self.stations
     }
 
-    /// Returns the word by which a domain says in its list of addresses that it waits at the common relay,
-    /// and which relay it reaches first. Returns `None` for a way without relays.
+    /// Returns the entry for a domain's list of addresses which says that the domain waits at the common
+    /// relay. The entry names the first relay of the domain's route. Returns `None` for a route without
+    /// relays.
     pub fn word(&self) -> Option<String> {
         self.stations.first().map(|first| format!("{RELAY}{}", first.name()))
     }
 
-    /// Returns true if the way leads through a gate.
+    /// Returns true if the route leads through a gate.
     pub fn has_gate(&self) -> bool {
         self.gate.is_some()
     }
 
-    /// Returns true if `station` is the first relay of the way, or if the way has no relay.
+    /// Returns true if `station` is the first relay of the route, or if the route has no relay.
     pub(crate) fn begins_at(&self, station: Option<&Station>) -> bool {
         self.hops.first().is_none_or(|hop| station.is_some_and(|station| hop.name == station.keys.relay()))
     }
@@ -103,13 +102,13 @@ impl Route {
         self.hops.len()
     }
 
-    /// Returns the places of the first relay: directly, then through the gate. Two relays in a row are
-    /// linked by a trunk.
+    /// Returns the places of the first relay: the direct ones, then those through the gate. Two relays in a
+    /// row are linked by a trunk.
     pub(crate) fn places(self: &Arc<Route>) -> Vec<DialAddress> {
         self.places_with(if self.hops.len() > 1 { RelayDistance::Trunk } else { RelayDistance::Relays })
     }
 
-    /// Returns the same places, for domains whose first relay is another one: a trunk leads to that relay.
+    /// Returns the same places for a domain whose first relay is another one. A trunk leads to that relay.
     pub(crate) fn places_elsewhere(self: &Arc<Route>) -> Vec<DialAddress> {
         self.places_with(RelayDistance::Trunk)
     }
@@ -124,7 +123,7 @@ impl Route {
         self.also(self.addresses.iter().map(over).collect())
     }
 
-    /// Returns these places, followed by the same places through the gate, if the way has one.
+    /// Returns these places, followed by the same places through the gate, if the route has one.
     pub(crate) fn also(&self, mut places: Vec<DialAddress>) -> Vec<DialAddress> {
         if let Some(gate) = &self.gate {
             let through = |place: &DialAddress| DialAddress::Through(Arc::clone(gate), Box::new(place.clone()));
@@ -147,18 +146,18 @@ const RELAY: &str = "relay:";
 #[derive(Debug, Clone)]
 pub enum DialAddress {
     At(SocketAddr),
-    /// Over relays: the way, the address of the first relay, and the kind of way behind that relay.
+    /// An address over relays: the route, the address of the first relay, and the kind of link behind that
+    /// relay.
     Over(Arc<Route>, SocketAddr, RelayDistance),
-    /// One of the other kinds, reached through a gate.
+    /// An address of another kind that is reached through a gate.
     Through(Arc<Gate>, Box<DialAddress>),
 }
 
 impl DialAddress {
-    /// Returns the addresses of a domain that gave these words. `way` is the way of this domain to a relay.
-    /// Direct addresses are first, unless the other domain's first relay is not this domain's first relay.
+    /// Reads the list of addresses of another domain. `way` is the route of this domain to a relay. Direct
+    /// addresses are first, unless the first relays of the two domains differ.
     ///
-    /// # Errors
-    /// A word is not an address.
+    /// # Errors An entry is not an address.
     pub fn read(words: &[String], way: Option<&Arc<Route>>) -> Result<Vec<DialAddress>, Fault> {
         let mut direct = Vec::new();
         let mut over = Vec::new();
@@ -169,7 +168,7 @@ impl DialAddress {
                     is_near = Some(word) == way.word().as_ref();
                     over = if is_near { way.places() } else { way.places_elsewhere() };
                 }
-                // The other domain waits at a relay, and this domain knows no way to a relay.
+                // The other domain waits at a relay, and this domain has no route to a relay.
                 (Some(_), _) => {}
                 (None, _) => {
                     let address = word
@@ -195,7 +194,7 @@ impl DialAddress {
         }
     }
 
-    /// Returns the way over the relays in between.
+    /// Returns the route over the relays in between.
     pub(crate) fn way(&self) -> Option<&Arc<Route>> {
         match self {
             DialAddress::At(_) => None,
@@ -209,7 +208,7 @@ impl DialAddress {
         self.way().map_or(0, |way| way.length())
     }
 
-    /// Returns the kind of way behind the nearest relay.
+    /// Returns the kind of link behind the nearest relay.
     pub(crate) fn behind(&self) -> RelayDistance {
         match self {
             DialAddress::At(_) => RelayDistance::Nothing,
@@ -264,7 +263,7 @@ impl Passage {
         Passage::begin(way, Want::Meet(MeetingPoint { run, domain }))
     }
 
-    /// Begins a passage to the last relay, to wait there as `domain` in the life `boot`.
+    /// Begins a passage to the last relay. The connection waits there as `domain`, whose process is `boot`.
     pub fn wait(way: &Arc<Route>, run: [u8; 16], domain: u32, boot: &Boot) -> Passage {
         let mut passage = Passage::begin(way, Want::Wait(MeetingPoint { run, domain }));
         passage.circuit[..LIFE_PREFIX_BYTES].copy_from_slice(&boot[..LIFE_PREFIX_BYTES]);

@@ -90,7 +90,7 @@ pub struct Relay {
     epoll: OwnedFd,
     keys: RunKeys,
     prover: Prover,
-    /// Other relays to which this relay leads on: by name, their keys and the way to them.
+    /// Other relays with which this relay joins connections: by name, their keys and the route to them.
     onward: HashMap<[u8; 16], (RunKeys, Arc<Route>)>,
     /// Trunks to these relays, by name. Under this relay's own name: the trunks that other relays dial to
     /// it.
@@ -144,7 +144,7 @@ enum RelayConnectionState {
     Joined { other: u64, coming: Direction },
 }
 
-/// The connections that wait as one domain, all of the same life of that domain, and those that want the
+/// The connections that wait as one domain, all of the same process of that domain, and those that want the
 /// domain.
 #[derive(Default)]
 struct Meet {
@@ -154,11 +154,8 @@ struct Meet {
 }
 
 impl Relay {
-    /// Makes a relay that demands the key of `station`, listens with `listener`, and leads on to the relays
-    /// in `onward`.
-    ///
-    /// # Errors
-    /// The kernel has no more descriptors, or the address of one of the other relays is not known.
+    /// Makes a relay that demands the key of `station`, listens with `listener`, and joins connections with
+    /// the relays in `onward` on request.
     pub fn new(station: &Station, listener: Listener, onward: &[Station]) -> Result<Relay, Fault> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)
             .map_err(|error| fault!(CANNOT_LISTEN, "connections cannot be watched: {error}"))?;

@@ -1,5 +1,6 @@
-//! Two domains in one thread: each has a `Net` and owns messages whose every byte follows from their place.
-//! Beside them a proxy that delays, cuts, falls silent, and remembers all that went through it.
+//! Two domains in one thread, for the tests of this crate. Each has a `Net` and messages; `content` gives the
+//! bytes of each message. A proxy between them delays bytes, cuts connections, falls silent, and records all
+//! bytes.
 #![allow(dead_code)]
 
 use ligament_catalogue::Fault;
@@ -12,7 +13,8 @@ use std::os::fd::AsFd;
 
 pub const SECOND_NS: Nanos = 1_000_000_000;
 
-/// A small generator (SplitMix64: Steele, Lea, Flood 2014), so that a seed means the same everywhere.
+/// A random number generator (SplitMix64: Steele, Lea, Flood 2014). A seed gives the same numbers on all
+/// machines.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -29,7 +31,7 @@ impl Dice {
     }
 }
 
-/// The bytes of a message of this length.
+/// Returns the bytes of a message of `total` bytes.
 pub fn content(id: MessageId, total: u64) -> Vec<u8> {
     let mut dice = Dice(u64::from(id.conduit) << 32 ^ id.number ^ total << 17);
     let mut bytes = Vec::with_capacity(total as usize + 8);
@@ -47,14 +49,14 @@ pub struct Desk {
     pub leaving: HashMap<MessageId, Vec<u8>>,
     /// Incoming messages that are not delivered.
     pub arriving: HashMap<MessageId, Vec<u8>>,
-    /// Delivered messages, by conduit, in order; the last number of each conduit.
+    /// Delivered messages of each conduit, in order.
     pub delivered: BTreeMap<u32, Vec<Vec<u8>>>,
     pub credited: BTreeMap<u32, u64>,
     /// True if incoming messages must match `content`.
     pub checks: bool,
-    /// Refuse to find memory, with this reason.
+    /// The reason with which this end refuses memory for messages, if it does.
     pub full: Option<Fault>,
-    /// The number of messages that were delivered in all.
+    /// The number of all messages that were delivered.
     pub count: u64,
 }
 
@@ -62,7 +64,7 @@ impl MessageStore for Desk {
     fn slices<'a>(&'a self, _: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
         let bytes = self.leaving.get(&id).unwrap_or_else(|| panic!("{id:?} is asked for after its release"));
         let bytes = &bytes[offset as usize..offset as usize + len as usize];
-        // In two slices, as a message lies in head and body.
+        // The bytes are in two slices, as those of a message with a head and a body.
         let (one, two) = bytes.split_at(bytes.len().min(64));
         into.extend([one, two].into_iter().filter(|slice| !slice.is_empty()).map(IoSlice::new));
     }
@@ -107,7 +109,7 @@ impl MessageStore for Desk {
     }
 }
 
-/// One domain.
+/// A domain of the test.
 pub struct End {
     pub net: Net,
     pub desk: Desk,
@@ -128,14 +130,14 @@ impl End {
         self.events.extend(std::iter::from_fn(|| self.net.event()));
     }
 
-    /// Sends a message whose bytes are what `content` says.
+    /// Sends a message with the bytes that `content` returns for it.
     pub fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
         let id = self.net.send(domain, conduit, total);
         self.desk.leaving.insert(id, content(id, total));
         id
     }
 
-    /// Sends these bytes.
+    /// Sends a message with these bytes.
     pub fn send_bytes(&mut self, domain: u32, conduit: u32, bytes: Vec<u8>) -> MessageId {
         let id = self.net.send(domain, conduit, bytes.len() as u64);
         self.desk.leaving.insert(id, bytes);
@@ -157,7 +159,7 @@ impl End {
     }
 }
 
-/// A listener on loopback, and where it is.
+/// Makes a listener on the loopback interface, and returns its address, too.
 pub fn listener() -> (Listener, SocketAddr) {
     let listen = Listen { address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), ..Listen::default() };
     let listener = Listener::bind(&listen).unwrap();
@@ -165,7 +167,7 @@ pub fn listener() -> (Listener, SocketAddr) {
     (listener, address)
 }
 
-/// Domain 0 listens and expects 1, which dials it, through a proxy if there is one.
+/// Makes domain 0, which listens, and domain 1, which dials it, through a proxy if `proxied` is true.
 pub fn pair(encrypt: bool, tuning: NetOptions, streams: u16, proxied: bool) -> (End, End, Option<Proxy>) {
     let keys = RunKeys::make();
     let mut ends = [0, 1].map(|me| End::new(&keys, me, encrypt, tuning));
@@ -179,7 +181,7 @@ pub fn pair(encrypt: bool, tuning: NetOptions, streams: u16, proxied: bool) -> (
     (zero, one, proxy)
 }
 
-/// Runs until a condition holds; panics if it does not within a minute.
+/// Runs the domains until a condition holds. Panics after a minute.
 pub fn play(
     ends: &mut [&mut End],
     proxy: &mut Option<Proxy>,
@@ -203,7 +205,8 @@ fn told<'a>(ends: &'a [&mut End]) -> Vec<&'a [Event]> {
     ends.iter().map(|end| &end.events[end.events.len().saturating_sub(8)..]).collect()
 }
 
-/// Waits until some end or the proxy has something to do; at most 20 ms, so that tests may look at the time.
+/// Waits until a domain or the proxy has something to do, at most 20 ms, so that conditions can look at the
+/// clock.
 fn wait(ends: &[&mut End], proxy: &Option<Proxy>) {
     let deadline = ends.iter().filter_map(|end| end.net.deadline()).min();
     let pause = deadline.map_or(u64::MAX, |at| at.saturating_sub(now())).min(20_000_000);
@@ -215,7 +218,7 @@ fn wait(ends: &[&mut End], proxy: &Option<Proxy>) {
     let _ = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: pause as i64 }));
 }
 
-/// Stands between a dialler and a listener.
+/// Passes bytes between a dialler and a listener.
 pub struct Proxy {
     pub address: SocketAddr,
     target: SocketAddr,
@@ -223,31 +226,31 @@ pub struct Proxy {
     pub links: Vec<Link>,
     /// The number of connections that were let through.
     pub came: u32,
-    /// Refuses every connection.
+    /// True if the proxy refuses every connection.
     pub closed: bool,
-    /// All bytes that ever went through, either way, connection by connection.
+    /// All bytes that went through in either direction, connection by connection, if the proxy records them.
     pub record: Option<Vec<u8>>,
     /// The delay of each byte (ns).
     pub delay: Nanos,
-    /// Bytes that went through.
+    /// Number of bytes that went through.
     pub through: u64,
-    /// Changes what the listener sends after its welcome.
+    /// True if the proxy changes all bytes of the listener after its welcome.
     pub garbles: bool,
 }
 
 /// One connection through a proxy.
 pub struct Link {
     sides: [TcpStream; 2],
-    /// Bytes from each side, and when they came.
+    /// The bytes from each side, each piece with the time at which it is passed on (ns).
     under_way: [VecDeque<(Nanos, Vec<u8>)>; 2],
-    /// Silent: it neither reads nor writes.
+    /// True if the link neither reads nor writes.
     pub silent: bool,
-    /// Breaks after this many bytes.
+    /// The link breaks after this number of bytes.
     pub breaks_after: Option<u64>,
     through: u64,
-    /// How much each side has said.
+    /// Number of bytes that each side has sent.
     said: [u64; 2],
-    /// All that the dialler has said, if the proxy keeps a record.
+    /// All bytes from the dialler, if the proxy keeps a record.
     pub dialler_said: Vec<u8>,
     gone: bool,
 }
@@ -271,7 +274,7 @@ impl Proxy {
         }
     }
 
-    /// Whom it is for.
+    /// Returns the address of the listener.
     pub fn target(&self) -> SocketAddr {
         self.target
     }
@@ -307,7 +310,7 @@ impl Proxy {
         self.links.retain(|link| !link.gone);
     }
 
-    /// Breaks all connections.
+    /// Breaks all links.
     pub fn cut(&mut self) {
         self.links.clear();
     }
@@ -325,13 +328,13 @@ impl Proxy {
     }
 }
 
-/// The maximum that may wait in a proxy.
+/// Maximum number of bytes that wait in a link for one side.
 const MAX_PROXY_BYTES: usize = 1 << 20;
-/// The bytes of a listener's welcome.
+/// Length of a listener's welcome (bytes).
 const WELCOME_BYTES: u64 = 80;
 
 impl Link {
-    /// How much a side has said.
+    /// Returns the number of bytes that a side has sent.
     pub fn has_said(&self, side: usize) -> u64 {
         self.said[side]
     }
@@ -340,7 +343,7 @@ impl Link {
         self.under_way[from].iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// Carries what there is; how much was taken in.
+    /// Passes on the bytes that can be passed on now. Returns the number of bytes read.
     fn carry(&mut self, time: Nanos, delay: Nanos, garbles: bool, record: &mut Option<Vec<u8>>) -> u64 {
         let mut taken = 0;
         for (from, to) in [(0, 1), (1, 0)] {
@@ -363,7 +366,7 @@ impl Link {
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     _ => {
-                        // Bytes under way are lost, as when a machine vanishes.
+                        // Delayed bytes under way are lost, as when a machine vanishes.
                         self.gone |= self.under_way[from].is_empty() || delay > 0;
                         break;
                     }

@@ -1,5 +1,5 @@
-//! Two ends of a path and streams between them that are slow, cut, replaced and silently dead, under a virtual
-//! clock. `relays` has the relays that streams may go over.
+//! A simulated path: two ends and their streams under a virtual clock. The streams are slow, are cut and
+//! replaced, or go silent without a notice. `relays` has the relays between the ends.
 
 mod relays;
 
@@ -10,7 +10,8 @@ use ligament_path::{
 use relays::Relays;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// A small generator (SplitMix64: Steele, Lea, Flood 2014), so that a seed means the same everywhere.
+/// A random number generator (SplitMix64: Steele, Lea, Flood 2014). A seed gives the same numbers on all
+/// machines.
 pub struct Dice(u64);
 
 impl Dice {
@@ -39,7 +40,8 @@ fn content(id: MessageId, at: u64) -> u8 {
 #[derive(Default)]
 struct Reader {
     header: Vec<u8>,
-    /// The destination of the next bytes, their count so far, and control bytes.
+    /// The destination of the next bytes. `got` is their number so far; `bytes` holds those of a control
+    /// frame.
     place: Option<Destination>,
     got: u64,
     bytes: Vec<u8>,
@@ -47,11 +49,11 @@ struct Reader {
 
 struct End {
     path: Path,
-    /// The incarnation that this end believes in, and what it is reading there.
+    /// For each stream: the incarnation that this end knows, and the bytes that it is reading.
     streams: BTreeMap<StreamId, (u32, Reader)>,
-    /// Lengths of what is sent and not released.
+    /// Lengths of the messages that are sent and not released.
     leaving: HashMap<MessageId, u64>,
-    /// Memory of what arrives.
+    /// Memory of the arriving messages.
     arriving: HashMap<MessageId, Vec<u8>>,
     lengths: BTreeMap<u32, Vec<u64>>,
     delivered: BTreeMap<u32, u64>,
@@ -60,7 +62,8 @@ struct End {
     ended: bool,
 }
 
-/// One incarnation of a stream: bytes on their way from each end, from one relay to the next.
+/// One incarnation of a stream. `pipes` has, for each end, the bytes under way from there: to the first
+/// relay, from each relay to the next, and to the other end.
 struct Connection {
     incarnation: u32,
     pipes: [Vec<VecDeque<u8>>; 2],
@@ -75,7 +78,7 @@ pub struct World {
     incarnations: BTreeMap<StreamId, u32>,
     capacity: usize,
     cuts: u64,
-    /// The number of steps between two cuts, about, in tens.
+    /// A tenth of the average number of steps between two cuts.
     between_cuts: u64,
     relays: Relays,
 }
@@ -95,7 +98,7 @@ const TUNING: PathOptions = PathOptions {
 };
 
 impl World {
-    /// A world in which streams go over so many relays at most.
+    /// Makes a world. Its streams go over at most `relays` relays.
     pub fn new(seed: u64, relays: u64) -> World {
         let mut dice = Dice(seed);
         let tuning = PathOptions { piece: 1 + dice.below(2000) as u32, ..TUNING };
@@ -139,7 +142,7 @@ impl World {
         let mut steps = 0u64;
         while !self.ends.iter().all(|end| end.ended) || !self.all_credit_is_known() {
             steps += 1;
-            // Pieces of one byte take some millions.
+            // A schedule whose pieces have one byte takes some millions of steps.
             assert!(steps < 30_000_000, "the path does not come to its end: {:?}", self.state());
             self.now += self.dice.below(200_000);
             let which = self.dice.below(2) as usize;
@@ -175,7 +178,7 @@ impl World {
     }
 
     fn send(&mut self, which: usize) {
-        // Conduits have one direction: even ones go from end 0.
+        // A conduit goes one way. Conduits with even numbers go from end 0 to end 1.
         let conduit = 2 * self.dice.below(4) as u32 + which as u32;
         let total = match self.dice.below(4) {
             0 => 0,
@@ -198,9 +201,9 @@ impl World {
             return self.trouble_a_relay();
         }
         match self.dice.below(4) {
-            // All at once.
+            // All connections are cut at once.
             0 => self.connections.clear(),
-            // One goes silent and nobody is told.
+            // One connection goes silent, and neither end gets a notice.
             1 => {
                 let stream = streams[self.dice.below(streams.len() as u64) as usize];
                 self.connections.get_mut(&stream).unwrap().dead = true;
@@ -218,7 +221,7 @@ impl World {
         }
         for (&stream, incarnation) in &mut self.incarnations {
             let broken = self.connections.get(&stream).is_none_or(|connection| connection.dead);
-            // End 0 dials, once it knows that there is no connection.
+            // End 0 dials a stream when it knows that the stream has no connection.
             if broken && !self.ends[0].streams.contains_key(&stream) {
                 *incarnation += 1;
                 let pipes = [(); 2].map(|()| vec![VecDeque::new(); self.relays.count() + 1]);
@@ -229,7 +232,7 @@ impl World {
         }
     }
 
-    /// An end notices one change of a stream: a break, or a new incarnation.
+    /// Tells an end about one change of a stream: a break, or a new incarnation.
     fn notice(&mut self, which: usize) {
         let end = &mut self.ends[which];
         for &stream in self.incarnations.keys() {
@@ -242,7 +245,8 @@ impl World {
                     end.path.stream_up(stream, real, self.now);
                     return;
                 }
-                // Bytes that are still to be read of it come before its end.
+                // The end first reads the bytes that a relay had passed on. Only then does it notice the
+                // break.
                 (None, Some(believed)) if self.relays.has_left(which, stream, believed) => {}
                 (None, Some(_)) if !self.connections.contains_key(&stream) => {
                     end.streams.remove(&stream);

@@ -1,19 +1,21 @@
-//! Relays that streams go over: each keeps a little of what is on its way, is slow, is stopped, is killed and
-//! started again, or vanishes with its machine. Of one that is killed, what it had passed on is still read at
-//! the ends, before its end is.
+//! Simulated relays between the ends of a path. A relay keeps a few of the bytes under way. It may be slow or
+//! stopped, be killed and started again, or vanish with its machine. After a relay is killed, the ends still
+//! read the bytes that it has passed on, and then notice the break.
 
 use super::World;
 use ligament_path::{Nanos, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// For how long one is stopped or not there (ns), at most.
+/// Maximum time for which a relay is stopped or away (ns).
 const MAX_STOP_NS: u64 = 200_000_000;
 
 pub struct Relays {
-    /// From when on each passes on again, and lets in again.
+    /// For each relay: the time at which it passes bytes on again (`stands_until`), and the time at which it
+    /// accepts connections again (`away_until`).
     stands_until: Vec<Nanos>,
     away_until: Vec<Nanos>,
-    /// Bytes that each end can still read of streams that are over: of which incarnation, and the bytes.
+    /// For each end: the bytes of a lost connection that the end can still read, and the incarnation of the
+    /// stream.
     left: [BTreeMap<StreamId, (u32, VecDeque<u8>)>; 2],
 }
 
@@ -30,7 +32,7 @@ impl Relays {
         self.away_until.iter().all(|&until| until <= now)
     }
 
-    /// Bytes that an end can still read of an incarnation that is over.
+    /// Returns the bytes of a lost incarnation that an end can still read.
     pub fn left(&mut self, end: usize, stream: StreamId, incarnation: u32) -> Option<&mut VecDeque<u8>> {
         let (of, bytes) = self.left[end].get_mut(&stream)?;
         (*of == incarnation).then_some(bytes)
@@ -46,7 +48,7 @@ impl Relays {
 }
 
 impl World {
-    /// A relay passes on some of what it has of one direction of one stream.
+    /// Makes some relays pass bytes on, each in one direction of one stream.
     pub fn pass_on(&mut self) {
         let streams: Vec<StreamId> = self.connections.keys().copied().collect();
         if self.relays.count() == 0 || streams.is_empty() {
@@ -56,7 +58,7 @@ impl World {
             let stream = streams[self.dice.below(streams.len() as u64) as usize];
             let (from, at) =
                 (self.dice.below(2) as usize, self.dice.below(self.relays.count() as u64) as usize);
-            // Relays are counted from end 0, and pipes from the end that writes.
+            // Relays are counted from end 0, pipes from the end that writes.
             let relay = if from == 0 { at } else { self.relays.count() - 1 - at };
             let connection = self.connections.get_mut(&stream).expect("it is one of those");
             if connection.dead || self.relays.stands_until[relay] > self.now {
@@ -69,14 +71,14 @@ impl World {
         }
     }
 
-    /// Something happens to a relay, and to all streams at once.
+    /// Stops a relay, kills it, or makes its machine vanish. This concerns all streams at once.
     pub fn trouble_a_relay(&mut self) {
         let relay = self.dice.below(self.relays.count() as u64) as usize;
         let until = self.now + self.dice.below(MAX_STOP_NS);
         match self.dice.below(4) {
             0 => self.relays.stands_until[relay] = until,
             1 => {
-                // Its machine vanishes: nobody is told.
+                // The machine of the relay vanishes, and neither end gets a notice.
                 self.connections.values_mut().for_each(|connection| connection.dead = true);
                 self.relays.away_until[relay] = until;
             }

@@ -6,10 +6,10 @@ use crate::ring::BODY_WORDS;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, decode_array_to, head_len, ArrayKind, HeaderWords, Limits, Value};
 
-/// Number of words before the head in an entry whose body lies in a block: slab and block, offset, length of
-/// the head.
+/// Number of words before the preamble in an entry whose body lies in a block: slab and block, offset, length
+/// of the preamble.
 pub(crate) const PLACE_WORDS: usize = 3;
-/// Maximum length of a head that lies in the entry, beside the place of the parts, bytes.
+/// Maximum length of a preamble that lies in the entry, beside the place of the parts, bytes.
 pub(crate) const INLINE_HEAD_BYTES: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
 /// The place of the body of a message.
@@ -19,33 +19,34 @@ pub(crate) enum BodyPlace {
     Nowhere,
     /// The whole body is in `words`, copied out of the ring.
     Inline,
-    /// The head is in `words` from `PLACE_WORDS` on and has this many bytes; the parts are in `bytes`.
+    /// The preamble is in `words` from `PLACE_WORDS` on and has this many bytes; the parts are in `bytes`.
     Beside(usize),
     /// The whole body is in `bytes`.
     Whole,
 }
 
-/// Number of words of the longest head to which a later message can refer: that of a plain array of up to
+/// Number of words of the longest preamble to which a later message can refer: that of a plain array of up to
 /// three dimensions.
 const KNOWN_WORDS: usize = 5;
-/// Number of bytes of that head.
+/// Number of bytes of that preamble.
 pub(crate) const KNOWN_PREAMBLE_BYTES: usize = KNOWN_WORDS * 8;
 
-/// The head that was last in an entry of a channel. A message with the flag `AS_BEFORE` has the same head.
+/// The preamble that was last in an entry of a channel. A message with the flag `AS_BEFORE` has the same
+/// preamble.
 #[derive(Default)]
 pub(crate) struct KnownPreamble {
     head: [u64; KNOWN_WORDS],
-    /// Length of the head, bytes; 0 if no head is known.
+    /// Length of the preamble, bytes; 0 if no preamble is known.
     len: usize,
     parts: u16,
     body_len: u64,
-    /// The array that the head describes, known after the first value with this head, if that value is a
-    /// plain array.
+    /// The array that the preamble describes, known after the first value with this preamble, if that value
+    /// is a plain array.
     kind: Option<ArrayKind>,
 }
 
 impl KnownPreamble {
-    /// Returns the array that the head describes, if it is a plain array.
+    /// Returns the array that the preamble describes, if it is a plain array.
     #[inline]
     pub fn kind(&self) -> Option<&ArrayKind> {
         self.kind.as_ref()
@@ -57,7 +58,7 @@ impl KnownPreamble {
         self.body_len
     }
 
-    /// Stores the head of a message. Must be called in the order of the ring.
+    /// Stores the preamble of a message. Must be called in the order of the ring.
     pub fn note(&mut self, message: &ArrivedMessage) {
         *self = KnownPreamble::default();
         if let BodyPlace::Beside(len @ 1..=KNOWN_PREAMBLE_BYTES) = message.place {
@@ -66,7 +67,7 @@ impl KnownPreamble {
         }
     }
 
-    /// Adds the known head to a message with the flag `AS_BEFORE`. Returns the packed place of its parts.
+    /// Adds the known preamble to a message with the flag `AS_BEFORE`. Returns the packed place of its parts.
     pub fn complete(&self, message: &mut ArrivedMessage) -> Result<u64, ShmError> {
         if self.len == 0 {
             return Err(ShmError::Malformed("a message refers to a head that never came".into()));
@@ -76,7 +77,7 @@ impl KnownPreamble {
         Ok(message.header.take_as_before(self.parts, self.body_len))
     }
 
-    /// Stores the kind of a message's value, if the message has the known head.
+    /// Stores the kind of a message's value, if the message has the known preamble.
     pub fn learn(&mut self, message: &ArrivedMessage, value: &Value) {
         let same = message.place == BodyPlace::Beside(self.len)
             && message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS] == self.head
@@ -166,8 +167,8 @@ fn decode(parts: u16, body_len: u64, head: &[u8], bytes: Bytes, to: &mut Value) 
     }
 }
 
-/// Decodes a whole body. The head is copied before it is parsed, because a sender could still write to its
-/// memory.
+/// Decodes a whole body. The preamble is copied before it is parsed, because a sender could still write to
+/// its memory.
 fn whole(parts: u16, body: &[u8], share: impl FnOnce(&[u8]) -> Bytes, to: &mut Value) -> Result<(), ShmError> {
     let head_len = head_len(parts, body).map_err(|error| ShmError::Malformed(error.to_string()))?;
     let Some(head) = usize::try_from(head_len).ok().and_then(|head_len| body.get(..head_len)) else {

@@ -27,7 +27,7 @@ pub(super) struct FollowingReceive {
     done: usize,
 }
 
-// SAFETY: `to` is the caller's, who waits.
+// SAFETY: `to` points to an array that `follow_into` borrows from its caller as long as this receive exists.
 unsafe impl Send for FollowingReceive {}
 
 /// Ends the receive in progress when it is dropped, also after a panic in a function of the caller that a
@@ -41,9 +41,9 @@ impl<C: Custodian> Drop for FollowGuard<'_, C> {
 }
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sender: copies the elements of a message for the channels `to` into its block. Announces the message
-    /// meanwhile if its receiver can follow the copy: the message has one receiver and the same head as the
-    /// one before.
+    /// Sender: copies the elements of a message for the channels `to` into its block. If the message has one
+    /// receiver and the same preamble as the message before it, announces it first, so that the receiver can
+    /// follow the copy.
     pub(super) fn copy_elements(
         &mut self,
         to: &[usize],
@@ -136,7 +136,8 @@ impl<C: Custodian> Endpoint<C> {
         // Bytes beyond `ready` are not copied by the sender yet and are not read.
         let Some(from) = ring.lent.look_at_known(slab, offset, ready as u64) else { return false };
         let new = &from[following.done..];
-        // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us (see `FollowGuard`).
+        // SAFETY: `to` has room for `len` bytes. `follow_into` borrows it from its caller until the receive
+        // has ended (see `FollowGuard`).
         unsafe {
             let to = following.to.as_ptr().add(following.done);
             to.copy_from_nonoverlapping(new.as_ptr(), new.len());

@@ -164,7 +164,7 @@ struct OutChannel {
     sent: u64,
     credited: u64,
     sequence: u64,
-    /// Number of the head that was last written to an entry of this channel (see `Source::number`); 0 if
+    /// Number of the preamble that was last written to an entry of this channel (see `Source::number`); 0 if
     /// later messages cannot refer to it.
     last_head: u64,
 }

@@ -1,7 +1,7 @@
-//! An endpoint that serves many instances of one process. The code that runs the instances asks which
-//! channels have messages, waits for all instances at once, and says for which instance the endpoint works
-//! at the moment. The sends of this endpoint never wait for credit: an instance continues to the end of its
-//! step, and runs again only when its conduits have room.
+//! An endpoint that serves many instances of one process. The code that runs the instances asks this module
+//! which channels have messages, waits for all instances at once, and names the instance for which the
+//! endpoint works now. The sends of this endpoint never wait for credit: an instance continues to the end of
+//! its step, and runs again only when its conduits have room.
 
 use super::wait::WaitTarget;
 use super::{Custodian, Endpoint};
@@ -39,8 +39,8 @@ pub struct Idle {
 pub struct Overdrawn {
     /// Index of the channel.
     pub channel: usize,
-    /// Number of bytes that may be under way when the channel has room again, if the budget is smaller: the
-    /// cost of the message that exceeded the budget, since one message always fits.
+    /// Cost of the message that exceeded the budget, bytes. If the budget is smaller, the channel has room
+    /// again when at most this many bytes are under way, because one message always fits.
     pub until: u64,
 }
 

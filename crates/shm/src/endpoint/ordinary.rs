@@ -1,7 +1,7 @@
-//! The short way of ordinary messages. An ordinary message has no body, or has one array with the same head
-//! as the message before it on its channel, and needs nothing that is not ready. Besides the elements, the
-//! receiver reads only its first line in the ring. This file has one flat function for each step. If
-//! anything is not as expected, the function changes nothing, and the message takes the general way
+//! The short way of ordinary messages. An ordinary message has no body, or has one array with the same
+//! preamble as the message before it on its channel, and needs nothing that is not ready. Besides the
+//! elements, the receiver reads only its first line in the ring. This file has one flat function for each
+//! step. If anything is not as expected, the function changes nothing, and the message takes the general way
 //! (`send.rs`, `receive.rs`).
 
 use super::arrived::KnownPreamble;
@@ -24,8 +24,8 @@ const EAGER: u32 = 500;
 const _: () = assert!(MAX_QUICK_BLOCK_BYTES <= MAX_UNTIMED_COPY_BYTES);
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sets whether all messages take the general way, also ordinary ones. Both ways have the same effect.
-    /// Tests use this function to compare the two.
+    /// Makes all messages take the general way, also ordinary ones, if `yes` is true. Both ways have the same
+    /// effect. Tests use this function to compare the two.
     pub fn set_generally(&mut self, yes: bool) {
         self.generally = yes;
     }
@@ -49,7 +49,7 @@ impl<C: Custodian> Endpoint<C> {
                 let pays = held > BODY_BYTES as u64 || self.pool.had_many_small();
                 let alike = pays && number == channel.last_head;
                 let Some(found) = self.pool.for_copy(data.len() as u64).filter(|_| alike) else { return false };
-                // SAFETY: the block has room for as many bytes, and nobody else knows of it yet.
+                // SAFETY: the block has room for `data.len()` bytes, and no receiver has its place yet.
                 unsafe { std::slice::from_raw_parts_mut(found.start, data.len()) }.copy_from_slice(data);
                 let place = found.place;
                 block = Some(found);
@@ -212,8 +212,8 @@ fn take_in_order(channel: &mut InChannel, ring: &mut InRing, end: Option<&Channe
     ring.lent.link().wake_sender();
 }
 
-/// Returns the array's kind and the length of the whole body, for a message that repeats the head of the one
-/// before.
+/// Returns the array's kind and the length of the whole body, for a message that repeats the preamble of the
+/// one before.
 #[inline(always)]
 fn alike<'a>(header: &HeaderWords, known: &'a KnownPreamble) -> Option<(&'a ArrayKind, u64)> {
     let kind = known.kind().filter(|_| header.flags() & flags::AS_BEFORE != 0)?;

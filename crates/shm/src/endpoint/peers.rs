@@ -1,5 +1,6 @@
-//! The peers of an endpoint: those that it writes to (with their doorbell, their area, and the ring to
-//! them), and those that it reads from (with their outbox, their slabs as needed, and the inbox for them).
+//! The peers of an endpoint. An `OutPeer` is a peer that the endpoint writes to: its doorbell, its area, and
+//! the ring to it. An `InPeer` is a peer that the endpoint reads from: its outbox, its slabs as needed, and
+//! the inbox for it.
 
 use super::views::{BlockReturn, Lent};
 use crate::area::{Front, Inbox};

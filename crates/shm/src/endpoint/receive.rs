@@ -1,5 +1,5 @@
-//! Receiving: messages go from the rings to the queues of their channels, and from a queue, or straight from
-//! the ring, to the code.
+//! Receiving: a message goes from the ring to the queue of its channel, and from there to the code. An
+//! ordinary message goes straight from the ring to the code.
 
 use super::arrived::{ArrivedMessage, BodyPlace, KnownPreamble, INLINE_HEAD_BYTES, PLACE_WORDS};
 use super::peers::InPeer;
@@ -247,9 +247,9 @@ impl<C: Custodian> Endpoint<C> {
         self.copy_ends(index, began);
     }
 
-    /// Returns the credit of a message with `held` bytes in a slab, and wakes its sender if it waits for
-    /// that. While many messages are in the queue, the sender is so far ahead that it is woken for a part of
-    /// the budget only: else each message would cost the two of them a switch of processes.
+    /// Returns the credit of a message with `held` bytes in a slab, and wakes the sender if it waits for
+    /// credit. While many messages are in the queue, the sender is far ahead. The receiver then wakes it once
+    /// for each quarter of the budget, since each wake-up costs two switches of processes.
     #[inline(always)]
     pub(super) fn return_credit(&mut self, index: usize, held: u64) {
         let channel = &mut self.receives[index];
@@ -455,7 +455,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// Reads the body of the peeked entry and takes the entry. `known` is the known head of the message's
+/// Reads the body of the peeked entry and takes the entry. `known` is the known preamble of the message's
 /// channel.
 fn take_body(
     peer: &mut InPeer,
@@ -484,7 +484,7 @@ fn take_body(
         return Ok(());
     } else {
         let body_len = message.header.body_len();
-        // The place and the head of a plain array fit into the first line.
+        // The place and the preamble of a plain array fit into the first line.
         reader.body(&mut message.words[..8]);
         let [ids, at, head_len] = [message.words[0], message.words[1], message.words[2]];
         (slab, block, offset) = (ids as u32, (ids >> 32) as u32, at);

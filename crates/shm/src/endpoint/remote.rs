@@ -184,8 +184,8 @@ impl<C: Custodian> Endpoint<C> {
                 let head_len = head_len(parts, body).map_err(super::receive::malformed)?;
                 let head = usize::try_from(head_len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
                 if head.len() <= INLINE_HEAD_BYTES {
-                    // The entry has the same form as those of senders in this domain: the head stands beside
-                    // the place of the parts.
+                    // The entry has the same form as those of senders in this domain: the preamble stands
+                    // beside the place of the parts.
                     place.offset += align_part(head_len);
                 }
                 self.body.placed(&place, block, head);

@@ -180,11 +180,10 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Sends the contents of a loan. `head` describes them (at most 232 bytes), `number` is the head's
-    /// number as in `Source::number`, and `body_len` is the length of the whole body in bytes.
+    /// Sends the contents of a loan. `head` is their preamble (at most 232 bytes), and `number` is the number
+    /// of the preamble as in `Source::number`. `body_len` is the length of the whole body in bytes.
     ///
-    /// # Errors
-    /// As for `send`. The loan is used up in any case.
+    /// # Errors As for `send`. The loan is used up in any case.
     #[inline]
     pub fn send_loan(
         &mut self,
@@ -271,7 +270,8 @@ impl<C: Custodian> Endpoint<C> {
                     std::slice::from_raw_parts_mut(place.start, header.body_len as usize)
                 });
                 header.carrier_flags |= flags::PLACED;
-                // The whole body lies in the slab. A head length above the maximum tells the receiver this.
+                // The whole body lies in the slab. The receiver knows this by a preamble length above the
+                // maximum.
                 self.body.placed(&place, block, &[]);
                 self.body.words[2] = header.body_len.max(INLINE_HEAD_BYTES as u64 + 1);
                 if let Err(error) = self.write_entry(peer, &header.encode(), self.body.used, Some(block)) {
@@ -378,8 +378,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Writes the entry of one message whose body lies in a block to each receiver. The entry has the place
-    /// of the block, and also the head unless the receiver knows it from the message before. After an error,
-    /// no receiver has the message, its claim is taken back, and the block is free.
+    /// of the block, and also the preamble unless the receiver knows it from the message before. After an
+    /// error, no receiver has the message, its claim is taken back, and the block is free.
     #[inline(always)]
     fn post_placed(
         &mut self,

@@ -8,15 +8,15 @@ use std::ops::Range;
 
 /// A body that is still in the caller's memory.
 pub trait Source {
-    /// Returns the head: the table of lengths and the tree of the value.
+    /// Returns the preamble (`head` in the code): the table of lengths and the tree of the value.
     fn head(&self) -> &[u8];
-    /// Returns a number that identifies this head, its number of parts and the length of the body, as long
-    /// as the endpoint lives. Returns 0 for a head that will not be used again. A message that repeats the
-    /// head of the one before is shorter.
+    /// Returns a number that identifies this preamble, its number of parts and the length of the body, as
+    /// long as the endpoint lives. Returns 0 for a preamble that will not be used again. A message that
+    /// repeats the preamble of the one before is shorter.
     fn number(&self) -> u64 {
         0
     }
-    /// Returns the number of parts that follow the head.
+    /// Returns the number of parts that follow the preamble.
     fn parts(&self) -> u16;
     /// Returns the length of the whole body, bytes.
     fn body_len(&self) -> u64;
@@ -32,7 +32,7 @@ pub trait Source {
     fn write_body(&self, to: &mut [u8]);
     /// Writes the bytes `range` of the body to `to`, which has their length.
     fn copy_range(&self, range: Range<u64>, to: &mut [u8]);
-    /// Returns the body for the short way, if it is one array whose head has a number.
+    /// Returns the body for the short way, if it is one array whose preamble has a number.
     #[inline]
     fn as_before(&self) -> Option<AsBefore<'_>> {
         let data = self.elements().filter(|_| self.number() != 0)?;
@@ -105,9 +105,9 @@ impl Source for EmptySource {
     fn copy_range(&self, _: Range<u64>, _: &mut [u8]) {}
 }
 
-/// A body with one contiguous array, whose head was sent before: the data that an ordinary message needs.
+/// A body with one contiguous array, whose preamble was sent before: the data that an ordinary message needs.
 pub struct AsBefore<'a> {
-    /// Number of the head, not 0: see `Source::number`.
+    /// Number of the preamble, not 0: see `Source::number`.
     pub number: u64,
     /// Length of the whole body, bytes.
     pub body_len: u64,
@@ -117,9 +117,9 @@ pub struct AsBefore<'a> {
 
 /// The most frequent body: one contiguous array.
 pub struct Contiguous<'a> {
-    /// The head, as `ligament_wire::array_head` makes it.
+    /// The preamble, as `ligament_wire::array_head` makes it.
     pub head: &'a [u8],
-    /// Number of the head: see `Source::number`.
+    /// Number of the preamble: see `Source::number`.
     pub number: u64,
     /// The elements.
     pub data: &'a [u8],

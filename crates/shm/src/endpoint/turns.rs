@@ -1,7 +1,6 @@
-//! Decides whether a waiting endpoint yields its core or sleeps. A yield is good if the other processes
-//! return the core soon. It is bad if another process keeps the core for a time slice, as a program that
-//! computes does. The endpoint then does better to sleep, because the kernel runs a woken process before one
-//! that computes.
+//! Decides if a waiting endpoint yields its core or sleeps. A yield is good if the other processes return the
+//! core soon. It is bad if another process computes and keeps the core for a time slice. A sleep is then
+//! better, because the kernel runs a woken process before a computing one.
 
 /// Duration above which a yield has let another process compute, ns. The kernel's time slices are longer
 /// than this. A round of 32 processes that pass a message on to each other is shorter.

@@ -86,8 +86,8 @@ impl Lease {
 /// # Safety
 /// `keeper` belongs to a lease that is out; the function is called once for it.
 unsafe fn end_lease(keeper: NonNull<Keeper>) {
-    // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the
-    // link.
+    // SAFETY: `repr(C)` puts the keeper first, so its address is that of the lease. `Lent` frees the lease
+    // and the link only after the view has ended.
     let lease = unsafe { keeper.cast::<Lease>().as_ref() };
     if lease.len > MAX_BATCHED_VIEW_BYTES {
         // SAFETY: as above.
@@ -120,7 +120,8 @@ pub(crate) struct Lent {
     last: (u32, *const u8, u64),
 }
 
-// SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor are link and leases.
+// SAFETY: `last` points into one of the mappings. Neither the mappings nor the link and the leases are bound
+// to a thread.
 unsafe impl Send for Lent {}
 
 /// A value of `last` that matches no slab: slab 0 with length 0.
@@ -197,7 +198,7 @@ impl Lent {
         }
         (new.len, new.block) = (len, block);
         *new.over.get_mut() = false;
-        // SAFETY: it is over, or new.
+        // SAFETY: no view uses the lease: it is new, or its last view has ended.
         unsafe { new.keeper.again() };
         self.out.push(lease);
         self.bytes_out += len;
@@ -216,7 +217,7 @@ impl Lent {
         }
         let (_, start, size) = self.last;
         let within = offset.checked_add(len).is_some_and(|end| end <= size);
-        // SAFETY: the range was checked against the mapping; else as in `lease_known`.
+        // SAFETY: the range was checked against the mapping. The other conditions are those of `lease_known`.
         within.then(|| unsafe { std::slice::from_raw_parts(start.add(offset as usize), len as usize) })
     }
 
@@ -336,13 +337,13 @@ impl Drop for Lent {
     fn drop(&mut self) {
         self.take_back(usize::MAX);
         for lease in self.free.drain(..) {
-            // SAFETY: from `Box::leak`, and over.
+            // SAFETY: the lease comes from `Box::leak`, and its view has ended.
             drop(unsafe { Box::from_raw(lease.as_ptr()) });
         }
         // Views outlive the endpoint. Their leases, and the mappings and the link that these hold, stay
         // until the process ends.
         if self.out.is_empty() {
-            // SAFETY: from `Box::leak`, and no lease refers to it any more.
+            // SAFETY: the link comes from `Box::leak`, and no lease refers to it any more.
             drop(unsafe { Box::from_raw(self.link.as_ptr()) });
         }
     }

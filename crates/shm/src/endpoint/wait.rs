@@ -19,8 +19,8 @@ const POLLS_BETWEEN_SCANS: u32 = 64;
 /// measured), so that an exchange of 16 MiB does not need a wake-up. No other endpoint needs the core
 /// meanwhile.
 const SPIN_NS: u64 = 1_000_000;
-/// Maximum number of channels whose peers are checked: are they awake on the same core, or in another
-/// domain?
+/// Maximum number of channels for which a wait checks that the peer is awake on the same core or in another
+/// domain.
 const PEERS_LOOKED_AT: usize = 8;
 /// Maximum time that a wait only yields before it is shown on the status page, ns.
 const MAX_UNREPORTED_YIELD_NS: u64 = 50_000;
@@ -138,9 +138,9 @@ impl<C: Custodian> Endpoint<C> {
         self.timeline.note(&self.front, cause, began, ended);
     }
 
-    /// Called at the end of each send: if this endpoint has woken another one, and more cores would be busy
-    /// than there are, lets the other one run now. The other one then starts earlier, by the time that this
-    /// code would run before its next wait.
+    /// Called at the end of each send. If this endpoint has woken another one, and more cores would be busy
+    /// than there are, lets the other endpoint run now. Otherwise it would run only at this endpoint's next
+    /// wait.
     #[inline(always)]
     pub(super) fn make_way_if_rang(&mut self) {
         if self.rang {
@@ -168,8 +168,8 @@ impl<C: Custodian> Endpoint<C> {
         Some(began)
     }
 
-    /// If more endpoints are awake than there are cores, yields a few times before the wait is shown on the
-    /// status page. A few yields are enough where processes pass messages on to each other. Returns true if
+    /// Yields a few times before the wait is shown on the status page, if more endpoints are awake than there
+    /// are cores. A few yields are enough for processes that pass messages on to each other. Returns true if
     /// the wait is over.
     fn yield_shortly(
         &mut self,
@@ -249,7 +249,7 @@ impl<C: Custodian> Endpoint<C> {
         self.pool.reclaim(super::send::done_with(&self.out));
     }
 
-    /// Shows the awaited endpoints on the status page.
+    /// Shows the wait and its target on the status page.
     fn begin_wait(&self, awaiting: &WaitTarget<'_>, timed: bool, began: u64) {
         let mut numbers;
         let what = match *awaiting {

@@ -84,8 +84,8 @@ impl BlockPool {
         if block.claimed >= end {
             return false;
         }
-        // SAFETY: the block is free, so that it is ours alone; its pages are in place up to `populated`, which
-        // lies within its slab's mapping.
+        // SAFETY: the block is free, so no other code uses its memory. Its pages are in place up to
+        // `populated`, which lies within its slab's mapping.
         unsafe { block.start.add(block.claimed).write_bytes(0, end - block.claimed) };
         block.claimed = end;
         true
@@ -148,7 +148,7 @@ mod tests {
             pool.used_by(block, 0);
             pool.posted(block);
             used.push(block);
-            // The block before comes back while this one is read.
+            // The reader has released the previous block, and still reads this one.
             if let [.., before, _] = used[..] {
                 pool.reclaim(|_, id, _| id == before);
             }

@@ -1,7 +1,7 @@
 //! The sender's memory for messages that do not fit into a ring's entry. A *slab* is one piece of shared
 //! memory that the agent grants. It is cut into *blocks* of one size class. A block holds one message until
-//! each of its readers has released it. Blocks are used again, because the first use of new memory costs
-//! more than the copy of the message. Few blocks are in use at a time, because the caches still hold those.
+//! each of its readers has released it. Blocks are used again, because the first use of new memory costs more
+//! than the copy of the message. The pool keeps few blocks in use at a time, so that they stay in the caches.
 
 mod claim;
 #[cfg(test)]
@@ -19,7 +19,7 @@ const MIN_BLOCK_BYTES: u64 = 1 << 10;
 const SHARED_CLASSES: usize = 9;
 const SHARED_SLAB_BYTES: u64 = 2 << 20;
 /// Maximum size of blocks for which a free block is taken before the sender looks for released ones, bytes.
-/// That look transfers a cache line from a reader, which costs more than the memory of a few more blocks.
+/// The look transfers a cache line from a reader, which costs more than the memory of a few more blocks.
 pub(crate) const MAX_QUICK_BLOCK_BYTES: u64 = 64 << 10;
 /// Number of outstanding blocks from which on the sender looks for released blocks first. Without this
 /// limit, a sender that never pauses would cycle through all its memory.
@@ -144,8 +144,8 @@ pub struct BlockPool {
     blocks: Vec<Block>,
     vacant: Vec<BlockId>,
     classes: Vec<Class>,
-    /// Size class of the last block. `recent_len` is its number of bytes in use, `lends` says whether it was
-    /// a loan.
+    /// Size class of the last block. `recent_len` is its number of bytes in use, and `lends` is true if it
+    /// was a loan.
     recent: usize,
     recent_len: usize,
     lends: bool,
@@ -317,10 +317,10 @@ impl BlockPool {
         }
     }
 
-    /// Counts a message whose body would fit into a ring's entry, and returns true if the body should go
-    /// into a block instead. With a block, the place and a number for the head make a message of one line.
-    /// This is worth a slab after `MAX_SLABLESS_MESSAGES` such messages, and while readers release the
-    /// blocks soon.
+    /// Counts a message whose body would fit into a ring's entry, and returns true if the body should go into
+    /// a block instead. The message then takes one cache line of its entry, with the place of the block and a
+    /// number for the preamble. This is worth a slab after `MAX_SLABLESS_MESSAGES` such messages, and while
+    /// readers release the blocks soon.
     #[inline(always)]
     pub fn takes_small(&mut self) -> bool {
         self.small = self.small.saturating_add(1);

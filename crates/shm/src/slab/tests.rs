@@ -1,4 +1,4 @@
-//! The promises of a pool to its endpoint.
+//! Tests of `BlockPool`, without an endpoint.
 
 use super::*;
 use crate::memory::create;
@@ -117,7 +117,7 @@ fn a_slab_of_small_blocks_goes_back_once_all_of_them_are_free() {
     assert_eq!(pool.trim(u64::MAX, |_, block, _| block != held), [1]);
     assert_eq!(pool.trim(u64::MAX, |_, _, _| true), [0]);
     assert_eq!(pool.take(1000, |_, _, _| true), None);
-    // Its blocks' numbers serve the next slab.
+    // The blocks of the next slab get the numbers that the blocks of the dropped slab had.
     grow(&mut pool, 2, 1000);
     assert!(pool.take(1000, |_, _, _| false).is_some());
 }

@@ -1,4 +1,4 @@
-//! Records of a timeline, read at any time, also while it is written.
+//! Tests of timelines. An agent may read records at any time, also while the endpoint writes them.
 
 use super::*;
 use crate::area::{keep_no_timeline, Layout};
@@ -17,7 +17,7 @@ fn front(area: &OwnedFd) -> Front {
     Front::new(Mapping::writable(area, 0, LAYOUT.front()).unwrap(), LAYOUT).unwrap()
 }
 
-/// Waits from `begin` to `end` for a message on a channel.
+/// Records a wait for a message on a channel, from `begin` to `end`.
 fn wait(front: &Front, recorder: &mut Recorder, channel: u32, begin: u64, end: u64) {
     front.status().begin_wait(Awaits::Message(&mut std::iter::once(channel)), false, front.waits(), begin);
     front.status().end_wait();

@@ -1,4 +1,4 @@
-//! A domain without processes: an agent's book-keeping behind a lock, and endpoints for the threads of a test.
+//! A domain without processes: the memory of an agent behind a lock, and endpoints for the threads of a test.
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
@@ -35,26 +35,26 @@ struct World {
     endpoints: Vec<Memory>,
     limit: u64,
     granted: u64,
-    /// The most bytes of a message, on any conduit.
+    /// Maximum size of a message on any conduit, bytes.
     message_limit: Option<u64>,
-    /// The most bytes of others' memory that views of an endpoint may hold.
+    /// Maximum number of bytes of other endpoints' memory that views of one endpoint may hold.
     pinned_limit: u64,
     sleep: Sleep,
     gone: bool,
 }
 
-/// How an endpoint sleeps that waits.
+/// The way in which a waiting endpoint sleeps.
 #[derive(Clone, Copy)]
 pub enum Sleep {
-    /// As the system does: it looks up after a second.
+    /// As in a run: the endpoint looks again after a second.
     Usual,
-    /// Not at all, so that a wait which nothing ends is soon over for whoever can be interrupted.
+    /// Not at all: the interrupt check ends a wait soon.
     Never,
-    /// Until it is woken, and nothing else will do.
+    /// Until another thread wakes the endpoint. A test then hangs if a wake-up is lost.
     UntilWoken,
 }
 
-/// One way from an endpoint to another.
+/// A channel between two endpoints, with its budget in bytes.
 #[derive(Clone, Copy)]
 pub struct Conduit {
     pub from: u32,
@@ -62,24 +62,23 @@ pub struct Conduit {
     pub budget: u64,
 }
 
-/// The domain.
 #[derive(Clone)]
 pub struct Domain {
     world: Arc<Mutex<World>>,
     conduits: Arc<Vec<Conduit>>,
 }
 
-/// Bytes of a wrong sender's slab.
-pub const SLAB: u64 = 1 << 16;
+/// Size of a wrong sender's slab, bytes.
+pub const SLAB_BYTES: u64 = 1 << 16;
 
-/// Writes whatever it likes.
+/// A sender that follows no rule.
 pub struct WrongSender {
     outbox: Mapping,
     slab: Mapping,
 }
 
 impl WrongSender {
-    /// Publishes slot `index` of the ring at `offset`, as if in the first lap.
+    /// Writes an entry to place `index` of the ring at `offset`, with the stamp of the first lap.
     pub fn publish(&self, offset: u64, index: usize, header: [u64; 8], body: &[u64]) {
         let words: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * ENTRY_BYTES, ENTRY_BYTES / 8);
         for (word, value) in words[8..].iter().zip(body) {
@@ -91,8 +90,7 @@ impl WrongSender {
         words[7].store((header[7] & STAMPED_MASK) | 0x80 << 56, Ordering::Release);
     }
 
-    /// Announces something in slot `index` of the ring at `offset`: how many bytes of it are there, and what it
-    /// is.
+    /// Announces a message in entry `index` of the ring at `offset`, of which `bytes` bytes are copied.
     pub fn announce(&self, offset: u64, index: usize, bytes: u64, what: Announcement) {
         let words = [bytes, what.channel, what.sequence, what.place, what.tag()];
         let slot: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * ENTRY_BYTES, ENTRY_BYTES / 8);
@@ -101,16 +99,16 @@ impl WrongSender {
         }
     }
 
-    /// Fills its slab.
+    /// Writes `bytes` to the start of the sender's slab.
     pub fn fill(&self, bytes: &[u8]) {
-        let words: &[AtomicU64] = self.slab.slice_at(0, SLAB as usize / 8);
+        let words: &[AtomicU64] = self.slab.slice_at(0, SLAB_BYTES as usize / 8);
         for (word, eight) in words.iter().zip(bytes.chunks_exact(8)) {
             word.store(u64::from_le_bytes(eight.try_into().unwrap()), Ordering::Relaxed);
         }
     }
 }
 
-/// An endpoint's line to the domain.
+/// The connection of an endpoint to the domain, in place of a connection to an agent.
 pub struct Line {
     world: Arc<Mutex<World>>,
     me: u32,
@@ -121,7 +119,7 @@ fn dup(fd: &OwnedFd) -> OwnedFd {
 }
 
 impl Domain {
-    /// A domain of `endpoints`, whose slabs may take `limit` bytes together.
+    /// Makes a domain of `endpoints` endpoints, whose slabs may take `limit` bytes together.
     pub fn new(endpoints: u32, conduits: &[Conduit], limit: u64) -> Domain {
         let asymmetric = barrier::register();
         let board_fd = create("board", Board::size(endpoints as usize)).unwrap();
@@ -159,12 +157,12 @@ impl Domain {
         Domain { world: Arc::new(Mutex::new(world)), conduits: Arc::new(conduits.to_vec()) }
     }
 
-    /// Endpoint `me`.
+    /// Makes endpoint `me`.
     pub fn endpoint(&self, me: u32) -> Endpoint<Line> {
         self.try_endpoint(me).unwrap()
     }
 
-    /// The same, where the system may refuse it.
+    /// Makes endpoint `me`, or returns the error with which the system refuses it.
     pub fn try_endpoint(&self, me: u32) -> Result<Endpoint<Line>, ShmError> {
         let message_limit = self.world.lock().unwrap().message_limit;
         let info = |id: usize, c: &Conduit, peer: u32| ChannelInfo {
@@ -203,38 +201,39 @@ impl Domain {
         Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me })
     }
 
-    /// A sender that follows no rule: it writes what it likes into a ring from endpoint 0 to endpoint 1, which
-    /// is opened with the given place and size.
+    /// Makes a sender that follows no rule, with a ring of `slots` entries at `offset` from endpoint 0 to
+    /// endpoint 1.
     pub fn wrong_sender(&self, offset: u64, slots: u32) -> WrongSender {
         let mut line = Line { world: self.world.clone(), me: 0 };
         line.open_ring(EndpointId::new(1), offset, slots).unwrap();
-        let (_, slab) = line.new_slab(SLAB).unwrap();
+        let (_, slab) = line.new_slab(SLAB_BYTES).unwrap();
         let world = self.world.lock().unwrap();
         let outbox = Mapping::writable(&world.endpoints[0].outbox, 0, OUTBOX_BYTES).unwrap();
-        WrongSender { outbox, slab: Mapping::writable(&slab, 0, SLAB as usize).unwrap() }
+        WrongSender { outbox, slab: Mapping::writable(&slab, 0, SLAB_BYTES as usize).unwrap() }
     }
 
-    /// Lets slabs take so many bytes together.
+    /// Sets the number of bytes that all slabs may take together.
     pub fn set_limit(&self, bytes: u64) {
         self.world.lock().unwrap().limit = bytes;
     }
 
-    /// Lets a message of endpoints that are made from now on have so many bytes.
+    /// Sets the maximum size of a message for endpoints that are made later, bytes.
     pub fn limit_messages(&self, bytes: u64) {
         self.world.lock().unwrap().message_limit = Some(bytes);
     }
 
-    /// Lets views of endpoints that are made from now on hold so many bytes of others' memory.
+    /// Sets the number of bytes of other endpoints' memory that views may hold, for endpoints that are made
+    /// later.
     pub fn limit_views(&self, bytes: u64) {
         self.world.lock().unwrap().pinned_limit = bytes;
     }
 
-    /// How endpoints sleep from now on.
+    /// Sets the way in which endpoints sleep from now on.
     pub fn let_sleep(&self, sleep: Sleep) {
         self.world.lock().unwrap().sleep = sleep;
     }
 
-    /// The first slots that an endpoint has written, as words.
+    /// Returns the first `slots` entries that an endpoint has written, as words.
     pub fn written(&self, of: u32, slots: usize) -> Vec<[u64; ENTRY_WORDS]> {
         let world = self.world.lock().unwrap();
         let map = Mapping::readable(&world.endpoints[of as usize].outbox, 0, slots * ENTRY_BYTES).unwrap();
@@ -243,7 +242,7 @@ impl Domain {
         (0..slots).map(slot).collect()
     }
 
-    /// The credit that an endpoint has given to the senders of its channels.
+    /// Returns the credit that an endpoint has returned on each of its incoming channels, bytes.
     pub fn credits(&self, of: u32) -> Vec<u64> {
         let world = self.world.lock().unwrap();
         let memory = &world.endpoints[of as usize];
@@ -252,8 +251,7 @@ impl Domain {
         (0..memory.layout.channels).map(|i| front.credit(i).unwrap().load(Ordering::Acquire)).collect()
     }
 
-    /// The counts of an endpoint at the ends of its channels: of those that it sends on, and that it receives
-    /// on.
+    /// Returns an endpoint's counts of its channels: of the outgoing channels, and of the incoming ones.
     pub fn passed(&self, of: u32) -> (Vec<ChannelCount>, Vec<ChannelCount>) {
         let world = self.world.lock().unwrap();
         let Memory { area, layout, .. } = &world.endpoints[of as usize];
@@ -265,17 +263,17 @@ impl Domain {
         (sent, received)
     }
 
-    /// The agent vanishes without a word.
+    /// Makes the agent vanish without a notice.
     pub fn agent_vanishes(&self) {
         self.world.lock().unwrap().gone = true;
     }
 
-    /// Bytes of slabs granted and not given back.
+    /// Returns the number of bytes of slabs that are granted and not given back.
     pub fn granted(&self) -> u64 {
         self.world.lock().unwrap().granted
     }
 
-    /// The status of an endpoint, as its agent sees it.
+    /// Returns the status of an endpoint, as its agent sees it.
     pub fn look(&self, of: u32) -> Status {
         let world = self.world.lock().unwrap();
         let memory = &world.endpoints[of as usize];
@@ -288,7 +286,7 @@ impl Domain {
         self.world.lock().unwrap().board.doorbell(EndpointId::new(of)).unwrap().steers()
     }
 
-    /// Looks until it is as wanted.
+    /// Reads the status of an endpoint until it is as `wanted`.
     pub fn look_until(&self, of: u32, wanted: impl Fn(&Status) -> bool) -> Status {
         let began = std::time::Instant::now();
         loop {
@@ -301,7 +299,7 @@ impl Domain {
         }
     }
 
-    /// Tells an endpoint something.
+    /// Sends a notice of the agent to an endpoint.
     pub fn tell(&self, to: u32, notice: AgentNotice) {
         let mut world = self.world.lock().unwrap();
         world.endpoints[to as usize].mail.push(notice);

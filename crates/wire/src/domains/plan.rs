@@ -130,7 +130,7 @@ pub struct Port {
     /// Shape of the whole array, if the port takes part in the exchange of a distributed array.
     #[n(8)]
     pub array: Option<Vec<u64>>,
-    /// How the port goes with the clock of its instance.
+    /// The timing of the port by the clock of its instance, if the port carries events or samples.
     #[n(9)]
     pub clock: Option<PortClockInfo>,
 }

@@ -19,7 +19,7 @@ pub struct RunFailure {
     /// The failure as a sentence without its subject: `ended with exit status 3`.
     #[cbor(n(1), with = "fault")]
     pub what: Fault,
-    /// The message that the instance gave to `error_shutdown`, if it did so.
+    /// The message that the instance has passed to `error_shutdown`, if it has called it.
     #[n(2)]
     pub said: Option<String>,
     /// The end of the rank's process, once known.

@@ -1,5 +1,5 @@
-//! Common parts of several tests: arbitrary values, strided arrays and headers, and the way of a value through
-//! a body.
+//! Functions for several tests: they make arbitrary values, arrays with strides and headers, and write a
+//! value to a body and read it again.
 #![allow(dead_code)]
 
 use ligament_wire::Bytes;
@@ -20,7 +20,7 @@ pub fn receive(value: &ValueRef<'_>) -> Value {
     decode_body(parts, Bytes::from(body), &Limits::default()).unwrap()
 }
 
-/// Equality in which floats are their bits, so that a NaN is itself.
+/// Compares two values. Doubles are equal if their bits are, so NaN equals NaN.
 pub fn same(left: &Value, right: &Value) -> bool {
     format!("{left:?}") == format!("{right:?}")
 }
@@ -79,8 +79,8 @@ pub fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A view into a larger row-major array, as slicing, stepping, reversing, transposing and broadcasting make
-/// them.
+/// A view into a larger row-major array, with strides as after slicing, reversing, transposing or
+/// broadcasting.
 #[derive(Debug)]
 pub struct Strided {
     dtype: DType,
@@ -105,7 +105,7 @@ impl Strided {
         }
     }
 
-    /// The elements one by one, by counting through all indices.
+    /// Returns the elements one by one, for each combination of indices.
     pub fn expected(&self) -> Vec<u8> {
         let total: u64 = self.shape.iter().product();
         let mut bytes = Vec::new();
@@ -129,7 +129,8 @@ impl Strided {
 pub fn any_strided() -> impl Strategy<Value = Strided> {
     let axis = (0_u64..5, -2_i64..=3, 0_u64..2);
     (any_dtype(), vec(axis, 0..=5), any_order(), any::<u64>()).prop_map(|(dtype, axes, order, shuffle)| {
-        // Each axis steps over `step` elements of a base axis that has some elements to spare.
+        // The elements of each axis lie `step` elements of a larger array apart. The axis of the larger array
+        // may have one more element.
         let mut unit = dtype.size() as i64;
         let (mut shape, mut strides) = (Vec::new(), Vec::new());
         for (extent, step, spare) in axes {

@@ -88,7 +88,8 @@ impl Relay {
                 let life = ask.circuit[..LIFE_PREFIX_BYTES].try_into().expect("a number is longer");
                 let there = self.meetings.get(&meeting).filter(|meet| !meet.wait.is_empty());
                 if there.is_some_and(|meet| meet.life != life) {
-                    // A connection that wants the domain would meet either process by chance.
+                    // Otherwise a connection that wants the domain would be joined with either process by
+                    // chance.
                     return Err(fault!(
                         NOT_LET_IN,
                         "another process waits as domain {} already; two paths need two keys",

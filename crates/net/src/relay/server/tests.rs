@@ -1,4 +1,4 @@
-//! A relay and callers who hold its key, one thread.
+//! Tests of a relay and of callers that hold its key, all in one thread.
 
 use super::super::greeting::{proof, Want};
 use super::*;
@@ -8,10 +8,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Instant;
 
-/// A watchdog: nothing here takes long.
+/// Time after which a test fails. The tests take much less.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
-/// A relay, and a caller who holds its key.
+/// A relay, and the key and the address by which callers reach it.
 struct Scene {
     relay: Relay,
     station: Station,
@@ -35,7 +35,8 @@ impl Scene {
         }
     }
 
-    /// Says what it wants, and proves that it may; whether it was believed.
+    /// Makes a connection, sends the request, and proves that the caller has the key. Returns `None` if the
+    /// relay closes the connection.
     fn caller(&mut self, want: Want, circuit: [u8; 16]) -> Option<TcpStream> {
         let mut socket = TcpStream::connect(self.address).unwrap();
         let prover = self.station.keys.prover();
@@ -49,8 +50,8 @@ impl Scene {
         Some(socket)
     }
 
-    /// The relay's answer to a request; none if it closes the connection. It goes on meanwhile: it may not have
-    /// heard the request yet.
+    /// Returns the relay's answer to a request, or `None` if the relay closes the connection. The relay runs
+    /// meanwhile, because it may not have read the request yet.
     fn challenge(&mut self, mut socket: &TcpStream) -> Option<[u8; CHALLENGE_BYTES]> {
         let (mut answer, mut came, began) = ([0; CHALLENGE_BYTES], 0, Instant::now());
         while came < answer.len() {
@@ -67,7 +68,7 @@ impl Scene {
         Some(answer)
     }
 
-    /// The next bytes, in the end; none if the connection is closed.
+    /// Returns the next bytes that arrive, or `None` if the connection is closed.
     fn hears(&mut self, mut socket: &TcpStream) -> Option<Vec<u8>> {
         let mut bytes = [0; 64];
         let began = Instant::now();
@@ -180,14 +181,15 @@ fn who_intercepts_a_request_and_sends_it_instead_gets_no_further() {
     socket.write_all(&[7; PROOF_BYTES]).unwrap();
     assert_eq!(scene.hears(&socket), None);
     assert_eq!((scene.relay.load().wait, scene.relay.load().connections), (0, 0));
-    // The same request again is not even answered.
+    // The relay does not answer a repeated request.
     let mut socket = TcpStream::connect(scene.address).unwrap();
     socket.write_all(&ask).unwrap();
     socket.set_nonblocking(true).unwrap();
     assert_eq!(scene.hears(&socket), None);
 }
 
-/// A port at which nobody answers: it listens, and as many wait there as may.
+/// Makes a socket that listens and accepts nothing. Its queue of connections is full, so the kernel does not
+/// answer a new one.
 fn silent() -> (OwnedFd, SocketAddr, Vec<OwnedFd>) {
     use rustix::net::{bind, getsockname, listen, socket as make, AddressFamily, SocketType};
     let port = make(AddressFamily::INET, SocketType::STREAM, None).unwrap();

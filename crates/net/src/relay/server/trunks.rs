@@ -1,5 +1,5 @@
-//! The relay's trunks: those to other relays, which this relay dials when it first leads a connection on to
-//! them, and those that other relays dial to this one.
+//! The relay's trunks. This relay dials a trunk to another relay when it first joins a connection with that
+//! relay. Other relays dial trunks to this one.
 
 use super::super::direction::Direction;
 use super::super::greeting::MeetingPoint;

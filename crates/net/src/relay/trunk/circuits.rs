@@ -14,13 +14,15 @@ pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// Maximum number of circuits of a trunk.
 pub(super) const MAX_CIRCUITS: u32 = 4096;
 /// Maximum that all circuits of a trunk together may have under way in one direction (bytes). The trunk's
-/// streams find out how much the way carries; these four constants let them.
+/// streams find the rate of the link by themselves. So this constant and the next three are large enough not
+/// to limit the rate.
 const MAX_UNACKNOWLEDGED_BYTES: u64 = 32 << 20;
 /// Minimum that each circuit may have under way in any case (bytes).
 const MIN_CIRCUIT_CREDIT_BYTES: u64 = 4 << 10;
 /// Maximum that a circuit may have under way at first (bytes).
 const INITIAL_CREDIT_BYTES: u64 = 1 << 20;
-/// Growth of that maximum for all data that was passed on while half of it was under way, as a factor.
+/// Growth of this maximum: if at least half of it is under way, it grows by this factor times the amount that
+/// was passed on.
 const GROWTH: u64 = 3;
 /// Cost of a message beside its bytes, so that empty messages are not free (bytes).
 const MESSAGE_OVERHEAD_BYTES: u64 = 256;
@@ -28,7 +30,7 @@ const MESSAGE_OVERHEAD_BYTES: u64 = 256;
 /// (bytes). It is half of each circuit's minimum, so a circuit whose last credit was not reported yet may
 /// still send.
 const MIN_CREDIT_NOTICE_BYTES: u64 = MIN_CIRCUIT_CREDIT_BYTES / 2;
-/// A circuit with more than this under way carries large messages, however small the single parts are
+/// A circuit with more bytes than this under way carries large messages, even if its single parts are small
 /// (bytes).
 const MAX_SMALL_CIRCUIT_BYTES: u64 = 16 << 10;
 
@@ -145,7 +147,7 @@ impl Circuits {
         self.kept
     }
 
-    // ---- what leaves ----------------------------------------------------------------------------------------
+    // ---- sending --------------------------------------------------------------------------------------------
     /// Opens a circuit. Returns its number and the message to send, or `None` if there are too many
     /// circuits.
     pub fn open(&mut self) -> Option<(u32, Vec<u8>)> {
@@ -172,8 +174,8 @@ impl Circuits {
         ((room - MESSAGE_OVERHEAD_BYTES) as usize).min(MAX_MESSAGE_BYTES) - 1
     }
 
-    /// Makes a message of these bytes, for which there must be room. The second value is true if the
-    /// message is part of something large.
+    /// Makes a message of these bytes, for which there must be room. The second value is true if the message
+    /// is a part of a larger whole.
     pub fn send(&mut self, number: u32, bytes: &[u8]) -> (Vec<u8>, bool) {
         let mut message = Vec::with_capacity(1 + bytes.len());
         message.push(DATA);
@@ -219,7 +221,7 @@ impl Circuits {
         Ok(())
     }
 
-    // ---- what comes -----------------------------------------------------------------------------------------
+    // ---- receiving ------------------------------------------------------------------------------------------
     /// Takes note that a message of `total` bytes begins to arrive.
     ///
     /// # Errors

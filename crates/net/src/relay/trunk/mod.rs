@@ -28,7 +28,7 @@ use std::sync::Arc;
 const DIALLED: u32 = 0;
 /// Maximum number of trunks that other relays dial to this relay.
 const MAX_DIALLED_TRUNKS: usize = 16;
-/// epoll's token of the trunk's paths; the other tokens are those of circuits.
+/// Token of epoll for the trunk's paths. The other tokens belong to circuits.
 const PATHS: u64 = u64::MAX;
 /// Maximum number of sockets that epoll reports at once.
 const READY: usize = 256;
@@ -96,8 +96,8 @@ impl Trunk {
         })
     }
 
-    /// Makes a trunk to the relay that has these keys. `way` has no other relay. Returns `None` if the
-    /// kernel has no descriptors.
+    /// Makes a trunk to the relay that has these keys. `way` leads to this relay and over no other one.
+    /// Returns `None` if the kernel has no descriptors.
     pub fn to(keys: &RunKeys, way: &Arc<Route>, tuning: NetOptions) -> Option<Trunk> {
         let places = way.places_of_relay();
         let to = places.first()?.address();

@@ -1,14 +1,14 @@
-//! Both ends of a trunk's circuits, with queues between them.
+//! Tests of both ends of a trunk's circuits, with queues between them.
 
 use super::*;
 
-/// A message of one relay that the other has not received yet.
+/// A message or a credit of one relay that the other relay has not received yet.
 enum RelayWord {
     Message(u32, Vec<u8>),
     Credit(u32, u64),
 }
 
-/// The relay that opens circuits, and the other one.
+/// The two ends of a trunk: the relay that opens circuits, and the other relay.
 struct Trunk {
     ends: [Circuits; 2],
     said: [VecDeque<RelayWord>; 2],
@@ -29,7 +29,7 @@ impl Trunk {
         circuit
     }
 
-    /// Sends as much of these bytes as there is room for.
+    /// Sends as many of these bytes as there is room for. Returns their number.
     fn send(&mut self, from: usize, circuit: u32, bytes: &[u8]) -> usize {
         let some = bytes.len().min(self.ends[from].room(circuit));
         if some > 0 {
@@ -39,7 +39,7 @@ impl Trunk {
         some
     }
 
-    /// One message or credit is heard at the other end.
+    /// Delivers one message or credit to the other end.
     fn hear(&mut self, from: usize) -> Option<CircuitEvent> {
         let to = 1 - from;
         match self.said[from].pop_front()? {
@@ -64,7 +64,7 @@ impl Trunk {
         while self.hear(0).is_some() || self.hear(1).is_some() {}
     }
 
-    /// Passes on at most so much.
+    /// Passes on at most `most` bytes.
     fn take(&mut self, at: usize, circuit: u32, most: usize) -> Vec<u8> {
         let mut all = Vec::new();
         while let Some(front) = self.ends[at].front(circuit).filter(|_| all.len() < most) {
@@ -157,7 +157,7 @@ fn however_many_stand_still_all_together_are_bounded_and_each_may_send_something
     assert!(
         trunk.ends[1].kept() <= MAX_UNACKNOWLEDGED_BYTES + u64::from(MAX_CIRCUITS) * MIN_CIRCUIT_CREDIT_BYTES
     );
-    // One that has next to nothing goes on, whatever part of its credit is untold.
+    // A circuit that has little credit continues, even if a part of its credit was not reported yet.
     let last = all[all.len() - 1];
     for _ in 0..100 {
         assert!(trunk.take(1, last, 1 << 20).len() > 100);
@@ -215,7 +215,8 @@ fn one_that_is_broken_off_after_its_end_does_not_break_the_next_one_off() {
     let mut trunk = Trunk::new();
     let circuit = trunk.open();
     trunk.hear_all();
-    // Both end at once; then the one that has not heard so parts for good.
+    // Both relays send their end at once. Then relay 1, which has not received the end, breaks the circuit
+    // off.
     trunk.end(1, circuit);
     trunk.end(0, circuit);
     trunk.break_off(1, circuit);
@@ -287,7 +288,7 @@ fn whoever_breaks_the_rules_is_found_out() {
     let mut dials = Circuits::new(true);
     dials.begin(0, 1).unwrap();
     assert!(dials.deliver(0, vec![OPEN]).is_err(), "only who dials opens");
-    // A number that was never used would be given to two.
+    // The circuit was never opened. Its number would otherwise be free twice.
     let mut dials = Circuits::new(true);
     let never = [&[RESET][..], &0_u64.to_le_bytes()].concat();
     dials.begin(1, never.len() as u64).unwrap();
@@ -313,7 +314,7 @@ fn who_sends_without_credit_is_stopped_before_memory_is() {
         came += MAX_MESSAGE_BYTES;
         assert!(came < 128 << 20);
     }
-    // Empty ones are not for nothing either.
+    // Empty messages cost credit, too.
     let mut here = Circuits::new(false);
     let many = (0..10_000_000).take_while(|_| here.begin(0, 1).is_ok()).count();
     assert!(many < 1_000_000, "{many}");
@@ -345,7 +346,7 @@ fn whatever_the_order_of_things_every_circuit_is_over_in_the_end() {
                 }
                 (1 | 2, Some(circuit)) => drop(trunk.send(side, circuit, &vec![7; 1 + roll(90_000)])),
                 (3, Some(circuit)) => drop(trunk.take(side, circuit, roll(90_000))),
-                // The other end knows of it only when it has heard so.
+                // The other end learns of the circuit's end only by this message.
                 (4, Some(circuit)) if trunk.ends[side].room(circuit) > 0 && ended[side].insert(circuit) => {
                     trunk.end(side, circuit);
                 }
