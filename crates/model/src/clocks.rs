@@ -7,6 +7,7 @@ use crate::configuration::Configuration;
 use crate::exchange::{EventExchange, Exchange, Interpolation};
 use crate::flatten::{FlatConduit, FlatEnd, FlatModel};
 use crate::graph::Operator;
+use crate::passes::PassLoops;
 use crate::problem::Problem;
 use crate::ticks::Nanoseconds;
 use ligament_catalogue::Code;
@@ -73,6 +74,7 @@ pub(crate) fn clocks_of(
         .filter_map(|(conduit, exchange)| Some((conduit, (*exchange)?)))
         .filter(|(_, exchange)| matches!(exchange, Exchange::Events(_) | Exchange::Signal(_)))
         .collect();
+    planner.check_passes(&clocked);
     let intervals = planner.intervals(&clocked);
     if !planner.problems.is_empty() {
         return (PortClocks::new(), planner.problems);
@@ -133,6 +135,36 @@ impl Planner<'_> {
                 let advice = "use one of d, h, min, s, ms, us and ns, in which ticks are whole nanoseconds";
                 self.problems.push(Problem::error(Code::BAD_TICK, at, message, advice));
             }
+        }
+    }
+
+    /// Reports exchanges between components that make their passes in different loops.
+    fn check_passes(&mut self, clocked: &[(&FlatConduit, &Exchange)]) {
+        if clocked.is_empty() {
+            return;
+        }
+        let loops = PassLoops::of(self.flat);
+        let by_clocks = clocked.iter().filter(|(conduit, _)| self.tick_of(&conduit.to).is_some());
+        for (conduit, _) in by_clocks.collect::<Vec<_>>() {
+            let [from, to] = [conduit.from.component, conduit.to.component];
+            let Some((of_sender, of_receiver)) = loops.differ(from, to) else { continue };
+            let name = |component: &usize| self.flat.components[*component].name.to_string();
+            let passes = |component: usize, loops: &[usize]| match loops {
+                [] => format!("\"{}\" makes one pass", name(&component)),
+                loops => {
+                    let loops: Vec<String> = loops.iter().map(name).collect();
+                    format!("\"{}\" makes a pass in each step of {}", name(&component), loops.join(":"))
+                }
+            };
+            let message = format!(
+                "\"{} -> {}\" goes by the clocks of both ends, which begin anew in each pass: {}, and {}",
+                self.flat.port_of(&conduit.from),
+                self.flat.port_of(&conduit.to),
+                passes(from, of_sender),
+                passes(to, of_receiver)
+            );
+            let advice = "let the same component start both, or exchange messages without clocks";
+            self.problems.push(Problem::error(Code::TIMELINE_MISMATCH, &conduit.at, message, advice));
         }
     }
 

@@ -17,6 +17,7 @@ mod import;
 mod log;
 mod options;
 mod packages;
+mod passes;
 mod problem;
 mod program;
 mod read;
