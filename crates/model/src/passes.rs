@@ -4,8 +4,8 @@
 use crate::flatten::{FlatConduit, FlatModel};
 use crate::graph::Operator;
 
-/// The components in whose loops a component makes its passes, outermost first. Empty for a component that makes
-/// one pass in a run.
+/// The components in whose loops a component makes its passes, outermost first. Empty for a component that
+/// makes one pass in a run.
 type Loops = Vec<usize>;
 
 /// For each component of a model: the loops in which it makes its passes. `None` if they are not known, because
