@@ -1,23 +1,24 @@
 """MUSIC delivers the same events as Ligament at the same ticks, if all ticks are equal and clocks lag alike.
 
 Each conduit of a graph is a connection of MUSIC: its latency is the acceptable latency, and its buffer is
-`maxBuffered` at both ports. In MUSIC, a conduit with the latency L (in whole ticks h) and b ticks in an exchange
-makes its receiver's clock lag by b*h - L behind that of its sender. Both agree on graphs of this kind:
+`maxBuffered` at both ports. In MUSIC, a conduit with the latency L (in whole ticks h) and b ticks in an
+exchange makes its receiver's clock lag by b*h - L behind that of its sender. Both agree on graphs of this kind:
 
 - all ticks are equal, and no latency is longer than its exchange;
 - all conduits to a component make it lag equally far behind the components that nobody sends to;
 - no component of a loop lags.
 
-In other graphs MUSIC differs from the written rule. A message leaves when both clocks have come to their ends of
-the exchange. So a conduit whose receiver lags more than this conduit needs has other events in its exchanges, and
-they come earlier or later than by the rule. Say, A sends to B by two conduits with one tick in each exchange, one
-with the latency 0 and one with the latency of a tick. The receiver lags by a tick, and the second conduit differs.
-So do nearly all graphs with a latency that is longer than its exchange.
+In other graphs MUSIC differs from the written rule. A message leaves when both clocks have come to their ends
+of the exchange. If a receiver lags more than a conduit needs, the exchanges of this conduit carry other events,
+which come earlier or later than by the rule. For example, A sends to B by two conduits with one tick in each
+exchange: one with the latency 0, one with the latency of a tick. B lags by a tick, and the second conduit
+differs. So do most graphs with a latency that is longer than its exchange, or with unequal ticks.
 
-The number of ranks brings two more differences. With point-to-point connections from several ranks, a receiver
-takes messages as they come and mixes those of different exchanges, differently in each run. These cases are
-collective here. Collective connections hang at the end if the sender has fewer steps than its receiver, so no
-case is of that kind. A component does not send to itself in MUSIC, and there are no passes.
+With several ranks of a sender and point-to-point connections, a receiver takes messages as they come and mixes
+those of different exchanges, differently in each run. So these cases are collective here. Such connections hang
+at the end if the sender has fewer steps than its receiver, and in many graphs in which MUSIC differs. With
+latencies longer than an exchange, they deliver later than the acceptable latency says. A component that sends
+to itself, and passes, are not compared.
 """
 
 import os
@@ -93,7 +94,7 @@ assert len(ALIKE) >= 20
 def music_program(tmp_path_factory):
     """The component by MUSIC, compiled."""
     if not (shutil.which("music") and shutil.which("mpicxx.openmpi") and shutil.which("mpirun.openmpi")):
-        pytest.skip("MUSIC or Open MPI is missing; Debian has them as music-bin, libmusic-dev and libopenmpi-dev")
+        pytest.skip("MUSIC or Open MPI is missing: apt-get install music-bin libmusic-dev libopenmpi-dev")
     program = tmp_path_factory.mktemp("music") / "part"
     # MUSIC's own header does not compile without warnings.
     subprocess.run(["mpicxx.openmpi", "-std=gnu++17", "-O1", HERE / "music_part.cpp", "-o", program, "-lmusic"],
@@ -149,7 +150,7 @@ def test_music_delivers_each_event_at_the_same_tick(run, program, music_program,
 
 
 @pytest.mark.parametrize("seed", range(SERIES))
-def test_music_delivers_each_event_of_a_drawn_graph_at_the_same_tick(run, program, music_program, tmp_path, seed):
+def test_music_delivers_drawn_graphs_at_the_same_ticks(run, program, music_program, tmp_path, seed):
     graph = drawn_alike(seed)
     compare(graph, music_program, tmp_path)
     check(run, program, graph)
