@@ -12,7 +12,7 @@ In other graphs MUSIC differs from the written rule. A message leaves when both 
 of the exchange. If a receiver lags more than a conduit needs, the exchanges of this conduit carry other events,
 which come earlier or later than by the rule. For example, A sends to B by two conduits with one tick in each
 exchange: one with the latency 0, one with the latency of a tick. B lags by a tick, and the second conduit
-differs. So do most graphs with a latency that is longer than its exchange, or with unequal ticks.
+differs. So do many graphs with a latency that is longer than its exchange, or with unequal ticks.
 
 MUSIC 1.1.16 of Debian also has faults. With several ranks of a sender and point-to-point connections, a
 receiver takes messages as they come and mixes those of different exchanges, differently in each run. So these
