@@ -73,16 +73,28 @@ implementations:
 """
 
 
-# A front that moves by D in each step, until it is told to end, and writes down by how much.
-FRONT = """
+# A program stands where it calls `stands`, as long as the test holds it there (`Place.holds`).
+STANDS = """
 import os, time
-instance = Instance({Operator.O_I: ["out"], Operator.S: ["back"]})
 told = lambda word: os.path.exists(os.path.join(HERE, word))
+
+def stands(name):
+    if told(f"hold-{name}"):
+        open(os.path.join(HERE, f"{name}-stands"), "w").close()
+        while told(f"hold-{name}") and not told("go"):
+            time.sleep(0.01)
+        os.remove(os.path.join(HERE, f"{name}-stands"))
+"""
+
+# A front that moves by D in each step, until it is told to end, and writes down by how much.
+FRONT = STANDS + """
+instance = Instance({Operator.O_I: ["out"], Operator.S: ["back"]})
 while instance.reuse_instance():
     D, last = instance.get_setting("D", "float"), instance.get_setting("last", "int")
     front, step = 0.0, 0
     with open("steps.txt", "w") as steps:
         while not told("go") and step < last:
+            stands("front")
             if instance.steer(float(step)):
                 D = instance.get_setting("D", "float")
             front += D
@@ -94,10 +106,11 @@ while instance.reuse_instance():
             step += 1
 """
 
-ECHO = """
+ECHO = STANDS + """
 instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
 while instance.reuse_instance():
     message = instance.receive("in")
+    stands("echo")
     instance.steer(message.timestamp)
     instance.send("out", Message(message.timestamp))
 """
@@ -190,6 +203,18 @@ class Place:
             return next(one["model_time"] for one in status["instances"] if one["name"] == "front") or 0.0
 
         self.waits_until(lambda status: time_of_front(status) > 3.0)
+
+    def holds(self, name):
+        """Waits until the front stands between two steps, or the echo within one, before they call `steer`."""
+        self.tells(f"hold-{name}")
+        until = time.monotonic() + LIMIT
+        while not (self.path / f"{name}-stands").exists():
+            assert time.monotonic() < until, f"{name} does not stand"
+            time.sleep(0.02)
+
+    def lets_go(self, name):
+        """Lets it go on."""
+        (self.path / f"hold-{name}").unlink()
 
     def steps(self, run="run"):
         """What the front has written down: step, D, front."""

@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pages import LIMIT, Asker
@@ -141,6 +142,24 @@ def test_what_cannot_be_is_refused_with_the_reason(place):
     assert steer(asker, session, what="set", settings=["front.D=0.1"], dry=True)[1]["instances"] == ["front"]
     place.is_over()
     assert {D for _, D, _ in place.steps()} == {0.5}
+
+
+@pytest.mark.parametrize("first, other", [("front", "echo"), ("echo", "front")])
+def test_who_comes_to_a_change_first_is_held_there_and_the_others_wait_for_it(place, first, other):
+    place.starts("deaf")
+    place.goes()
+    asker, session = steering(place)
+    place.holds(first)
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(steer, asker, session, what="set", settings=["k=3"], patience=60)
+        place.waits_until(lambda status: [one["state"] for one in status.get("steering", [])] == ["asked"])
+        place.lets_go(first)
+        expected = {first: "held", other: "waiting to receive", "deaf": "computing"}
+        place.waits_until(lambda status: {one["name"]: one["state"] for one in status["instances"]} == expected)
+        assert steer(asker, session, what="withdraw", change=1)[0] == 200
+        status, told = asked.result()
+    assert status == 409 and "withdrawn by" in told["why"], told
+    assert place.is_over()["steering"][0]["state"] == "refused"
 
 
 def test_more_links_lead_to_the_page_that_is_served(run):

@@ -132,9 +132,14 @@ def test_bad_values_are_refused_in_the_form_and_what_the_run_refuses_is_told(pla
         return plain(to, asked?.what === "set" ? { ...how, body: JSON.stringify({ ...asked, patience: 60 }) } : how);
       };
     })()""")
+    # The front stands between two steps, so it is the front that comes to the change first. A change that finds
+    # the echo within a step holds the echo, and the front waits for that.
+    place.holds("front")
     fills(browser, "k", "3")
     browser.until(f"!{button}.disabled")
     browser.does("tell", what=f"{button}.click()")
+    browser.says("have not accepted it yet", "[data-change='2']")
+    place.lets_go("front")
     # The front waits, and nobody has heard of it from the one that never asks.
     browser.says("deaf has not accepted it yet", "[data-change='2']")
     browser.until("document.querySelector(\"[data-instance='front'] td\").innerText === 'held'")

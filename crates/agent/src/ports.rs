@@ -118,27 +118,39 @@ pub fn agree_with_peers<'a>(
     rank: RankId,
     slotted: impl Fn(RankId) -> Option<&'a [bool]>,
 ) -> Result<(), Fault> {
-    let own_slots = slotted(rank).unwrap_or_default();
-    let has_slots = |end: PlannedEnd, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
-    for (own, peer) in wiring.ends(plan, rank) {
-        if own.slot.is_some() || peer.slot.is_some() {
-            continue;
-        }
-        let Some(others) = slotted(peer.rank) else { continue };
-        let (ours, theirs) = (has_slots(own, own_slots), has_slots(peer, others));
-        if ours != theirs {
-            return Err(fault!(
-                VECTOR_AND_SCALAR,
-                "{} declares {}, but it is joined to {} of {}; declare both with \"[]\" (then the sender \
-                 sets the number of slots), or neither",
-                wiring.end_name(plan, own),
-                shape(ours),
-                shape(theirs),
-                wiring.end_name(plan, peer)
-            ));
-        }
+    let mut ends = wiring.ends(plan, rank);
+    ends.try_for_each(|(own, peer)| agree_on_conduit(plan, wiring, (own, peer), &slotted))
+}
+
+/// Checks the two ends of one conduit in the same way. The error speaks of the first of these ends.
+///
+/// # Errors
+/// The two ports do not fit.
+pub fn agree_on_conduit<'a>(
+    plan: &RunPlan,
+    wiring: &Wiring,
+    (own, peer): (PlannedEnd, PlannedEnd),
+    slotted: impl Fn(RankId) -> Option<&'a [bool]>,
+) -> Result<(), Fault> {
+    if own.slot.is_some() || peer.slot.is_some() {
+        return Ok(());
     }
-    Ok(())
+    let Some(others) = slotted(peer.rank) else { return Ok(()) };
+    let own_slots = slotted(own.rank).unwrap_or_default();
+    let has_slots = |end: PlannedEnd, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
+    let (ours, theirs) = (has_slots(own, own_slots), has_slots(peer, others));
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(fault!(
+        VECTOR_AND_SCALAR,
+        "{} declares {}, but it is joined to {} of {}; declare both with \"[]\" (then the sender sets the \
+         number of slots), or neither",
+        wiring.end_name(plan, own),
+        shape(ours),
+        shape(theirs),
+        wiring.end_name(plan, peer)
+    ))
 }
 
 fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {

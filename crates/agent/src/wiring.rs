@@ -240,8 +240,18 @@ impl Wiring {
     ) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
         let channel = |&id: &u32| &plan.channels[id as usize];
         let sends = self.sends[rank.index()].iter().map(channel).map(|channel| (channel.from, channel.to));
-        let receives = self.receives[rank.index()].iter().map(channel);
-        sends.chain(receives.map(|channel| (channel.to, channel.from)))
+        sends.chain(self.receiving_ends(plan, rank))
+    }
+
+    /// Returns both ends of each channel on which a rank receives: first the rank's own end, then the end of
+    /// the sender.
+    pub fn receiving_ends<'a>(
+        &'a self,
+        plan: &'a RunPlan,
+        rank: RankId,
+    ) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
+        let channel = |&id: &u32| &plan.channels[id as usize];
+        self.receives[rank.index()].iter().map(channel).map(|channel| (channel.to, channel.from))
     }
 
     /// Returns the name of a rank for people: `micro[3]`, or `flow:2` if ranks take part by themselves.

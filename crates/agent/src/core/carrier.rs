@@ -4,9 +4,9 @@
 
 use super::{AgentCore, CarrierPhase};
 use crate::action::{Action, AgentReport};
-use crate::outcome::RunFailure;
+use crate::outcome::{RunFailure, RunOutcome};
 use crate::plan::PlannedInstance;
-use crate::ports::agree_with_peers;
+use crate::ports::{agree_on_conduit, agree_with_peers};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::sync::Arc;
@@ -63,15 +63,41 @@ impl AgentCore {
     /// agent reports to the head.
     pub(super) fn slots_elsewhere(&mut self, rank: RankId, slots: Arc<[bool]>) -> Vec<Action> {
         let mut out = Vec::new();
-        let slotted =
-            |one: RankId| if one == rank { Some(&slots[..]) } else { self.slotted[one.index()].as_deref() };
-        let agreed = agree_with_peers(&self.plan, &self.wiring, rank, slotted);
         self.slotted[rank.index()] = Some(slots);
+        if self.ending.is_some() {
+            self.explain_by_ports();
+            return out;
+        }
+        let agreed =
+            agree_with_peers(&self.plan, &self.wiring, rank, |one| self.slotted[one.index()].as_deref());
         if let Err(why) = agreed {
-            let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
+            let what = cannot_take_part(&why);
             self.fail(RunFailure { rank: Some(rank), what, said: None, exit: None }, &mut out);
         }
         out
+    }
+
+    /// Replaces the reason of the run's failure if the rank that failed receives on a port that does not fit
+    /// the port of a sender.
+    ///
+    /// The report of a rank's ports and the first message of that rank take different ways: the report goes
+    /// to the head, and the message to its receiver. A receiver that cannot take the message may fail before
+    /// the head has both reports. The ports are the cause all the same, and the head hears of them in any
+    /// case: a domain reports the ports of a rank before the domain's end, for which the head waits. So the
+    /// reason does not depend on the order in which messages arrive.
+    fn explain_by_ports(&mut self) {
+        let Some(RunOutcome::Failed(failure)) = &mut self.ending else { return };
+        let Some(failed) = failure.rank else { return };
+        let slotted = |one: RankId| self.slotted[one.index()].as_deref();
+        if slotted(failed).is_none() {
+            return;
+        }
+        let ends = self.wiring.receiving_ends(&self.plan, failed);
+        let mut agreed = ends.map(|both| agree_on_conduit(&self.plan, &self.wiring, both, slotted));
+        if let Some(why) = agreed.find_map(Result::err) {
+            failure.what = cannot_take_part(&why);
+            failure.said = None;
+        }
     }
 
     /// Reports that the carrier has delivered everything that the instances of this domain sent.
@@ -83,10 +109,15 @@ impl AgentCore {
     }
 }
 
+/// Returns why an endpoint fails whose ports do not fit.
+pub(super) fn cannot_take_part(why: &Fault) -> Fault {
+    fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(why)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{core_of, hello, join, link, plan, refusal, CALLER, MACRO, MICRO};
-    use crate::action::{Action, ProcessSignal, TapViewer};
+    use super::super::tests::{core_of, hello, join, join_with, link, plan, refusal, CALLER, MACRO, MICRO};
+    use crate::action::{Action, AgentOrder, ProcessSignal, TapViewer};
     use crate::outcome::{Exit, RunFailure, RunOutcome};
     use crate::plan::PlannedInstance;
     use crate::AgentCore;
@@ -211,6 +242,73 @@ mod tests {
         };
         assert!(!actions.iter().any(pushed), "{actions:?}");
         assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::SignalProcess { .. })));
+    }
+
+    /// The head, of which another domain reports which ports of a rank have slots.
+    fn hears_of_slots(core: &mut AgentCore, endpoint: EndpointId, slots: [bool; 2]) -> Vec<Action> {
+        core.carry_out_order(AgentOrder::Slots { rank: endpoint.leader(), slots: slots.to_vec() })
+    }
+
+    fn failure(core: &AgentCore) -> &RunFailure {
+        let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
+        failure
+    }
+
+    /// A head without instances, of which another domain reports that `failed` ended with exit status 1.
+    fn after_the_failure_of(failed: EndpointId) -> AgentCore {
+        let mut core = core_of(plan().in_domain(&[OTHER, DomainId::new(2)], HEAD));
+        core.hold();
+        hears_of_slots(&mut core, MICRO, [true, false]);
+        let (rank, what) = (Some(failed.leader()), fault!(EXIT_STATUS, "ended with exit status 1"));
+        let failure = RunFailure { rank, what, said: None, exit: Some(Exit::Status(1)) };
+        core.carry_out_order(AgentOrder::End(RunOutcome::Failed(failure)));
+        core
+    }
+
+    const UNFIT: &str =
+        "cannot take part: micro.init declares a vector port, but it is joined to a scalar port \
+                         of macro.out";
+
+    #[test]
+    fn a_receiver_here_that_fails_over_a_message_before_the_ports_of_its_sender_are_known_fails_for_them() {
+        let mut core = core_of(plan().in_domain(&[OTHER, HEAD], HEAD));
+        core.hold();
+        join_with(&mut core, MICRO, &[("init", "f_init", true), ("final", "o_f", false)]);
+        core.request(link(MICRO), Request::Failed { why: "a message for no slot".into(), of: None });
+        assert!(failure(&core).what.contains("reported an error"));
+        assert_eq!(hears_of_slots(&mut core, MACRO, [false, false]), []);
+        core.exited(MICRO, Exit::Status(1));
+        let RunFailure { rank, what, said, exit } = failure(&core);
+        assert_eq!((*rank, said, *exit), (Some(MICRO.leader()), &None, Some(Exit::Status(1))));
+        assert!(what.contains(UNFIT), "{what}");
+    }
+
+    #[test]
+    fn a_receiver_elsewhere_that_fails_before_the_ports_of_its_sender_are_known_fails_for_them() {
+        let mut core = after_the_failure_of(MICRO);
+        assert_eq!(hears_of_slots(&mut core, MACRO, [false, false]), []);
+        let RunFailure { rank, what, exit, .. } = failure(&core);
+        assert_eq!((*rank, *exit), (Some(MICRO.leader()), Some(Exit::Status(1))));
+        assert!(what.contains(UNFIT), "{what}");
+    }
+
+    #[test]
+    fn a_failure_for_which_ports_are_not_the_cause_stays_the_reason() {
+        let stays = |core: &AgentCore| failure(core).what.contains("ended with exit status 1");
+        // The ports fit.
+        let mut core = after_the_failure_of(MICRO);
+        assert_eq!(hears_of_slots(&mut core, MACRO, [true, false]), []);
+        assert!(stays(&core), "{:?}", core.ending());
+        // A sender gets nothing from its receiver, so it cannot fail for the receiver's ports.
+        let mut core = after_the_failure_of(MACRO);
+        assert_eq!(hears_of_slots(&mut core, MACRO, [false, false]), []);
+        assert!(stays(&core), "{:?}", core.ending());
+        let mut core = core_of(plan().in_domain(&[OTHER, DomainId::new(2)], HEAD));
+        core.hold();
+        core.stop(RunOutcome::Interrupted);
+        hears_of_slots(&mut core, MICRO, [true, false]);
+        hears_of_slots(&mut core, MACRO, [false, false]);
+        assert_eq!(core.ending(), Some(&RunOutcome::Interrupted));
     }
 
     fn taps(core: &mut AgentCore, link: u64, instance: &str) -> Vec<Action> {

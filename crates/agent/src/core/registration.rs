@@ -1,6 +1,7 @@
 //! Registration: the agent admits instances and clients that prove their identity, and refuses all other
 //! callers with a reason.
 
+use super::carrier::cannot_take_part;
 use super::light::AgreedPorts;
 use super::taps::TapRequest;
 use super::{answer, unrequested, AgentCore, ConnectionRole, EndpointState, RegistrationState};
@@ -66,7 +67,7 @@ impl AgentCore {
                         // Ports that do not fit end the run, because the instance's code will not try
                         // again.
                         if let Some(me) = unfit {
-                            let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
+                            let what = cannot_take_part(&why);
                             let failure = RunFailure { rank: Some(me.leader()), what, said: None, exit: None };
                             // The guard may not yet have reported that the process runs.
                             let own = &mut self.endpoints[me.index()];

@@ -125,7 +125,11 @@ pub(super) fn refusal(actions: &[Action]) -> &str {
     }
 }
 
-fn join_with(core: &mut AgentCore, endpoint: EndpointId, ports: &[(&str, &str, bool)]) -> Vec<Action> {
+pub(super) fn join_with(
+    core: &mut AgentCore,
+    endpoint: EndpointId,
+    ports: &[(&str, &str, bool)],
+) -> Vec<Action> {
     let declared = ports.iter().map(|&(name, operator, vector)| PortDeclaration {
         name: name.into(),
         operator: operator.into(),
