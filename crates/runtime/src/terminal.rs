@@ -16,7 +16,7 @@ pub fn say_lines(text: &str) {
     let _ = std::io::stderr().write_all(escaped(text).as_bytes());
 }
 
-/// Prints an error on standard error, with its code.
+/// Prints an error on standard error, with the command that explains it.
 pub fn complain(fault: &Fault) {
     say(&format!("ligament: {}", fault.with_code()));
 }
