@@ -332,7 +332,7 @@ export type ViewState =
   | "elsewhere"
   | "unreadable";
 
-/** The state of the view, and the reason if nothing new comes. */
+/** The state of the view, and the reason if no news come. */
 export interface ViewNews {
   state: ViewState;
   why: string | null;
@@ -345,9 +345,9 @@ export type Role =
 
 /** The use of the machine by the process of an instance and by all that it has started. */
 export interface InstanceUsage {
-  /** `None` until two observations show it. */
+  /** Number of cores in use. `None` until there are two measurements. */
   cores: number | null;
-  /** Resident, bytes. */
+  /** Resident memory, in bytes. */
   memory: number;
 }
 
@@ -398,7 +398,7 @@ export interface AnswerEntry {
 
 /** A study of the run. */
 export interface StudyView {
-  /** The instance that makes it. */
+  /** The instance that runs the study. */
   instance: string;
   state: ProgressRecord;
   /** The latest answers, the oldest first. */

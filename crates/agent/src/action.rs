@@ -38,16 +38,16 @@ pub enum AgentOrder {
     /// Asks these ranks to check their input once more, and to write the number of this round on their
     /// status pages.
     Look { round: u64, ranks: Vec<RankId> },
-    /// Says that an instance has registered in another domain. `slots` says for each of its ports whether
-    /// the port has slots.
+    /// Tells the agent that an instance has registered in another domain. `slots` has an entry for each of the
+    /// instance's ports: true if the port has slots.
     Slots { rank: RankId, slots: Vec<bool> },
     /// Ends the run because it cannot go on. The reason is a whole sentence.
     Fail(Fault),
-    /// Says that the run ends, or has ended, in another domain with this outcome.
+    /// Tells the agent that the run ends, or has ended, in another domain with this outcome.
     End(RunOutcome),
     /// Ends the grace period now: the agent kills the processes that still run.
     Hurry,
-    /// Says that the run is over in all other domains.
+    /// Tells the agent that the run is over in all other domains.
     Release,
     /// Passes a steering request to these ranks.
     Steer { ranks: Vec<RankId>, steer: Steer },
@@ -80,7 +80,7 @@ pub enum Action {
     TapElsewhere { link: ConnectionId, port: Box<TapPort> },
     /// Ends a tap of `TapElsewhere`, because its client has disconnected.
     UntapElsewhere { link: ConnectionId },
-    /// Releases a slab.
+    /// Releases the memory of a slab.
     DropSlab { endpoint: EndpointId, slab: u32 },
     /// Releases all memory of an endpoint.
     DropEndpoint { endpoint: EndpointId },
@@ -118,7 +118,7 @@ pub enum Action {
     Over,
 }
 
-/// The process for which a tap shows a port.
+/// The process that gets the values of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapViewer {
     /// A client of this agent.

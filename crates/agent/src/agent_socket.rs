@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Maximum number of connections that wait in the kernel to be accepted. The kernel may allow fewer.
 pub(crate) const MAX_PENDING_CONNECTIONS: i32 = 4096;
-/// Mode bits of a directory. The first two: users other than the owner may write. The sticky bit: only the
-/// owner of an entry may remove the entry.
+/// Mode bits of a directory. `MODE_OTHERS_WRITE` lets users other than the owner write. `MODE_STICKY` lets only
+/// the owner of an entry remove this entry.
 const MODE_OTHERS_WRITE: u32 = 0o022;
 const MODE_STICKY: u32 = 0o1000;
 
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A directory with this mode, as a location for a socket's directory.
+    /// Makes a directory with this mode, below which the directory of a socket can be made.
     fn directory(name: &str, mode: u32) -> PathBuf {
         let path = std::env::temp_dir().join(format!("ligament-place-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();

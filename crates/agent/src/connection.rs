@@ -69,7 +69,7 @@ impl AgentConnection {
         !self.inner.get_ref().waits_to_write.replace(true)
     }
 
-    /// Returns true if part of the queue is not sent yet.
+    /// Returns true if a part of the queue waits until the socket is writable.
     pub fn is_full(&self) -> bool {
         self.inner.get_ref().waits_to_write.get()
     }

@@ -40,7 +40,7 @@ struct EndpointState {
     failed: bool,
     ended_ranks: EndedRanks,
     slabs: SlabTable,
-    /// True once the run goes on without this endpoint and its peers have received a notice of that.
+    /// True once the run goes on without this endpoint, and its peers have received a notice of its loss.
     is_loss_announced: bool,
     /// True once the endpoint's memory has been released.
     is_memory_released: bool,
@@ -80,7 +80,7 @@ struct SlabTable {
 }
 
 impl EndpointState {
-    /// The connection, while it is open.
+    /// Returns the connection, while it is open.
     fn link(&self) -> Option<ConnectionId> {
         match self.registration {
             RegistrationState::Pending(_) => None,
@@ -270,27 +270,27 @@ impl AgentCore {
         out
     }
 
-    /// Returns true if every process of this domain has ended and no other is to be started.
+    /// Returns true if every process of this domain has ended and no further process will be started.
     pub fn is_done_here(&self) -> bool {
         self.wiring.own_endpoints().all(|me| self.endpoints[me.index()].is_gone())
     }
 
-    /// The run's plan.
+    /// Returns the run's plan.
     pub fn plan(&self) -> &RunPlan {
         &self.plan
     }
 
-    /// The connections between ranks.
+    /// Returns the connections between ranks.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
 
-    /// The token of the run, with which clients identify themselves.
+    /// Returns the token of the run, with which clients identify themselves.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The agent's socket in the form of `LIGAMENT_AGENT`.
+    /// Returns the address of the agent's socket, in the form of `LIGAMENT_AGENT`.
     pub fn address(&self) -> &str {
         &self.socket.address
     }
@@ -314,12 +314,12 @@ impl AgentCore {
         MessageMemory { used: self.ledger.used(), limit: self.ledger.limit() }
     }
 
-    /// The outcome of the run, once it ends or has ended.
+    /// Returns the outcome of the run, once the run ends or has ended.
     pub fn ending(&self) -> Option<&RunOutcome> {
         self.ending.as_ref()
     }
 
-    /// The connection of an endpoint.
+    /// Returns the connection of an endpoint, while it is open.
     pub fn link_of(&self, endpoint: EndpointId) -> Option<ConnectionId> {
         self.endpoints[endpoint.index()].link()
     }
@@ -378,7 +378,7 @@ impl AgentCore {
         vec![answer(link, Notice::Refused { why: self.not_for(caller).with_code() }), Action::Close { link }]
     }
 
-    /// The reason why another user is refused.
+    /// Returns the reason why another user is refused.
     pub fn not_for(&self, caller: Caller) -> Fault {
         fault!(OTHER_USER, "this run belongs to user {}, and you are user {}", self.socket.user, caller.user)
     }

@@ -55,8 +55,8 @@ pub struct Custody {
     areas: Vec<Option<AreaHandle>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(EndpointId, u32), OwnedFd>,
-    /// For each endpoint: the time at which the end of its process was noticed, in ns of CLOCK_MONOTONIC; 0
-    /// before.
+    /// For each endpoint: the time at which the end of its process was noticed, in ns of CLOCK_MONOTONIC. 0
+    /// while the process runs.
     gone: Vec<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Custody {
         })
     }
 
-    /// The board.
+    /// Returns the board.
     pub fn board(&self) -> &Board {
         &self.board
     }
@@ -205,14 +205,15 @@ impl Custody {
         self.outboxes.iter().flatten().count() + self.slabs.len()
     }
 
-    /// Records that an endpoint's process has ended at `now`, in ns. The endpoint's times end then if the
-    /// process did not write down its end itself.
+    /// Records that an endpoint's process has ended at `now`, in ns. If the process did not write the time of
+    /// its end into its status page, this time counts as its end.
     pub fn process_ended(&mut self, endpoint: EndpointId, now: u64) {
         let gone = &mut self.gone[endpoint.index()];
         *gone = if *gone == 0 { now } else { *gone };
     }
 
-    /// Returns the status page with the time of the process's end, if only the agent knows that time.
+    /// Returns a status page. If it has no time of the process's end, the time that the agent noticed is filled
+    /// in.
     fn with_end(&self, endpoint: EndpointId, mut status: Status) -> Status {
         if status.ended == 0 {
             status.ended = self.gone[endpoint.index()];

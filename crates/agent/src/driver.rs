@@ -130,7 +130,7 @@ struct Driver<'h> {
     host: &'h mut dyn Host,
     elsewhere: Option<OtherDomains<'h>>,
     listener: Rc<AsyncFd<OwnedFd>>,
-    /// The directory of the listening socket. Dropping this value removes the directory.
+    /// The directory of the listening socket. It is removed when this value is dropped.
     _directory: Option<SocketDirectory>,
     admission: ConnectionAdmission,
     connections: HashMap<ConnectionId, AgentConnection>,

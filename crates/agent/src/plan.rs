@@ -93,13 +93,13 @@ pub struct PlannedPort {
     pub implicit: bool,
     /// Shape of the whole array, if the port takes part in the exchange of a distributed array.
     pub array: Option<Arc<[u64]>>,
-    /// How the port goes with the clock of its instance, if it carries events or samples.
+    /// Events or samples of the port, if the port goes by the clock of its instance.
     pub clock: Option<PortClockInfo>,
 }
 
 impl PlannedPort {
-    /// Returns true if the code sees slots on this port. The ranks of the sender of an exchange are slots
-    /// that it does not see.
+    /// Returns true if the code sees slots on this port. In an exchange, the channels from the sender's ranks
+    /// are slots of the receiving port, but the code does not see them.
     pub fn has_visible_slots(&self) -> bool {
         self.vector && self.array.is_none() && self.clock.is_none()
     }
@@ -263,7 +263,7 @@ fn tell_steps(steps: ligament_model::ConduitSteps) -> ChannelSteps {
     ChannelSteps { depth, last, repeats, pads, milestones }
 }
 
-/// The unit of the model's times if the model does not name one: the second.
+/// Length of the unit of model times, in ns, if the model names no unit: one second.
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The lowest level of an instance's lines that go to the run's log, if the model sets no level.

@@ -43,10 +43,10 @@ pub fn push_one(pidfd: impl AsFd, signal: Signal) {
     let _ = pidfd_send_signal(pidfd, signal);
 }
 
-/// Registers a descriptor with the event loop. `T` must own the descriptor and return the same number for as
-/// long as it lives. Both types in use (`OwnedFd`, and that of the connection) do.
+/// Registers a descriptor with the event loop. `T` must own the descriptor, and must return the same number as
+/// long as it lives. `OwnedFd` and `SharedConnection`, the types in use, do so.
 pub fn watched<T: AsRawFd>(inner: T, interest: Interest) -> std::io::Result<AsyncFd<T>> {
-    // SAFETY: the descriptor stays open and the same until `inner` is dropped, which is after its registration
-    // ends.
+    // SAFETY: `T` owns the descriptor and keeps it open, under the same number, until `inner` is dropped. The
+    // `AsyncFd` owns `inner` and ends the registration before it drops `inner`.
     unsafe { AsyncFd::register_with_interest(inner, interest) }.map_err(|error| error.into_parts().1)
 }

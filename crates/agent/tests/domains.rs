@@ -1,5 +1,6 @@
-//! Runs over two and three domains on this machine. Each domain is a process with an agent of its own,
-//! connected to the others over loopback, with real instances. `examples/domain` is the program of all of them.
+//! Tests of runs over two and three domains on this machine. Each domain is a process with an agent of its own
+//! and with real instances. The domains are connected over loopback. `examples/domain` is the program of all
+//! these processes.
 
 use ligament_net::{Invitation, RunKeys};
 use std::io::{Read, Write};
@@ -10,11 +11,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longer than any of these tests takes; only a hang reaches it.
+/// Time limit of a run. It is much longer than any of these tests takes, so only a run that hangs reaches it.
 const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Built by `cargo test` unless only some tests are selected. (With `--test domains`, run `cargo build
-/// --examples` first.)
+/// Returns the path of the program. `cargo test` builds it, but `cargo test --test domains` does not: run
+/// `cargo build --examples` first.
 fn program() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
@@ -30,7 +31,8 @@ struct DomainRun {
 }
 
 impl DomainRun {
-    /// `components` and `conduits` are yMMSL; `placement` has the domain of each instance.
+    /// Prepares the directory of a run. `components` and `conduits` are yMMSL; `placement` has the domain of
+    /// each instance.
     fn new(
         test: &str,
         components: &str,
@@ -66,7 +68,7 @@ impl DomainRun {
         self.children.push((domain, child));
     }
 
-    /// Starts all domains, each reachable at the address where it listens.
+    /// Starts all domains. Other domains reach each domain at the address at which it listens.
     fn start_all(&mut self) {
         for domain in 0..self.domains {
             self.start(domain);
@@ -74,7 +76,8 @@ impl DomainRun {
         }
     }
 
-    /// Waits until a domain listens, and says where it is reachable: `by` makes that of its address.
+    /// Waits until a domain listens, and then tells the other domains the address at which they reach it. `by`
+    /// makes this address of the domain's own; for example, it puts a proxy before the domain.
     fn reach(&mut self, domain: u32, by: impl FnOnce(String) -> String) {
         let address = self.await_file(&format!("address-{domain}"), |_| true);
         let partial = self.directory.join("reach");
@@ -95,7 +98,7 @@ impl DomainRun {
         }
     }
 
-    /// Waits until all domains have ended, and checks that they ended well.
+    /// Waits until all domains have ended, and checks that they ended without an error.
     fn ends_well(&mut self) {
         let began = Instant::now();
         while !self.children.is_empty() {
@@ -114,7 +117,7 @@ impl DomainRun {
         }
     }
 
-    /// The output of all processes.
+    /// Returns the output of all processes.
     fn story(&self) -> String {
         let files = std::fs::read_dir(&self.directory).unwrap().map(|one| one.unwrap().path());
         let mut logs: Vec<PathBuf> =
@@ -126,7 +129,8 @@ impl DomainRun {
         said + &self.standing()
     }
 
-    /// The state of each thread of each remaining process, for a run that hangs once in a thousand times.
+    /// Returns the state of each thread of each remaining process. It helps to explain a run that hangs very
+    /// rarely.
     fn standing(&self) -> String {
         let mut processes: Vec<u32> = self.children.iter().map(|(_, child)| child.id()).collect();
         let mut said = String::from("\n--- what is left");
@@ -159,8 +163,9 @@ impl Drop for DomainRun {
     }
 }
 
-/// Forwards connections. It cuts the first `cuts` of them, each after `cut_after` bytes. Returns the address
-/// where it listens, and the count of cuts.
+/// Starts a proxy that forwards connections. As soon as one direction of a connection has passed `cut_after`
+/// bytes, the connection is cut; after `cuts` cuts, connections are not cut any more. Returns the proxy's
+/// address, and a counter that has at least the number of cuts.
 fn proxy(to: String, cut_after: usize, cuts: u32) -> (String, Arc<AtomicU32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap().to_string();
@@ -178,7 +183,7 @@ fn proxy(to: String, cut_after: usize, cuts: u32) -> (String, Arc<AtomicU32>) {
                     while let Ok(read @ 1..) = from.read(&mut buffer) {
                         passed += read;
                         let cut = passed >= cut_after && count.fetch_add(1, Ordering::SeqCst) < cuts;
-                        // The bytes that were read are lost, as bytes under way are.
+                        // The bytes that were read from one end are lost, like bytes under way on a network.
                         if cut || into.write_all(&buffer[..read]).is_err() {
                             break;
                         }

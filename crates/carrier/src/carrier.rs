@@ -15,7 +15,8 @@ use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 pub struct Attachment {
     /// Address of the agent's socket, in the format of `LIGAMENT_AGENT`.
     pub agent: String,
-    /// Name of the first of the instances in other domains. `token` is the token of that instance.
+    /// Name of the first instance in another domain, under which the carrier registers, and the token of this
+    /// instance.
     pub instance: String,
     pub token: String,
     /// The domain of the carrier.
@@ -30,9 +31,9 @@ pub struct Quiet {
     /// True if nothing is under way on any path of this domain or in the carrier, and all bytes received
     /// here were reported to their senders' domains.
     pub quiet: bool,
-    /// Total number of messages sent to other domains (`sent`) and received from them (`came`). Nothing is
-    /// under way between any domains if all domains are quiet twice with the same counts, and as many
-    /// messages were received as were sent.
+    /// Total number of messages sent to other domains (`sent`) and received from them (`came`). Suppose that
+    /// all domains are quiet twice with the same counts, and that as many messages were received as were sent.
+    /// Then nothing is under way between domains.
     pub sent: u64,
     pub came: u64,
     /// Number of bytes received here that were reported to other domains (`told`), and number of bytes that
@@ -49,8 +50,7 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// Starts a carrier that carries messages between agents. The receiver in the result returns the
-    /// carrier's reports.
+    /// Starts a carrier of messages between domains. Also returns the receiver of the carrier's reports.
     ///
     /// # Errors
     /// The system has no threads or descriptors left.
@@ -75,18 +75,18 @@ impl Carrier {
         Ok(())
     }
 
-    /// Begins a path that this end dials: see `Net::dial`. Like all calls below, this call does not wait.
+    /// Begins a path that this end dials: see `Net::dial`. Does not wait, like all calls below.
     pub fn dial(&self, domain: DomainId, places: Vec<DialAddress>, streams: u16) {
         self.shared.give(CarrierTask::Dial { domain, places, streams });
     }
 
-    /// Begins a path that the other end dials: see `Net::expect_at`.
+    /// Begins a path that the other end dials: see `Net::expect_at`. Does not wait.
     pub fn expect(&self, domain: DomainId, places: Vec<DialAddress>) {
         self.shared.give(CarrierTask::Expect { domain, places });
     }
 
-    /// Announces that this domain sends nothing more to another one. When both ends have announced this,
-    /// `Event::Ended` is reported.
+    /// Announces that this domain sends nothing more to another domain. When both ends have announced this, the
+    /// carrier reports `Event::Ended`.
     pub fn end(&self, domain: DomainId) {
         self.shared.give(CarrierTask::End { domain });
     }
@@ -97,9 +97,9 @@ impl Carrier {
         self.shared.give(CarrierTask::Control { domain, bytes });
     }
 
-    /// Makes the carrier an endpoint of its domain; the agent's driver calls this. Earlier messages for
-    /// instances of this domain wait until then. Paths to all domains to which channels lead must have been
-    /// begun.
+    /// Makes the carrier an endpoint of its domain. The agent's driver calls this function. Messages for
+    /// instances of this domain that arrived before are delivered now. Paths to all domains to which channels
+    /// lead must have been begun.
     pub fn attach(&self, attachment: Attachment) {
         let spawned = self.spawn("carrier", move |shared| endpoint_thread(shared, attachment));
         if let Err(why) = spawned {
@@ -128,7 +128,7 @@ impl Drop for Carrier {
     fn drop(&mut self) {
         self.shared.stop();
         for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
-            // The result is not needed: a thread that crashes reports this itself.
+            // The result of the thread is not needed: a thread that panics reports this itself (`Witness`).
             let _ = thread.join();
         }
     }

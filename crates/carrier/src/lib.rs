@@ -1,7 +1,7 @@
-//! The carrier: the endpoint that stands in a domain for all instances of other domains. To the instances of
-//! its domain it is an endpoint like any other (`Plan::in_domain`). It lives in the agent's process, so no
-//! process starts, signals or awaits it. It carries the messages of its domain's instances to the carriers
-//! of the other domains, and delivers the messages that those carriers send.
+//! The carrier: the endpoint of a domain that stands for all instances of other domains. To the instances of
+//! its domain it is an endpoint like any other (`RunPlan::in_domain`). It lives in the agent's process, so no
+//! process starts, signals or awaits it. It carries the messages of its domain's instances to the carriers of
+//! the other domains, and delivers the messages that those carriers send.
 //!
 //! `logic` moves messages, without threads and sockets; `threads` runs the logic on two threads. Messages
 //! that arrive before the carrier is an endpoint wait in its memory. When all instances of a domain have
@@ -9,7 +9,7 @@
 //! conduit 2³² - 1.
 #![forbid(unsafe_code)]
 
-// Test files that are shared with other crates use this crate by its name.
+// Test files that other crates include too name this crate as those crates do.
 #[cfg(test)]
 extern crate self as ligament_carrier;
 

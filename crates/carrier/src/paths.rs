@@ -1,4 +1,4 @@
-//! The paths to other domains, as the carrier uses them: those of `ligament-net`, or those of a test.
+//! The paths to other domains, as the carrier uses them: real paths of `ligament-net`, or paths of a test.
 
 use ligament_net::{DialAddress, Event, LinkReport, MessageId, MessageStore, Nanos, Net};
 use ligament_wire::DomainId;

@@ -9,11 +9,11 @@
 //! park as well. A thread costs nothing while it sleeps. (The eventfd in this module is for the agent's
 //! tasks.)
 //!
-//! After moving messages, a thread lingers: it looks for more messages for 100 µs before it sleeps, and
-//! yields after each look. If lingering has not paid lately, it is tried one time in sixteen; if another
-//! process computes on this core, it is not tried at all (`turns`). While one thread is awake, no sender
-//! rings the doorbell. If both are awake, the thread of the sockets lingers, because the kernel wakes that
-//! thread in any case.
+//! After moving messages, a thread lingers: it looks for more messages for 100 µs before it sleeps, and yields
+//! after each look. If lingering has found nothing lately, it is tried one time in sixteen. If another process
+//! computes on this core, it is not tried at all (`turns`). While one thread is awake, no sender rings the
+//! doorbell. If both are awake, the thread of the sockets lingers, because the kernel wakes that thread in any
+//! case.
 
 use crate::logic::Logic;
 use crate::{Attachment, CarrierReport, Paths, Quiet};
@@ -30,8 +30,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Time for which a thread looks for another message after the last one, ns: several times the duration of a
-/// message to the next machine and back, and of a wake-up.
+/// Time for which a thread looks for another message after the last one, in ns. It is several times as long as
+/// a message to the next machine and its answer take, and as a wake-up takes.
 const LINGER_NS: Nanos = 100_000;
 /// Maximum duration of a sleep.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
@@ -54,8 +54,8 @@ struct Work {
     /// Domains to which paths were begun.
     known: BTreeSet<DomainId>,
     turns: Turns,
-    /// Time until which each of the two threads sleeps at most, or 0 while it is awake. One of the two wakes
-    /// in time for the work that is due.
+    /// Time until which each of the two threads sleeps at most, or 0 while it is awake. One of the two times is
+    /// not later than the next work that is due.
     endpoint_until: Nanos,
     paths_until: Nanos,
     stopped: bool,
@@ -64,7 +64,8 @@ struct Work {
 /// The data that the threads share with the agent.
 pub(crate) struct SharedWork {
     work: Mutex<Work>,
-    /// The lock is held only for moments, unlike that of `work`.
+    /// Tasks of the agent that no thread has begun. Unlike the lock of `work`, this lock is held only for
+    /// moments.
     tasks: Mutex<Vec<CarrierTask>>,
     /// State of the links, and the time at which it was noted. The lock is held only for moments.
     links: Mutex<(Nanos, Vec<(DomainId, LinkReport)>)>,
@@ -164,9 +165,10 @@ impl SharedWork {
         deadlines.min().unwrap_or(Nanos::MAX)
     }
 
-    /// Looks for more messages for a while before the thread sleeps, if that pays: an answer that arrives
-    /// soon then needs no wake-up. Yields the core after each look. Returns at once if `instead` returns
-    /// true, which says that the other thread is awake. Returns the time at which the next work is due.
+    /// Looks for more messages for a while before the thread sleeps. An answer that arrives soon then needs no
+    /// wake-up. Yields the core after each look. Returns at once if lingering has not found messages lately, or
+    /// if `instead` returns true because the other thread is awake. Returns the time at which the next work is
+    /// due.
     fn linger<'a>(
         &'a self,
         mut work: MutexGuard<'a, Work>,
@@ -203,8 +205,8 @@ impl SharedWork {
         }
     }
 
-    /// Called when the last awake thread is about to sleep: from now on, senders ring the doorbell. Returns
-    /// the time at which work is due, or None if new work has arrived meanwhile.
+    /// Lets senders ring the doorbell from now on, because the last awake thread is about to sleep. Returns the
+    /// time at which work is due, or `None` if new work has arrived meanwhile.
     fn lie_down(&self, work: &mut Work, mut due: Nanos) -> Option<Nanos> {
         work.logic.lie_down();
         if work.logic.heeds_credit() {
@@ -238,7 +240,7 @@ impl SharedWork {
     }
 }
 
-/// Reports that the run fails if its thread panics.
+/// A guard of a thread: when the thread panics, the guard reports that the run fails.
 struct Witness<'a>(&'a SharedWork);
 
 impl Drop for Witness<'_> {
@@ -283,7 +285,7 @@ pub(crate) fn paths_thread(shared: Arc<SharedWork>) {
             rustix::time::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
         let mut ready =
             [PollFd::new(&shared.sockets, PollFlags::IN), PollFd::new(&shared.called, PollFlags::IN)];
-        // After a signal, the loop looks for work as after an event of a socket.
+        // A signal ends the wait too. The loop then looks for work, as after an event of a socket.
         let _ = poll(&mut ready, Some(&time));
         if ready[1].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(shared.called.as_fd(), &mut [0u8; 8]);

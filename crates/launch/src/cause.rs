@@ -145,7 +145,7 @@ pub fn advice(error: &str, place: &FailureContext<'_>) -> Option<String> {
         .or_else(|| file(error, place))
 }
 
-/// Advice on a missing Python module.
+/// Returns advice on a missing Python module.
 fn python(error: &str, place: &FailureContext<'_>) -> Option<String> {
     let interpreter = place.program.and_then(LaunchedProgram::python);
     let python = interpreter.as_ref().map_or("its Python".to_owned(), |path| path.display().to_string());
@@ -175,7 +175,7 @@ fn python(error: &str, place: &FailureContext<'_>) -> Option<String> {
     })
 }
 
-/// Advice on an MPI launcher that starts nothing.
+/// Returns advice on an MPI launcher that starts nothing.
 fn launcher(error: &str) -> Option<String> {
     const ADVICE: [(&str, &str); 5] = [
         (
@@ -207,7 +207,7 @@ fn launcher(error: &str) -> Option<String> {
     found.map(|(_, advice)| (*advice).to_owned())
 }
 
-/// Advice on a shared library that the loader does not find.
+/// Returns advice on a shared library that the loader does not find.
 fn library(error: &str) -> Option<String> {
     let library = match error.split_once("error while loading shared libraries: ") {
         Some((_, rest)) => rest.split(':').next()?,
@@ -227,7 +227,7 @@ fn library(error: &str) -> Option<String> {
     })
 }
 
-/// Advice on a command that a script does not find.
+/// Returns advice on a command that a script does not find.
 fn command(error: &str) -> Option<String> {
     // The command that loads modules cannot come from a module itself.
     if error.contains(NO_MODULE_COMMAND)
@@ -253,7 +253,7 @@ fn command(error: &str) -> Option<String> {
     Some(format!("{name} is not in its PATH: {ADVICE}"))
 }
 
-/// Advice on a file that is missing where the program looked for it.
+/// Returns advice on a file that is missing where the program looked for it.
 fn file(error: &str, place: &FailureContext<'_>) -> Option<String> {
     const NOT_FOUND_WORDS: [&str; 3] = ["No such file or directory", "FileNotFoundError", "kind: NotFound"];
     if !NOT_FOUND_WORDS.iter().any(|words| error.contains(words)) {
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(error_line(&lines("-----\n")), None);
     }
 
-    /// The texts of Open MPI 4 and Slurm 22.
+    /// The texts in this test are those of Open MPI 4 and Slurm 22.
     #[test]
     fn of_a_text_that_a_launcher_frames_the_sentence_is_taken_that_says_why() {
         let ruler = "-".repeat(74);
@@ -414,7 +414,7 @@ mod tests {
             assert_eq!(line, wanted);
             let advice = advice(&line, &FailureContext::default());
             assert!(advice.as_deref().unwrap_or_default().contains(to_do), "{line}: {advice:?}");
-            // The beginning of the text is no longer among the last lines.
+            // The first line of the text is cut off, as it is if it is no longer among the last lines.
             let cut: Vec<String> = lines(&text).split_off(1);
             assert!(cut.is_empty() || error_line(&cut).is_some());
         }

@@ -117,7 +117,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
     }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
-        // If there are more cores than threads, they belong to several processes.
+        // If there are more cores than threads, the cores belong to several processes of the instance.
         if place.cores.len() == threads {
             // Each thread stays on one core. All ranks of an MPI program have the same variables, so their
             // threads are not bound.
@@ -177,7 +177,8 @@ pub fn prepare(program: &Program, resources: Resources, place: &InstanceContext<
             ))
         }
     };
-    // The variable is only for texts of the program. The process learns at its start which instance it is.
+    // The variable was set only for texts of the program. The agent tells the process its identity at its
+    // start.
     environment.remove(ENV_INSTANCE);
     Ok(Command {
         program: file,
@@ -219,7 +220,7 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     Ok(())
 }
 
-/// A program, and what is needed to find its executable and arguments.
+/// A program, and the data with which its executable and its arguments are found.
 struct Resolution<'a> {
     program: &'a Program,
     place: &'a InstanceContext<'a>,
@@ -346,7 +347,7 @@ mod tests {
     use super::*;
     use ligament_model::{At, Reference};
 
-    /// A directory with a model file, a script beside it, and directories for an instance.
+    /// A directory with a model file, a script beside it, and the directories of an instance.
     struct CommandFixture {
         path: PathBuf,
     }
@@ -501,7 +502,7 @@ mod tests {
                     std::iter::once(command.program.into()).chain(command.arguments).collect(),
                     &command.environment,
                 ),
-                // All values of the program itself are known before modules are loaded.
+                // All values are the program's own, so they are known before modules are loaded.
                 Some(_) => (command.arguments[4..].to_vec(), &command.environment),
             };
             let wanted: [OsString; 5] =

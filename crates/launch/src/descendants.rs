@@ -77,8 +77,8 @@ pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     Ok(ended.len())
 }
 
-/// True if this process has children, and so descendants. Children that have ended are reaped; this process may
-/// then inherit their children.
+/// Returns true if this process has children; it has descendants only then. Reaps children that have ended,
+/// whose own children this process may inherit.
 fn has_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {

@@ -16,12 +16,12 @@ pub struct Environment {
 const KEPT_FOR_LOGIN: [&str; 7] = ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ"];
 
 impl Environment {
-    /// The environment of this process.
+    /// Returns the environment of this process.
     pub fn inherited() -> Environment {
         Environment { variables: std::env::vars_os().collect() }
     }
 
-    /// The environment of this process, without the changes of a virtual environment.
+    /// Returns the environment of this process, without the changes of a virtual environment.
     pub fn clean() -> Environment {
         let mut environment = Environment::inherited();
         if let Some(venv) = environment.variables.remove(OsStr::new("VIRTUAL_ENV")) {
@@ -35,14 +35,14 @@ impl Environment {
         environment
     }
 
-    /// The minimal environment from which a login shell starts.
+    /// Returns the minimal environment from which a login shell starts.
     pub fn for_login() -> Environment {
         let mut environment = Environment::inherited();
         environment.variables.retain(|name, _| KEPT_FOR_LOGIN.iter().any(|kept| name == kept));
         environment
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
@@ -88,7 +88,7 @@ impl Environment {
         }
     }
 
-    /// All variables.
+    /// Returns all variables.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }

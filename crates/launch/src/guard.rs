@@ -211,7 +211,7 @@ impl Guard {
         }
     }
 
-    /// True if the guard is alive, as far as this process knows.
+    /// Returns true if the guard is alive, as far as this process knows.
     pub fn is_alive(&self) -> bool {
         self.is_alive
     }
@@ -254,7 +254,7 @@ mod tests {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
-    /// A watchdog: no test here takes long.
+    /// Time limit of each wait. No test here takes that long.
     const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
     fn command(output: PathBuf, script: &str) -> Command {
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Polls until there is a result.
+    /// Polls until `what` returns a result.
     fn until<T>(mut what: impl FnMut() -> Option<T>) -> T {
         let began = Instant::now();
         loop {
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// The content of a file, once it is not empty.
+    /// Waits until a file is not empty, and returns its content.
     fn written(file: &Path) -> String {
         until(|| std::fs::read_to_string(file).ok().filter(|text| !text.is_empty()))
     }
@@ -337,7 +337,8 @@ mod tests {
         std::fs::remove_file(output).unwrap();
     }
 
-    /// The output of such a program, once it has ended well.
+    /// Runs the command that `make` returns for an output file. Returns the output, after the command has ended
+    /// with status 0.
     fn printed_by(test: &str, make: impl FnOnce(PathBuf) -> Command) -> String {
         let output = file(test);
         let mut guard = Guard::start(|_| {}).unwrap();
@@ -433,11 +434,11 @@ mod tests {
         }
     }
 
-    /// A guard that is stopped, and was ordered meanwhile to start processes that would write to a file.
+    /// Stops a guard, and then orders it to start processes that write to a file.
     fn asked_while_stopped(output: &Path, mut guard: Guard) -> Guard {
         kill_process(guard.pid, Signal::STOP).unwrap();
         for number in 0..20 {
-            // Without this process's environment, which may be large, so that the connection holds many orders.
+            // The environment of this process may be large. Without it, the orders fit into the connection.
             let small = Command {
                 environment: Environment::default(),
                 ..command(output.to_path_buf(), "echo started")
@@ -459,7 +460,7 @@ mod tests {
     #[test]
     fn whom_it_has_not_started_yet_when_the_run_is_gone_it_does_not_start() {
         let (output, said) = (file("gone"), file("gone-said"));
-        // A process in between plays the run, and is killed.
+        // A child plays the run. It ends without dropping the guard.
         let ForkSide::Parent(run) = sys::fork().unwrap() else {
             let lost =
                 |_: &ProcessLoss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
@@ -469,7 +470,8 @@ mod tests {
         };
         wait_for(run);
         let pid = std::fs::read_to_string(said.with_extension("pid")).unwrap();
-        // The kernel may have continued it, because its group was orphaned, and it may have ended.
+        // The kernel may have continued the guard already, because the guard's group was orphaned. The guard
+        // may even have ended.
         let _ = kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::CONT);
         assert_eq!(written(&said), "started: false");
         std::fs::remove_file(said.with_extension("pid")).unwrap();
@@ -480,8 +482,8 @@ mod tests {
     fn what_hides_in_a_session_of_its_own_ends_with_the_guard() {
         let output = file("hides");
         let mut guard = Guard::start(|_| {}).unwrap();
-        // The leader exits after the other process has its own session. Before that, the other would end with
-        // the leader's group.
+        // The leader exits only after the hiding process has a session of its own. Before that, the hiding
+        // process would end with the leader's group.
         let script = "setsid sh -c 'echo $$; exec sleep 1000' & until [ -s \"$0\" ]; do :; done";
         let mut hiding = command(output.clone(), script);
         hiding.arguments.push(output.clone().into());
@@ -500,14 +502,14 @@ mod tests {
 
     #[test]
     fn groups_that_others_started_end_with_a_lost_run_unless_forgotten() {
-        // They must not keep the test's output open if the test fails.
+        // These processes must not keep the test's output open if the test fails.
         let sleeper = || {
             let mut command = std::process::Command::new("sleep");
             command.arg("1000").stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
         };
         let (mut watched, mut forgotten) = (sleeper(), sleeper());
         let said = file("lost");
-        // A process in between plays the run, and is killed.
+        // A child plays the run. It ends without dropping the guard.
         let (watch, forget, path) = (watched.id(), forgotten.id(), said.clone());
         let own = file("lost-socket");
         let ForkSide::Parent(run) = sys::fork().unwrap() else {

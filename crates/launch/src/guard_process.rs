@@ -69,7 +69,7 @@ pub fn run(line: OwnedFd, parent: Pid, lost: impl FnOnce(&ProcessLoss)) -> i32 {
             let pid = parent.as_raw_nonzero().get() as u32;
             process.end(over, |left| lost(&ProcessLoss { pid, ended: how, left, noted }))
         }
-        // The run notices that the connection is closed.
+        // The connection to the run is closed now, which the run notices.
         Err(error) => {
             eprintln!("{}", said!(CANNOT_WATCH, "ligament: the run's guard cannot work: {error}"));
             1

@@ -15,7 +15,7 @@ static INSTALL_PREFIX: OnceLock<PathBuf> = OnceLock::new();
 /// Sets the prefix below which Ligament is installed. It is needed if the prefix does not follow from the path
 /// of this process's program, which may be a Python interpreter.
 pub fn installed_below(prefix: PathBuf) {
-    // Later calls have the same value.
+    // Only the first call has an effect. Later calls have the same value.
     let _ = INSTALL_PREFIX.set(prefix);
 }
 

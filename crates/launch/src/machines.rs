@@ -1,6 +1,6 @@
-//! The machines of a run, and the launcher of its agents on them. The machines are those that the user
-//! lists; else those of the site; else those of the batch job that this process belongs to; else only this
-//! machine.
+//! The machines of a run, and the launcher of its agents on them. The machines are the list of the user.
+//! Without such a list, they are the machines of the site; without these, the nodes of the batch job that this
+//! process belongs to; and without a job, this machine alone.
 
 use crate::agents::ExpectedDomain;
 use crate::nodes::{allocation, position, Allocation, ComputeNode};
@@ -20,7 +20,7 @@ pub struct RunMachines {
 }
 
 impl RunMachines {
-    /// True if this machine is the only one of the run.
+    /// Returns true if this machine is the only one of the run.
     pub fn is_only_here(&self) -> bool {
         self.others.is_empty()
     }
@@ -47,14 +47,14 @@ pub struct MachineList {
     pub nodes: Vec<ComputeNode>,
     /// The index of this machine, if this machine is in the list.
     pub here: Option<usize>,
-    /// The launcher of agents on them.
+    /// The launcher of agents on these machines.
     pub launcher: LauncherKind,
 }
 
 /// Returns the machines of a run as one list. The arguments are those of `machines`.
 ///
 /// # Errors
-/// As for `machines`.
+/// Fails like `machines`.
 pub fn all_machines(
     site: &Site,
     listed: Option<Vec<ComputeNode>>,

@@ -94,8 +94,8 @@ pub(crate) struct MpiProgram<'a> {
 }
 
 impl MpiProgram<'_> {
-    /// The words that precede the program on its command line and start it with MPI; empty for a program
-    /// without MPI. Sets the variables that the launcher needs.
+    /// Returns the words that precede the program on its command line and start it with MPI. Returns no words
+    /// for a program without MPI. Sets the variables that the launcher needs.
     ///
     /// # Errors
     /// There is no such launcher, or it belongs to another MPI than the model says; or the instance needs

@@ -117,7 +117,7 @@ pub fn end_group(pid: u32, signal: Signal) {
     }
 }
 
-/// True if a process group has members. A zombie counts until its parent has reaped it.
+/// Returns true if a process group has members. A zombie is a member until its parent has reaped it.
 pub(crate) fn group_lives(pid: u32) -> bool {
     i32::try_from(pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process_group(pid).is_ok())
 }

@@ -23,10 +23,11 @@ use std::time::{Duration, Instant};
 
 /// Time that a launcher has to end by itself after a rank has ended badly.
 const LAUNCHER_GRACE: Duration = Duration::from_millis(500);
-/// Ends within this time are reported together. MPICH's launcher kills the other ranks when a dead rank's
-/// connection closes, which is before the kernel shows that rank's end.
+/// Time within which several ends are reported together. MPICH's launcher kills the other ranks when a dead
+/// rank's connection closes, which is before the kernel shows that rank's end.
 const SAME_ROUND_TIME: Duration = Duration::from_millis(20);
-/// The exit status of MPICH's launcher if it fails itself, as it may if it loses a rank while it still starts.
+/// The exit status of MPICH's launcher if the launcher itself fails. This may happen if it loses a rank while
+/// it still starts ranks.
 const STATUS_LAUNCHER_FAILED: i32 = 255;
 /// The signal that ends MPICH's launcher if it writes to a helper that has just been killed.
 const SIGPIPE: i32 = 13;
@@ -51,7 +52,7 @@ pub struct LostRanks {
 }
 
 impl LostRanks {
-    /// A description, as a sentence without its subject.
+    /// Returns a description of the loss, as a sentence without its subject.
     pub fn why(&self) -> Fault {
         let (who, was) = match self.ranks.as_slice() {
             [] => (format!("{}, which its launcher had started", self.name), "was"),
@@ -134,13 +135,14 @@ struct EndedProcess {
 }
 
 impl EndedProcess {
-    /// True if the launcher may have ended this rank. It uses these signals after another rank has ended badly.
+    /// Returns true if the launcher may have ended this rank: it sends these signals after another rank has
+    /// ended badly.
     fn may_be_launchers_work(&self) -> bool {
         self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(9 | 15)))
     }
 
-    /// True if this rank may have ended because its helper had ended before: a helper reads the rank's
-    /// output.
+    /// Returns true if this rank may have ended because its helper had ended before: a rank gets SIGPIPE if no
+    /// helper reads its output.
     fn may_be_for_a_helper(&self) -> bool {
         self.rank.is_some() && matches!(self.ended, Some(ProcessEnd::Signal(SIGPIPE)))
     }
@@ -230,7 +232,7 @@ impl MpiLauncher {
         }
     }
 
-    /// True if a process is a rank by now. Between its fork and its exec, it looks like its parent.
+    /// Returns true if a process is a rank by now. Between its fork and its exec, it looks like its parent.
     fn is_rank(&mut self, pid: Pid) -> bool {
         let Some(member) = self.members.iter_mut().find(|member| member.pid == pid) else { return false };
         if member.rank.is_none() {
@@ -381,8 +383,8 @@ impl MpiLauncher {
     }
 }
 
-/// True if a signal asks a process to end, as scripts send it to their own commands, or reports a closed
-/// pipe.
+/// Returns true if a signal only asks a process to end, or reports a closed pipe. Scripts send such signals to
+/// their own commands.
 fn is_asking(signal: i32) -> bool {
     matches!(signal, 1 | 2 | 13 | 15)
 }
@@ -527,13 +529,14 @@ mod tests {
         assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, ProcessEnd::Status(1)), Some(vec![2]));
     }
 
-    /// The ranks that have ended well, under a launcher that does not reap them, when all of these have ended.
-    /// `all` has the status of each rank, and its variables.
+    /// Starts ranks under a launcher that does not reap them, and waits until all have ended. Returns the ranks
+    /// that are reported as ended well. `all` has the last command of each rank, such as `exit 0`, and its
+    /// variables.
     fn well(test: &str, all: &[(&str, &str)]) -> Vec<u32> {
         let go = std::env::temp_dir().join(format!("ligament-ranks-{}-{test}", std::process::id()));
         let _ = std::fs::remove_file(&go);
-        // The processes also end without the launcher, and do not keep the test's output open: otherwise its
-        // reader would wait for ever if the test fails.
+        // The processes end by themselves after some time, and do not have the test's output open. Otherwise a
+        // reader of this output would wait for ever if the test failed.
         let wait =
             format!("n=0; while [ ! -e {} -a $n -lt 12000 ]; do sleep 0.01; n=$((n+1)); done", go.display());
         let mut script: String =

@@ -18,7 +18,8 @@ pub(crate) enum ShellWord {
     Argument(String),
 }
 
-/// True if only the shell can complete a text: it has variables that modules or a login script may set.
+/// Returns true if only the shell can complete a text, because the text has variables that modules or a login
+/// script may set.
 pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
     // The shell sets the program's own values again after it has loaded the modules, so these values are
     // known before.
@@ -30,7 +31,7 @@ pub(crate) fn is_for_shell(program: &Program, text: &str) -> bool {
 /// The options of bash that run the script in a login shell.
 const LOGIN_SCRIPT: [&str; 2] = ["-l", "-c"];
 
-/// True if a command runs a script in such a login shell.
+/// Returns true if a command runs a script in a login shell.
 pub(crate) fn starts(command: &Command) -> bool {
     command.arguments.starts_with(&LOGIN_SCRIPT.map(OsString::from))
 }
@@ -178,7 +179,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::process;
 
-    /// A home directory whose login shells have modules, and programs to start.
+    /// A home directory whose login shells have modules, with programs to start.
     struct ShellFixture(PathBuf);
 
     impl ShellFixture {
@@ -210,7 +211,7 @@ mod tests {
             program
         }
 
-        /// The standard output and the errors of a program that is started by the script.
+        /// Runs a program by the script. Returns its standard output and its errors.
         fn run(&self, program: &Program, words: Vec<ShellWord>) -> (String, String) {
             let mut command = process::Command::new("bash");
             command

@@ -1,6 +1,6 @@
-//! All unsafe code of the crate: the fork of the guard; the steps of a process between its fork and its
-//! exec (`ProcessSetup`), in which it shares the guard's memory so that nothing is copied; and the few
-//! system calls that only the C library offers.
+//! All unsafe code of the crate: the fork of the guard; the steps of a process between its fork and its exec
+//! (`ProcessSetup`), in which it shares the guard's memory so that nothing is copied; and a few system calls
+//! that only the C library offers.
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
@@ -182,7 +182,8 @@ pub enum ForkSide {
 /// Forks this process. The child has only the calling thread. If the parent has other threads, the child
 /// may only do what is allowed in the child of a process with threads; with glibc, allocations are allowed.
 pub fn fork() -> io::Result<ForkSide> {
-    // SAFETY: the callers' child side neither returns into the parent's code nor needs its other threads.
+    // SAFETY: in each caller, the child neither returns into the parent's code nor needs the parent's other
+    // threads.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(ForkSide::Child),
@@ -199,8 +200,8 @@ pub fn exit_now(status: i32) -> ! {
 /// Makes these descriptors, such as 1 and 2 for output, duplicates of `fd`.
 pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
     for &number in numbers {
-        // SAFETY: no value owns the descriptors with these numbers, standard input and output, and would close
-        // them.
+        // SAFETY: the numbers are those of standard output and errors, or of all three standard streams. No
+        // value owns these descriptors, so none is closed twice.
         check(unsafe { libc::dup2(fd.as_raw_fd(), number) })?;
     }
     Ok(())
@@ -295,7 +296,7 @@ pub fn child_signals() -> io::Result<OwnedFd> {
 /// Returns the number of a child that has ended and has not been reaped. The child stays a zombie, so its
 /// number cannot be reused.
 pub fn ended_child() -> Option<u32> {
-    // SAFETY: siginfo_t may be all zero, and waitid fills it; si_pid is what it sets.
+    // SAFETY: siginfo_t may be all zero. waitid fills it, and sets si_pid if it finds a child.
     let pid = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;

@@ -100,17 +100,17 @@ impl TextCleaner {
     }
 }
 
-/// True if these bytes may be the beginning of a character whose remaining bytes follow.
+/// Returns true if these bytes may be the beginning of a character whose remaining bytes follow.
 fn may_go_on(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
 }
 
-/// True if a character changes the order in which other characters are displayed.
+/// Returns true if a character changes the order in which other characters are displayed.
 fn is_bidirectional_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True if a character is invisible or begins a line: the categories Cf, Zl and Zp of Unicode.
+/// Returns true if a character is invisible or begins a line: the categories Cf, Zl and Zp of Unicode.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -138,8 +138,8 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// A message of Ligament, made safe for a terminal. Names and paths in it may come from anywhere, so control
-/// characters and invisible ones are shown as `\\u001b`. Lines and tabs stay.
+/// Returns a message of Ligament, made safe for a terminal. Names and paths in it may come from anywhere, so
+/// control characters and invisible characters are shown as `\\u001b`. Newlines and tabs stay.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c);
     if !text.contains(obeyed) {

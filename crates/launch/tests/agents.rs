@@ -1,5 +1,6 @@
-//! Starts agents by commands that only play ssh, srun and the like: the arguments that they get, their
-//! failures, and that none of their processes remain. `tests/launch` tests real ones.
+//! Tests of starting agents, with scripts in place of ssh, srun and the like. The tests check the arguments
+//! that these commands get, their failures, and that none of their processes remain. `tests/launch` tests real
+//! commands.
 
 use ligament_catalogue::Fault;
 use ligament_launch::agents::{launcher, AgentCommand, AgentProcesses, ExpectedDomain};
@@ -10,11 +11,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// A watchdog: no test here takes long.
+/// Time limit of each wait. No test here takes that long.
 const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Records its arguments and its input beside itself, in files named after its process, then does what the file
-/// `play` says.
+/// A script that plays a launcher. It writes its arguments and its input into files beside itself, which have
+/// its name, and then executes the file `NAME.play`.
 const ACTOR_SCRIPT: &str = r#"#!/bin/sh
 here=${0%/*}
 name=${0##*/}
@@ -25,7 +26,8 @@ mv "$here/$name.input.$$" "$here/$name.input"
 . "$here/$name.play"
 "#;
 
-/// A directory of actors, the first in PATH, made once for all tests of this file.
+/// Returns a directory with a script for each launcher. It is made once for all tests of this file, and is the
+/// first directory in PATH.
 fn stage() -> &'static Path {
     static ACTOR_DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     ACTOR_DIRECTORY.get_or_init(|| {
@@ -40,8 +42,8 @@ fn stage() -> &'static Path {
             ("mpirun", "case $1 in --version) echo 'mpirun (Open MPI) 4.1.4'; exit 0;; esac\nkill -9 $$\n"),
         ] {
             std::fs::write(stage.join(format!("{name}.play")), play).unwrap();
-            // Written by another process: a process that is forked meanwhile would keep the file open for
-            // writing.
+            // Another process writes the script. If this process did, a process that another test forks
+            // meanwhile would keep the file open for writing, and the script could not be executed.
             let status = Command::new("sh")
                 .args(["-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", ACTOR_SCRIPT])
                 .arg(stage.join(name))

@@ -1,5 +1,5 @@
-//! The addresses of the page's server, and the answer of each. An address with data of the run needs a
-//! session. The page's own files need none, because they hold no data of any run.
+//! The HTTP addresses of the page's server, and their answers. An address that returns data of the run needs a
+//! session. The page's own files need no session, because they hold no data of a run.
 
 use crate::demand::Demand;
 use crate::door::{self, same, Door, Visitor};
@@ -31,26 +31,26 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Maximum time for which a request for news waits if there are none.
+/// Maximum time for which a request waits for news of the run.
 pub(crate) const NEWS_TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum time for which a request for the values of a port waits. It is short, because a browser has six
-/// connections for all requests, and steering needs one of them.
+/// Maximum time for which a request waits for the values of a port. It is short, because a browser has six
+/// connections for all its requests, and steering needs one of them.
 const GLIMPSE: Duration = Duration::from_secs(2);
 /// Maximum length of the piece of a file in one answer, in bytes.
 const MAX_FILE_PIECE_BYTES: u64 = 256 << 10;
-/// Time after which a line that does not grow is shown although it has no end.
+/// Time after which the unfinished last line of a file is shown, if the file does not grow meanwhile.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Age of the picture above which a request waits for news of the run first, for at most `HEARING_TIMEOUT`.
-/// The picture becomes old while no browser asks.
+/// Maximum age of the picture. A request that finds an older picture first waits for news of the run, for at
+/// most `HEARING_TIMEOUT`. The picture becomes old while no browser asks for it.
 const PICTURE_AGE_MAX: Duration = Duration::from_secs(1);
 const HEARING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum length of a request's body, in bytes. The longest one is a secret.
+/// Maximum length of a request's body, in bytes. Requests to steer have a larger limit of their own.
 const MAX_QUESTION_BYTES: usize = 4096;
-/// Maximum number of columns of the timeline, and of rows.
+/// Maximum number of columns of the timeline, and maximum number of rows.
 const MAX_COLUMNS: usize = 1000;
 const MAX_ROWS: usize = 200;
-/// Minimum time between two readings of the timeline. A long timeline is read more rarely: reading takes at
-/// most one part in `TIME_SHARE` of the time of a core.
+/// Minimum time between two readings of the timeline's file. A file that takes long to read is read more
+/// rarely: reading takes at most one part in `TIME_SHARE` of the time of a core.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 const TIME_SHARE: u32 = 20;
 
@@ -61,8 +61,8 @@ const FILES: [(&str, &str, &[u8]); 3] = [
     ("/page.css", "text/css; charset=utf-8", include_bytes!("../../../dashboard/built/page.css")),
 ];
 
-/// The content of a file: when it was read, the time that reading took, the file's length and time of
-/// change, and the value that was read.
+/// A value that was read from a file. Before the value: the time at which it was read, the time that reading
+/// took, and the file's length and time of change (seconds and nanoseconds).
 type ReadOnce<T> = Mutex<Option<(Instant, Duration, (u64, i64, i64), T)>>;
 
 /// A timeline, and a value that was made from it.
@@ -79,8 +79,8 @@ pub struct Server {
     history: Mutex<History>,
     plan: Mutex<Option<Arc<Value>>>,
     timeline: ReadOnce<Arc<Result<RunTimeline, Fault>>>,
-    /// The trace of the last timeline of which a trace was requested. All requests for this timeline share
-    /// it.
+    /// The trace of the last timeline for which a trace was requested. All requests for the same timeline share
+    /// this trace.
     trace: MadeOnce<Bytes>,
 }
 
@@ -107,16 +107,16 @@ impl Server {
         }
     }
 
-    /// Waits until the run has sent news after `moment`, but not longer than `patience`. Does not wait if
-    /// the run is over, because it sends no more news.
+    /// Waits until the run has sent news after `moment`, but not longer than `patience`. Returns at once if the
+    /// run is over, because it sends no more news.
     async fn hears_since(&self, moment: Instant, patience: Duration) {
         if !self.picture.is_over() {
             self.picture.is_heard_since(moment, patience).await;
         }
     }
 
-    /// Returns the run's timeline, and true if the file has changed since it was read. A changed file is
-    /// read again, but not too often.
+    /// Returns the run's timeline, and true if the file has changed since it was read. A changed file is read
+    /// again, unless the previous reading was too short a time ago.
     fn timeline(&self) -> (Arc<Result<RunTimeline, Fault>>, bool) {
         let mut kept = self.timeline.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mark = std::fs::metadata(self.run.timeline()).map(|one| (one.len(), one.mtime(), one.mtime_nsec()));
@@ -149,7 +149,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(from_fn_with_state(server.clone(), needs_session));
     let mut router =
         Router::new().route("/api/session", post(session)).route("/metrics", get(metrics_of)).merge(inside);
-    // Browsers request this file, and report an error if there is none.
+    // Browsers request this file, and report an error if it is missing.
     router = router.route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }));
     for (address, kind, bytes) in FILES {
         router = router.route(address, get(move || async move { ([(header::CONTENT_TYPE, kind)], bytes) }));
@@ -159,7 +159,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_QUESTION_BYTES))
         .layer(from_fn_with_state(server.clone(), at_the_door))
         .with_state(server.clone());
-    // This step comes before the router compares addresses.
+    // `behind_the_proxy` changes the address of a request, so it runs before the router compares addresses.
     Router::new().fallback_service(router).layer(from_fn_with_state(server, behind_the_proxy))
 }
 
@@ -169,7 +169,7 @@ async fn behind_the_proxy(State(server): State<Arc<Server>>, mut request: Reques
     let Some(public) = server.door.public() else { return next.run(request).await };
     let path = request.uri().path();
     if public.lacks_slash(path) {
-        // The page's own addresses lie below this one.
+        // The page's relative addresses lead to the right place only if the path ends with a slash.
         return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, public.path().to_owned())])
             .into_response();
     }
@@ -203,7 +203,7 @@ async fn at_the_door(State(server): State<Arc<Server>>, request: Request, next: 
 async fn needs_session(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     match server.door.guest(request.headers()) {
         Some(guest) => {
-            // A connection that comes over ssh's pipes has no such flag.
+            // Connections over ssh's pipes have no `TrustFlag`.
             if let Some(ConnectInfo(connection)) = request.extensions().get::<ConnectInfo<TrustFlag>>() {
                 connection.trust();
             }
@@ -251,7 +251,7 @@ struct Since {
     since: u64,
 }
 
-/// Returns the news since the picture that the browser has, as soon as there are some.
+/// Returns the changes since the browser's picture, as soon as there are any.
 async fn news(
     State(server): State<Arc<Server>>,
     Extension(guest): Extension<Visitor>,
@@ -305,7 +305,7 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
         Err(why) => return refusal(StatusCode::BAD_REQUEST, &why.to_string()),
     };
     let mut frames = feed.frames();
-    // A browser may still have a frame of an earlier tap, with a higher number.
+    // The browser's number may come from an earlier tap of this port, whose frames had higher numbers.
     let has = has.min(frames.borrow().number);
     feed.ask(has, every);
     let until = tokio::time::Instant::now() + GLIMPSE;
@@ -321,7 +321,7 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
     }
 }
 
-/// Runs work that takes some time on another thread.
+/// Runs slow work on another thread, so that this thread can answer other requests.
 async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Response> {
     tokio::task::spawn_blocking(work)
         .await
@@ -332,8 +332,7 @@ async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) ->
 async fn drawn(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || {
         let mut kept = server.plan.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // A browser may ask before the run has begun, when there is no model yet. Such an answer is not
-        // stored.
+        // A browser may ask before the run has begun. There is no model yet, so this answer is not stored.
         let has_begun = server.run.record().exists();
         let plan = kept.clone().unwrap_or_else(|| Arc::new(plan::plan(&server.run)));
         if has_begun {
@@ -344,7 +343,7 @@ async fn drawn(State(server): State<Arc<Server>>) -> Result<Response, Response> 
     .await
 }
 
-/// Returns the changes of the run.
+/// Returns the history of steering: changes of settings, and other orders, such as `resume`.
 async fn steering(State(server): State<Arc<Server>>) -> Result<Response, Response> {
     beside(move || {
         let mut history = server.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -431,9 +430,9 @@ struct From {
     instance: Option<String>,
 }
 
-/// Returns a piece of a growing file, which ends with a whole line. The piece may end within a line if the
-/// line is longer than a piece, or if the file has not grown for a while: the text may then be the last
-/// words of a program, or a question.
+/// Returns a piece of a growing file, which ends with a whole line. There are two exceptions. A line that is
+/// longer than a piece is cut. The unfinished last line is included if the file has not grown for a while,
+/// because it may be the last words of a program, or a question to the user.
 fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
     let mut file = plain_file(path)?;
     let found = file.metadata()?;
@@ -465,7 +464,7 @@ fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
         "next": next,
         "file": inode.to_string(),
         "more": size > next + MAX_FILE_PIECE_BYTES / 2,
-        // True if the piece is followed by the beginning of a line, which may be the last one.
+        // True if an unfinished line follows the piece. It may be the last line of the file.
         "open": end < bytes.len(),
         "cut": from + begin as u64 > 0,
     }))
@@ -475,8 +474,8 @@ fn piece(path: &Path, asked: &From) -> std::io::Result<Value> {
 async fn log(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
     beside(move || {
         let path = server.run.log();
-        // The log may have been renamed since the last piece. The rest of the renamed file is returned
-        // first.
+        // The log may have been renamed since the previous piece. If so, the rest of the renamed file is
+        // returned first.
         let aside = RunLog::earlier(&path);
         let is_aside =
             asked.file.is_some_and(|known| std::fs::metadata(&aside).is_ok_and(|one| one.ino() == known));
@@ -506,7 +505,7 @@ fn unreadable(error: &std::io::Error) -> Response {
 async fn output(State(server): State<Arc<Server>>, Query(asked): Query<From>) -> Result<Response, Response> {
     beside(move || {
         let name = asked.instance.clone().unwrap_or_default();
-        // This check accepts only names of instances, so that no other path is opened.
+        // Only names of instances are accepted, so that a request can open no other path.
         if let Err(why) = InstanceFiles::of(&server.run, &name) {
             return refusal(StatusCode::NOT_FOUND, &why.to_string());
         }

@@ -45,8 +45,8 @@ impl Demand {
         }
     }
 
-    /// Returns true if no request is in progress, and none has been in progress for the time `long` or
-    /// since the moment `since`.
+    /// Returns true if no viewer has been present for a while: no request is in progress, the last one ended
+    /// longer ago than `long`, and `since` is longer ago than `long` too.
     pub fn is_idle(&self, long: Duration, since: Instant) -> bool {
         let state = self.state();
         state.waiting == 0 && state.last.unwrap_or(since).max(since).elapsed() > long

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 
 /// Time for which a link is valid if it is not opened.
 const SECRET_LASTS: Duration = Duration::from_secs(3600);
-/// Maximum number of sessions, and of links that have not been opened. If there are more, the oldest one is
-/// removed.
+/// Maximum number of sessions, and of links that have not been opened. The oldest one is removed if there are
+/// more.
 const MAX_SESSIONS: usize = 256;
-/// Header of every request that changes something; no form and no foreign page can send it. In requests of
-/// a session, the header has the session's second word. Other ports of this machine get the session's
-/// cookie, but not this word.
+/// Header of every request that changes something. No form and no foreign page can send it. In requests of a
+/// session, its value is the session's second word. A server at another port of this machine gets the session's
+/// cookie from the browser, but not this word.
 pub const OWN_HEADER: HeaderName = HeaderName::from_static("x-ligament");
 
 /// The role of a session.
@@ -50,14 +50,14 @@ impl Role {
     }
 }
 
-/// The role that a link gives, and the name of the person for whom it was made, if that was given.
+/// The role that a link gives, and the name of the person for whom the link was made, if it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purpose {
     pub role: Role,
     pub name: Option<Arc<str>>,
 }
 
-/// Maximum length of that person's name, in characters.
+/// Maximum length of a person's name, in characters.
 const MAX_NAME_CHARS: usize = 40;
 
 impl Purpose {
@@ -83,8 +83,8 @@ impl Purpose {
     }
 }
 
-/// A person who was let in (`guest` in the code): the person's role and name, and the number of the link
-/// that was opened.
+/// A person with a session (`guest` in the code): the person's role and name, and the number of the link that
+/// the person opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor {
     pub purpose: Purpose,
@@ -142,7 +142,7 @@ fn keep(kept: &mut SecretTable, word: String, guest: Visitor) {
     kept.insert(word, (guest, Instant::now()));
 }
 
-/// Finds the entry of a word. The time of the search does not depend on which entry it is.
+/// Finds the entry of a word. The search always compares all entries, so its time tells nothing about them.
 fn find(kept: &SecretTable, word: &str) -> Option<(String, Visitor, Instant)> {
     let mut found = None;
     for (known, (guest, since)) in kept {
@@ -175,7 +175,7 @@ impl Door {
     /// Makes a secret that can be used once. Returns it with the number of its link.
     ///
     /// # Errors
-    /// As `new`.
+    /// Fails like `new`.
     pub fn secret(&self, purpose: Purpose) -> std::io::Result<(String, u32)> {
         let secret = random_hex(24)?;
         let mut known = self.known();
@@ -201,7 +201,7 @@ impl Door {
     /// word the cookie is of no use to them.
     ///
     /// # Errors
-    /// As `new`.
+    /// Fails like `new`.
     pub fn open(
         &self,
         secret: &str,
@@ -241,7 +241,8 @@ impl Door {
     }
 }
 
-/// Returns true if a host, without its port, is a name of this machine that is valid only on this machine.
+/// Returns true if a host is a name of the loopback interface, for example `localhost:9472`. The port does not
+/// matter.
 fn is_local(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -298,8 +299,8 @@ pub fn check(
     }
     match only(&HeaderName::from_static("sec-fetch-site")) {
         Ok(None | Some("same-origin" | "none")) => {}
-        // A link on another page has opened this page. The page shows nothing without its cookie, which the
-        // browser does not send in this case.
+        // A link on another page leads here. This does no harm: the browser does not send the cookie in this
+        // case, and without the cookie the page shows nothing.
         Ok(Some(_)) if only(&HeaderName::from_static("sec-fetch-mode")) == Ok(Some("navigate")) && !changes => {
         }
         _ => return foreign,
@@ -395,7 +396,7 @@ mod tests {
         let own = ("origin", "http://127.0.0.1:81");
         assert_eq!(check(&headers(&[host, own]), false, None), Ok(()));
         assert!(check(&headers(&[host, ("sec-fetch-site", "cross-site")]), false, None).is_err());
-        // A request that changes something names its origin, and is no form.
+        // A request that changes something needs an origin, and the header that no form can send.
         assert!(check(&headers(&[host, ("x-ligament", "1")]), true, None).is_err());
         assert!(check(&headers(&[host, own]), true, None).is_err());
         assert_eq!(check(&headers(&[host, own, ("x-ligament", "1")]), true, None), Ok(()));
@@ -419,7 +420,7 @@ mod tests {
             };
             assert_eq!(guest(&format!("other=1; {pair}"), &word), Some(role));
             assert_eq!(guest(&format!("{pair}0"), &word), None);
-            // The cookies that another port of this machine gets of a browser: the cookie alone.
+            // A server at another port of this machine gets the cookie from the browser, but not the word.
             assert_eq!(door.guest(&headers(&[("cookie", pair)])), None);
             assert_eq!(guest(pair, "1"), None);
             assert_eq!(guest(pair, ""), None);
@@ -461,7 +462,7 @@ mod tests {
             }
             [check(&all, changes, Some(&public)).is_ok(), check(&all, changes, None).is_ok()]
         };
-        // Some proxies leave the name of the host as it is, and others do not.
+        // Some proxies pass the header `Host` on unchanged, and others replace it.
         for host in ["hub.example", "127.0.0.1:9472"] {
             assert_eq!(may(host, "https://hub.example", true), [true, false], "{host}");
         }

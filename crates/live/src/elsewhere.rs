@@ -22,7 +22,7 @@ use tokio::net::unix::pipe;
 /// Beginning of the line with which the server at the site reports that it is ready. Output of the shell
 /// before this line is skipped.
 const MARK: &str = "ligament-view-1 ";
-/// Maximum length of that line, and of the output before it, in bytes.
+/// Maximum length of the line with `MARK`, and of the output before it, in bytes.
 const MAX_LINE_BYTES: u64 = 8192;
 const MAX_BANNER_BYTES: usize = 1 << 20;
 /// Maximum time for which ssh may take to end, and the time between two checks.
@@ -51,7 +51,7 @@ pub fn serve_over_pipes(
         let PageLink { at, fragment, role, number } = first;
         let hello = json!({ "at": at, "fragment": fragment, "role": role.word(), "number": number });
         let mut output = tokio::io::stdout();
-        // The shell's output before this line may lack its line end, so this text begins with one.
+        // The shell's output before this line may lack a newline at its end, so this text begins with one.
         let line = format!("\n{MARK}{hello}\n");
         output.write_all(line.as_bytes()).await.map_err(no_system)?;
         output.flush().await.map_err(no_system)?;
@@ -80,7 +80,7 @@ struct SshChild(Child);
 
 impl Drop for SshChild {
     fn drop(&mut self) {
-        // The process at the site notices that its input has ended.
+        // The server at the site ends by itself when its input ends. Only ssh must be ended here.
         let pid = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw);
         if let (Some(pid), Ok(None)) = (pid, self.0.try_wait()) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
@@ -132,7 +132,8 @@ async fn carry(
         .spawn()
         .map_err(|error| fault!(NOT_STARTABLE, "what reaches {site} cannot be started: {error}"))?;
     let pipes = child.stdin.take().zip(child.stdout.take());
-    // The order matters: the pipes are dropped before the process is waited for.
+    // The pipes below are dropped before `far`, whose `drop` waits for ssh. So ssh finds the end of its input,
+    // and can end.
     let far = SshChild(child);
     let Some((input, output)) = pipes else { return Err(fault!(NOT_STARTABLE, "{site} has no pipes")) };
     let mut input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(no_system)?;

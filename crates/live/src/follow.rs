@@ -52,8 +52,8 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
                 gone = 0;
                 let (heard, why) = hear(watching, picture, demand);
                 unheard = if heard { 0 } else { unheard + 1 };
-                // The run may refuse, for example if too many clients watch. The first failure is not
-                // shown, because the run may just be ending.
+                // The run may refuse, for example if too many clients watch it. The first failure is not shown,
+                // because the run may just be ending.
                 if unheard > 1 {
                     picture.say(ViewState::Silent, Some(&why.to_string()));
                 }
@@ -87,8 +87,8 @@ fn time_of(record: &RunRecord) -> UtcTime {
     record.ended.as_deref().and_then(UtcTime::of_rfc3339).unwrap_or_else(UtcTime::now)
 }
 
-/// Takes the news that the head sends, until it sends no more. Returns true if any news came, and the
-/// reason for the end.
+/// Takes news from the head until the connection ends. Returns true if any news came, and the reason for the
+/// end.
 fn hear(mut watching: WatchSession, picture: &Arc<SharedPicture>, demand: &Demand) -> (bool, Fault) {
     let mut heard = false;
     let mut usage = Usage::default();

@@ -126,7 +126,7 @@ mod tests {
         let found = history.of(&run);
         assert_eq!(found.as_array().unwrap().len(), 3);
         assert_eq!((&found[1]["change"]["state"], &found[2]["order"]), (&json!("agreed"), &json!("resume")));
-        // Its beginning is put aside.
+        // The manager renames a journal that is full.
         std::fs::rename(run.journal(), Journal::earlier(&run.journal())).unwrap();
         let mut journal = Journal::open(&run.journal(), Instant::now()).unwrap();
         journal.note(state(ChangeState::InForce));

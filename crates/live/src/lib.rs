@@ -82,7 +82,7 @@ impl PageLink {
     }
 }
 
-/// Time without a viewer after which a server ends by itself, and time between two checks for that.
+/// Time without a viewer after which a server ends by itself, and the time between two checks.
 const UNSEEN: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -94,7 +94,7 @@ pub fn serve(options: Options, opened: impl FnOnce(&PageLink)) -> Result<(), Fau
     let metrics = options.metrics_token.as_deref().map(token_in).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_system)?;
     let served = runtime.block_on(served(options, metrics, opened));
-    // A thread may still wait for the result of a change. It ends with the process.
+    // A thread may still wait for the result of a change. The end of the process ends this thread.
     runtime.shutdown_background();
     served
 }
@@ -168,7 +168,7 @@ fn page(
 /// Returns when a server that ends by itself can end.
 async fn unseen(run: RunDirectory, begun_by: Option<u32>, demand: Arc<Demand>) {
     let Some(begun_by) = begun_by else { return std::future::pending().await };
-    // Time from which on the server could have ended.
+    // Time at which a check first found that the run is over.
     let mut over: Option<Instant> = None;
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -1,7 +1,7 @@
-//! The listener of the server: a port of the loopback interface, or a Unix socket that only its user may
-//! open. The number of connections is limited. If there is one more, the oldest connection without a
-//! session is closed in its favour, so that strangers cannot keep users out. If all connections have a
-//! session, the new one gets a refusal and is closed.
+//! The listener of the server: a port of the loopback interface, or a Unix socket that only its user may open.
+//! The number of connections is limited. A connection beyond the limit takes the place of the oldest connection
+//! without a session, which is closed, so that strangers cannot keep users out. If all connections have a
+//! session, the new connection gets a refusal and is closed.
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
@@ -175,7 +175,8 @@ impl Drop for BrowserConnection {
 }
 
 impl Doorstep {
-    /// Begins to listen. Must be called in a runtime, before there is another thread that makes files.
+    /// Begins to listen. Must be called in a runtime. No other thread may make files at the same time, because
+    /// the mode of a Unix socket is set with the process's umask.
     ///
     /// # Errors
     /// Fails if the port or the path is in use or not available.
@@ -334,8 +335,8 @@ fn log_refusal(why: &str) {
 }
 
 impl BrowserConnection {
-    /// Counts line ends in the bytes that were read. A request that is not complete, sent byte by byte,
-    /// does not count.
+    /// Looks for the two line ends after which the first request is complete. Until then the connection keeps
+    /// its short time limit, even if it sends a byte now and then.
     fn hears(&mut self, said: &[u8]) {
         for byte in said {
             self.ends = match (self.ends, byte) {
@@ -363,7 +364,8 @@ impl BrowserConnection {
 
     /// Returns true if the connection's time is over.
     fn is_idle(&mut self, context: &mut Context<'_>) -> bool {
-        // The answer to a first request with a session may take long, so the time is extended first.
+        // The answer to a first request with a session may take long, so the limit is extended before it is
+        // checked.
         if self.trusted.is() && self.come != Come::Trusted {
             self.moved();
         }

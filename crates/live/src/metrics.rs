@@ -39,7 +39,7 @@ pub fn text(picture: &Value) -> String {
     let mut out = String::new();
     let run = &picture["run"];
     let of_run = format!("run=\"{}\",model=\"{}\"", text_of(&run["run"]), text_of(&run["model"]));
-    // If the run's processes are gone, the record does not say how the run ended.
+    // If the run's process is gone, the record still says that the run goes on.
     let state =
         if picture["view"]["state"] == "lost" { "lost" } else { run["state"].as_str().unwrap_or_default() };
     let is = |other: &str| f64::from(u8::from(state == other));

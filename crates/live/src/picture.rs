@@ -40,7 +40,7 @@ struct PictureParts {
 pub enum ViewState {
     /// The run has no record yet.
     Beginning,
-    /// The run tells its news.
+    /// The run sends news.
     Live,
     Over,
     /// The run's process is gone, and left no outcome.
@@ -49,13 +49,13 @@ pub enum ViewState {
     Halted,
     /// The run does not answer.
     Silent,
-    /// The run is on another machine, and its directory tells of it.
+    /// The run is on another machine, and its state comes from its directory.
     Elsewhere,
     /// The run has no record that can be read.
     Unreadable,
 }
 
-/// The state of the view, and the reason if nothing new comes.
+/// The state of the view, and the reason if no news come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ViewNews {
     pub state: ViewState,
@@ -203,7 +203,7 @@ mod tests {
         let news = picture.since(seen).unwrap();
         assert_eq!((&news["instances"], &news["run"]), (&json!({ "1": { "name": "c" } }), &Value::Null));
         assert_eq!(news["at"], 5_000, "a picture has the time at which the run stood like this");
-        // A browser that saw another server's pictures gets all.
+        // A browser that has seen another server's pictures gets everything.
         assert_eq!(picture.since(99).unwrap()["instances"].as_object().unwrap().len(), 2);
     }
 
@@ -218,7 +218,7 @@ mod tests {
             picture.since(0).map(|news| news["at"].clone())
         };
         let tells = async {
-            // The other waits first. There is nothing new to tell but the time.
+            // The other task waits first. These news differ from the earlier news only in their time.
             tokio::task::yield_now().await;
             picture.take(&news, UtcTime(9_000));
         };

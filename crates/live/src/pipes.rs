@@ -66,7 +66,7 @@ impl Listener for PipeListener {
     async fn accept(&mut self) -> (DuplexStream, ()) {
         match self.0.recv().await {
             Some(stream) => (stream, ()),
-            // The server itself ends when the pipe ends.
+            // The pipe has ended. The server ends by itself in this case, so this call need not return.
             None => std::future::pending().await,
         }
     }
@@ -221,7 +221,7 @@ async fn write(mut pipe: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Pip
     }
 }
 
-/// One end of a connection has closed it.
+/// The error for a connection that one of its ends has closed.
 struct ClosedHalf;
 
 async fn outward(
@@ -292,7 +292,7 @@ mod tests {
                 loop {
                     let (stream, ()) = arrives.accept().await;
                     tokio::spawn(async move {
-                        // Gives back what it gets.
+                        // This end sends all bytes back.
                         let (mut from, mut to) = tokio::io::split(stream);
                         let _ = tokio::io::copy(&mut from, &mut to).await;
                         let _ = to.shutdown().await;
@@ -318,7 +318,7 @@ mod tests {
                 assert!(came == sent, "connection {number}");
             }
             assert!(!stalls.is_finished());
-            // Connections that are over are known no more.
+            // Connections that are over are removed.
             while one.lines().len() > 1 {
                 tokio::task::yield_now().await;
             }

@@ -9,10 +9,10 @@ const SCHEMES: [(&str, &str); 2] = [("https", ":443"), ("http", ":80")];
 /// The address of the page behind a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
-    /// The origin as browsers send it, such as `https://hub.example.org`, without the port if it is the
-    /// usual one.
+    /// The origin as browsers send it, such as `https://hub.example.org`. The port is left out if it is the
+    /// usual port of the scheme.
     origin: String,
-    /// The host, with its port if that is not the usual one.
+    /// The host, with its port unless it is the usual port.
     host: String,
     /// The path, which begins and ends with a slash.
     path: String,
@@ -88,7 +88,7 @@ impl PublicUrl {
         is_own(text) || !has_port && SCHEMES.iter().any(|(name, port)| *name == scheme && without(*port))
     }
 
-    /// Returns the host, with its port if that is not the usual one.
+    /// Returns the host, with its port unless it is the usual port.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!((url.is_origin(origin), url.address().as_str()), (true, address), "{text}");
             assert!(url.is_host(origin.split_once("://").unwrap().1), "{text}");
         }
-        // The port of a host and an origin may be named if it is the usual one.
+        // A host or an origin may also have the usual port of its scheme.
         for (text, with, other) in [
             ("https://hub.example.org/a/", "hub.example.org:443", "hub.example.org:80"),
             ("https://hub.example.org:443/", "HUB.example.org:443", "hub.example.org:4430"),

@@ -32,7 +32,7 @@ pub struct SteerBody {
     /// Settings to change, each as `name=value`.
     #[serde(default)]
     settings: Vec<String>,
-    /// The model time, s.
+    /// Model time from which on the change holds, or of the halt, in s.
     at: Option<f64>,
     /// Number of the change that is to be withdrawn.
     change: Option<u64>,

@@ -20,15 +20,15 @@ const MAX_ELEMENTS: usize = 4;
 /// A study of the run.
 #[derive(Debug, Serialize)]
 pub struct StudyView {
-    /// The instance that makes it.
+    /// The instance that runs the study.
     pub instance: String,
     pub state: ProgressRecord,
     /// The latest answers, the oldest first.
     pub answers: Vec<AnswerEntry>,
 }
 
-/// Returns the studies of a run, in the order of their names. A study is a process of its own. The files of
-/// a study at another site stay there until the run is over.
+/// Returns the studies of a run, in the order of their names. Studies at other sites are missing while the run
+/// goes on, because their files come to this machine only at the end of the run.
 pub fn studies_of(run: &RunDirectory) -> Vec<StudyView> {
     let entries = std::fs::read_dir(run.instances()).into_iter().flatten().flatten();
     let views = entries.filter_map(|entry| {
@@ -42,7 +42,7 @@ pub fn studies_of(run: &RunDirectory) -> Vec<StudyView> {
     views
 }
 
-/// Reads the state from the file. The remaining time is reduced by the age of the file.
+/// Reads the state from the file. The file's age is subtracted from the remaining time.
 fn state_in(workdir: &Path) -> Option<ProgressRecord> {
     let file = plain_file(&workdir.join(PROGRESS)).ok()?;
     let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default().as_secs_f64();
@@ -106,7 +106,7 @@ mod tests {
         let found = studies_of(&run);
         assert_eq!(found.len(), 1);
         assert!(found[0].state.remains.is_some_and(|remains| remains > 0.0 && remains <= 100.0));
-        // A forecast that is over is none.
+        // A forecast whose time has passed is not shown.
         let file = fs::File::options().write(true).open(in_workdir("study", PROGRESS)).unwrap();
         file.set_modified(std::time::SystemTime::now() - hour).unwrap();
         assert_eq!(studies_of(&run)[0].state.remains, None);

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Maximum number of ports that are watched at a time.
+/// Maximum number of different selections from ports that are watched at a time.
 const MAX_PORTS: usize = 16;
 /// Minimum and maximum time between two values, in ms.
 const MIN_INTERVAL_MS: u64 = 50;
@@ -103,7 +103,7 @@ impl PortFeed {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        // A browser's request waits longer than `IDLE` before the browser sends the next one.
+        // A viewer counts as gone only after a long time, because its browser may wait for other answers first.
         (demand.looked.elapsed() < super::answers::NEWS_TIMEOUT + IDLE).then_some(demand.every)
     }
 
@@ -114,7 +114,7 @@ impl PortFeed {
             .and_then(|begun| begun.ok_or_else(|| Fault::new(Code::TAP_REFUSED, not_under_way())));
         let mut tapping = match begun {
             Ok(tapping) => tapping,
-            // If the run is too early for a tap, the instance may join soon, so the viewers may try again.
+            // An instance that has not joined yet may join soon, so the viewers may try again.
             Err(why) => {
                 let over = why.code() != Code::TAP_TOO_EARLY;
                 return self.push(json!({ "kind": "none", "why": why.text(), "over": over }), &[]);
@@ -219,7 +219,8 @@ fn of_array(array: &Array) -> (Json, Vec<f64>) {
     (head, numbers_of(array))
 }
 
-/// Returns a map that has the keys of a histogram, which the page draws, or null for other values.
+/// Returns a histogram as JSON, or null for any other value. A histogram is a map with the key `counts`; the
+/// page draws it.
 fn histogram_in(value: &Value) -> Json {
     match value {
         Value::Map(entries) if entries.iter().any(|(key, _)| key == "counts") => plain(value),

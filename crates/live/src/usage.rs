@@ -54,9 +54,9 @@ fn sum(root: u32, all: &HashMap<u32, Process>, children: &HashMap<u32, Vec<u32>>
 /// The use of the machine by the process of an instance and by all that it has started.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct InstanceUsage {
-    /// `None` until two observations show it.
+    /// Number of cores in use. `None` until there are two measurements.
     pub cores: Option<f64>,
-    /// Resident, bytes.
+    /// Resident memory, in bytes.
     pub memory: u64,
 }
 

@@ -1,12 +1,12 @@
-//! The page's types, `dashboard/src/wire.ts`, are those that the server serialises. With
-//! `LIGAMENT_WRITE_PAGES=1` they are written anew.
+//! The types of the page in `dashboard/src/wire.ts` are the types that the server serialises. With
+//! `LIGAMENT_WRITE_PAGES=1`, this test writes the file.
 
 use ligament_manager::InstanceMoments;
 use std::collections::HashSet;
 use std::path::Path;
 use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Type};
 
-/// The sources below `crates/`, and the types that the page gets of each.
+/// The sources below `crates/`, each with its types that the page uses.
 const TYPES: [(&str, &[&str]); 12] = [
     ("model/src/settings.rs", &["SettingType"]),
     ("agent/src/memory.rs", &["MessageMemory"]),
@@ -83,7 +83,7 @@ impl SerdeAttributes {
     }
 }
 
-/// The documentation as a comment of TypeScript.
+/// Returns the documentation as a comment of TypeScript.
 fn documentation(attributes: &[Attribute], indent: &str) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
@@ -101,7 +101,7 @@ fn documentation(attributes: &[Attribute], indent: &str) -> String {
     }
 }
 
-/// The types of TypeScript for types of Rust; and the names that they use.
+/// The TypeScript types that were made from Rust types, and the names that these types use.
 #[derive(Default)]
 struct TypeWriter {
     text: String,
@@ -172,7 +172,7 @@ impl TypeWriter {
                     let name = serde.rename.unwrap_or_else(|| field.ident.as_ref().unwrap().to_string());
                     let mark = if serde.may_be_absent { "?" } else { "" };
                     if serde.may_be_absent {
-                        // An option that is skipped if it is none is never null.
+                        // A Rust `Option` that is left out of the JSON if it is `None` is never null.
                         kind = kind.strip_suffix(" | null").unwrap_or(&kind).to_owned();
                     }
                     fields += &documentation(&field.attrs, "  ");

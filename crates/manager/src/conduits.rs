@@ -140,7 +140,8 @@ mod tests {
             (there.messages, there.bytes, there.received_messages, there.received_bytes),
             (7, 70, 6, 60)
         );
-        // One end was read before the other; the number of messages under way does not become negative.
+        // The receiving end was read later than the sending end. The number of messages under way does not
+        // become negative.
         assert_eq!((there.under_way, there.model_time, there.received_time), (2, Some(3.0), Some(4.0)));
         assert_eq!((records[1].messages, records[1].under_way, records[1].received_time), (1, 1, None));
     }

@@ -32,13 +32,12 @@ const OPTIONAL_END_GRACE_NS: u64 = 10_000_000_000;
 /// at level `Debug` instead of `Info`.
 const MIN_INSTANCES_OF_LARGE_RUN: usize = 40;
 
-/// Data that a check needs in addition to the observations.
+/// Data of the host that a check needs beside the observations.
 pub struct RunContext<'a> {
     pub memory: MessageMemory,
     /// State of the carrier of each domain. Empty if the run has one domain.
     pub carriers: &'a [CarrierState],
-    /// Function that reads the counts of all channels. The manager calls this function only if there is a
-    /// deadlock.
+    /// Returns the counts of all channels. The manager calls this function only if there is a deadlock.
     pub channels: &'a dyn Fn() -> Vec<ChannelView>,
     /// Time of the check, in ns of CLOCK_MONOTONIC.
     pub now: u64,
@@ -84,7 +83,7 @@ pub struct Manager<N> {
     declared: BTreeMap<String, PortsByOperator>,
     /// The deadlock that makes the run fail.
     deadlock: Option<Deadlock>,
-    /// The outcome of the run, known from the moment at which the run begins to end.
+    /// The outcome of the run. `None` until the run begins to end.
     ending: Option<RunOutcome>,
 }
 

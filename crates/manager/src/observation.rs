@@ -45,7 +45,7 @@ impl InstanceState {
     }
 }
 
-/// A wait of an instance.
+/// A wait of an instance that has not ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedWait {
     pub what: AwaitedEvent,
@@ -213,7 +213,8 @@ mod tests {
     use super::*;
     use ligament_agent::{Exit, Status, WaitRecord as Wait};
 
-    /// An instance that began at 1 s, has waited for 2 s, and waits since 5 s, all in ns.
+    /// Observes, at 9 s, an instance that registered at 1 s, has waited for 2 s in all, and has been waiting
+    /// again since 5 s. `ended` is the time in s at which its process ended, or 0.
     fn waiting_since_five(phase: InstancePhase, ended: u64) -> Observation {
         const SECOND_NS: u64 = 1_000_000_000;
         let waits = Wait {
@@ -249,7 +250,7 @@ mod tests {
     fn a_wait_in_which_a_process_ended_counts_as_a_wait_until_then() {
         let seen = waiting_since_five(InstancePhase::Gone(Exit::Signal(9)), 8);
         assert_eq!((seen.counters.total, seen.counters.waiting, seen.counters.computing()), (7.0, 5.0, 2.0));
-        // The wait is over.
+        // The wait ended with the process.
         assert_eq!((seen.state, seen.waits), (InstanceState::Failed, None));
     }
 

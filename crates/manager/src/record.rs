@@ -127,12 +127,13 @@ pub struct RunRecord {
     pub more_warnings: u64,
 }
 
-/// Maximum number of instances and conduits in a record that is written with line breaks and indentation.
-/// These would be more than half of the text of a larger record, which no person reads without a tool.
+/// Maximum number of instances and conduits in a record that is written with line breaks and indentation. In a
+/// larger record, more than half of the text would be indentation, and no person reads such a record without a
+/// tool.
 const MAX_INDENTED_ENTRIES: usize = 10_000;
 
-/// Size that is reserved in memory for the text of an instance or of a conduit, in bytes. The unused part
-/// of the reserved memory is never touched.
+/// Size that is reserved in memory for the text of an instance or of a conduit, in bytes. Most texts are
+/// shorter. The unused part of the memory is never touched, so it costs nothing.
 const ENTRY_CAPACITY_BYTES: usize = 512;
 
 impl RunRecord {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name that an endpoint reports if the endpoint has read all settings.
 const ALL_SETTINGS: &str = "*";
 
-/// The settings and channels that a finished endpoint has used.
+/// The settings that a finished endpoint has asked for, and the channels that it has used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EndpointUsage {
     pub asked: BTreeSet<String>,
@@ -41,9 +41,9 @@ pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<Unr
     found.into_iter().map(|((from, to), messages)| UnreceivedRecord { from, to, messages }).collect()
 }
 
-/// Returns the settings whose value no instance received when it asked for a name. `asked` has, for each
-/// instance, the names that the instance's process asked for. `given` names the settings that the user gave
-/// for this run.
+/// Returns the settings that no instance has asked for. For example, an instance `macro[3]` that asks for `D`
+/// has asked for the settings `D`, `macro.D` and `macro[3].D`. `asked` has, for each instance, the names that
+/// the instance's process asked for. `given` names the settings that the user gave for this run.
 pub(crate) fn unasked(
     settings: &Settings,
     given: &[String],

@@ -1,5 +1,6 @@
-//! The timeline from updates of instances to what is read back: sums are exact whatever was merged, instances
-//! that end without a report are shown to their end, and damaged files give errors that name the line.
+//! Tests of the timeline, from the updates of instances to the text that is read back. Sums are exact even if
+//! intervals were lost or merged. The timeline of an instance that ends without a report reaches to its end.
+//! The error for a damaged file names the line.
 
 use ligament_manager::timeline::{
     long_waits, Activity, ActivityKey, ActivityTotal, LaneName, LaneTotals, LaneUpdate, NewTimeline,
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 const A: RankId = RankId::new(0);
 const B: RankId = RankId::new(1);
 
-/// The names of two instances that ask each other: channel 0 leads from `a.out` to `b.in`, channel 1 back.
+/// The names of two instances that send each other messages: channel 0 leads from `a.out` to `b.in`, channel 1
+/// back.
 struct PairNames;
 
 impl Names for PairNames {
@@ -89,7 +91,8 @@ impl Drop for TestRunDirectory {
     }
 }
 
-/// An instance that waits, as its pages would show it.
+/// A simulated instance that computes and waits, with the updates that the agent would read from its status
+/// page.
 #[derive(Clone)]
 struct Waiter {
     now: u64,
@@ -114,7 +117,8 @@ impl Waiter {
         LaneTotals { sums, time: Some(self.waits as f64) }
     }
 
-    /// Computes, then waits; with `lost`, the record of the wait is lost.
+    /// Lets the instance compute, and then wait, for the given times in ns. If `lost` has a count, the interval
+    /// of this wait is lost, and the count is increased.
     fn wait(&mut self, compute: u64, length: u64, lost: &mut Option<u64>) {
         let begin = self.now + compute;
         self.now = begin + length;
@@ -176,7 +180,7 @@ fn an_instance_that_is_killed_while_it_waits_waits_to_its_end() {
     let mut last = a.take();
     last.waits = Some((MESSAGE, a.now + 500));
     recording.add(A, &last, &occasion(a.now + 10_500, &over()), &PairNames);
-    // Later updates do not change it.
+    // An update after the instance's end changes nothing.
     a.wait(0, 1_000_000, &mut None);
     recording.add(A, &a.take(), &occasion(a.now, &UpdateReason::OnDemand), &PairNames);
     recording.write().unwrap();
@@ -222,7 +226,7 @@ fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
     }
     a.wait(1000, 50_000, &mut None);
     recording.add(A, &a.take(), &occasion(a.now, &UpdateReason::Tick), &PairNames);
-    // A wait that ends without a message is not counted.
+    // Another wait for any port ends without a message. All its time counts for `AnyMessage`.
     let mut last = a.take();
     last.totals.push(ActivityTotal { key: any, ns: 3000, count: 1 });
     recording.add(A, &last, &occasion(a.now, &over()), &PairNames);
@@ -350,8 +354,8 @@ proptest! {
                 }
             }
             a.wait(compute, length, &mut lost);
-            // The intervals that were lost last are known only from the sums, and the reader looks while the
-            // instance computes.
+            // Some updates are taken between two waits, on demand or at a tick. Intervals that are lost at the
+            // end of the run have no later interval that tells their number, so only the sums include them.
             let moment = if what == 9 { UpdateReason::OnDemand } else { UpdateReason::Tick };
             if what >= 8 && lost.is_none() {
                 recording.add(A, &a.take(), &occasion(a.now, &moment), &PairNames);

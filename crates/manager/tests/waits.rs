@@ -1,5 +1,5 @@
-//! Waits that never end, compared with the definition, for every set of instances; and the rules for lasting
-//! waits.
+//! Tests that `stuck_waits` and `knots` find the ranks that their definitions name, for random graphs of waits;
+//! and tests of the rules for lasting waits.
 
 use ligament_agent::AwaitedEvent;
 use ligament_manager::{
@@ -9,8 +9,9 @@ use ligament_manager::{
 use ligament_wire::{EndpointId, RankId};
 use proptest::prelude::*;
 
-/// The stuck ranks by definition: a set is doomed if each of its members waits and none has an edge that leaves
-/// it. Returns the union of all doomed sets, and the minimal ones, as bit masks.
+/// Finds the stuck ranks by their definition. A set of ranks is doomed if each member waits, and no member has
+/// an edge to a rank outside of the set. Returns the union of all doomed sets, and the smallest doomed sets, as
+/// bit masks.
 fn by_definition(n: usize, waits: &[RankWait]) -> (u32, Vec<u32>) {
     let mut ways = vec![None; n];
     for wait in waits {
@@ -111,7 +112,8 @@ fn seen(what: AwaitedEvent) -> Observation {
     }
 }
 
-/// Two instances with a channel each way: 0 from the first, 1 from the second.
+/// Returns the sending and the receiving rank of a channel between two instances: channel 0 leads from the
+/// first to the second instance, channel 1 back.
 fn ends(channel: u32) -> Option<(RankId, RankId)> {
     let [first, second] = [0, 1].map(RankId::new);
     [(first, second), (second, first)].get(channel as usize).copied()
@@ -145,7 +147,7 @@ fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
 #[test]
 fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
     let mut three = [seen(AwaitedEvent::Memory), seen(message(0)), seen(message(0))];
-    // The third waits at a channel that does not end there, so nothing is concluded.
+    // The third instance waits on channel 0, but does not receive on it. Such a wait proves nothing.
     assert_eq!(stuck_of(&three, true), 0);
     three[2].gone = true;
     assert_eq!(stuck_of(&three, true), 2);
@@ -154,8 +156,8 @@ fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
     assert_eq!(stuck_of(&three, false), 2);
 }
 
-/// A detector in its first round, for two instances of which one waits for memory and the other holds views;
-/// and the observations.
+/// Makes a detector that has finished its first round, and the observations of two instances: the first waits
+/// for memory, and the second holds views and waits for the first.
 fn short_of_memory() -> (DeadlockDetector, [Observation; 2]) {
     let budgets = [0, 1].map(|channel| (ends(channel).unwrap(), 1));
     let (mut watch, mut both) =
@@ -173,7 +175,7 @@ fn a_thread_that_has_dropped_views_and_ended_may_have_ended_the_wait_for_memory(
     let (mut watch, mut both) = short_of_memory();
     both[1].waits.as_mut().unwrap().may_release = true;
     assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Suspicion(_)]));
-    // The thread has ended. Only another round shows whether it has dropped its views: it has.
+    // The thread has dropped its views and ended. Only another round can show that it has dropped them.
     both[1].waits.as_mut().unwrap().may_release = false;
     assert!(matches!(&watch.check(&both, 1, &[])[..], [DetectorAction::Ask { round: 2, .. }]));
     (both[0].waits, both[0].epoch) = (None, 2);

@@ -1,5 +1,6 @@
-//! The detector of deadlocks against simulated processes whose true state is known. They send, receive,
-//! compute, stop and notice events late, and their pages are read one after the other while they go on.
+//! Tests of the detector of deadlocks with simulated processes, whose true state is known. The processes send,
+//! receive, compute, stop, and notice events late. The detector reads their status pages one after the other,
+//! while the processes go on.
 
 use ligament_agent::AwaitedEvent;
 use ligament_manager::{
@@ -30,7 +31,7 @@ impl Dice {
 enum Step {
     Compute(u8),
     Send(usize),
-    /// Receives a message on any of these channels; the flag says whether the wait has a time-out.
+    /// Receives a message on any of these channels. The flag is true if the wait has a time-out.
     Receive(Vec<usize>, bool),
 }
 
@@ -49,7 +50,7 @@ struct Process {
     epoch: u64,
     looked: u64,
     asked: Option<u64>,
-    /// Number of turns for which it is stopped.
+    /// Number of further turns for which the process is stopped.
     stopped: u32,
     moves: u64,
 }
@@ -82,7 +83,7 @@ impl World {
         World { channels: channels.collect(), processes: processes.collect() }
     }
 
-    /// True if process `i` can make this step without waiting.
+    /// Returns true if process `i` can make this step without waiting.
     fn ready(&self, step: &Step) -> bool {
         match step {
             Step::Compute(_) => true,
@@ -104,7 +105,7 @@ impl World {
         channel.sent > channel.received || channel.ended
     }
 
-    /// True if nothing can happen to the process any more.
+    /// Returns true if the process has ended, or is in a wait that only another process can end.
     fn rests(&self, i: usize) -> bool {
         match self.processes[i].program.get(self.processes[i].at) {
             None => true,
@@ -173,7 +174,7 @@ impl World {
         }
     }
 
-    /// The observation of its page.
+    /// Returns the observation that the manager would make of the process's status page.
     fn page(&self, i: usize) -> Observation {
         let process = &self.processes[i];
         let step = process.program.get(process.at);
@@ -207,7 +208,8 @@ impl World {
         }
     }
 
-    /// Reads all pages, in random order, while the processes go on.
+    /// Observes all processes one after the other, beginning with a random process, while the processes go on.
+    /// Up to `turns` random processes get a turn after each observation.
     fn look(&mut self, dice: &mut Dice, turns: usize) -> Vec<Observation> {
         let n = self.processes.len();
         let mut pages: Vec<Option<Observation>> = vec![None; n];
@@ -238,7 +240,7 @@ impl World {
     }
 }
 
-/// Limit for the growth of budgets, messages.
+/// Limit of each budget, and of the total growth of all budgets, in messages.
 const MEMORY_LIMIT: u64 = 6;
 
 /// Runs the script to its end, with this seed, under the detector. Returns the knot that was found.
@@ -248,7 +250,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
     let n = script.programs.len();
     let ends = script.channels.iter().map(|&(from, to, budget)| ((RankId::at(from), RankId::at(to)), budget));
     let mut watch = DeadlockDetector::new(ends);
-    // Counts of checks, and of checks since the last time that anything could happen.
+    // Number of checks since the world came to rest, and number of all checks.
     let (mut quiet, mut looks) = (0, 0);
     while quiet < 60 {
         looks += 1;

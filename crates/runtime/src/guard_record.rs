@@ -8,8 +8,8 @@ use ligament_launch::ProcessLoss;
 use ligament_manager::{Journal, JournalEvent, Level, RunDirectory, RunLog, RunRecord, RunState, UtcTime};
 use std::time::Instant;
 
-/// Records that the run has failed, and returns the reason. `record` is used if the run has written none yet.
-/// The record of a run that had ended before its process was lost stays as it is.
+/// Records that the run has failed, and returns the reason. Changes the record that the run has written last,
+/// or else `record`. If the run had ended before its process was lost, its record stays unchanged.
 pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &ProcessLoss) -> Fault {
     let (pid, host) = (record.pid, record.host.clone());
     let why = fault!(

@@ -1,8 +1,8 @@
-//! The making and driving of a run. `head` joins manager and agent in the run's own process, and `agent` is
-//! the agent of any other domain. `files` copies files between them over `paths`. `client` asks and watches a
-//! run from outside, `play` runs one submodel alone, and `timeline` turns a run's timeline into columns and
-//! traces. The command `ligament` and the Python package use this crate; arguments, texts about a run and
-//! pictures are in the command's crate.
+//! The making and driving of a run. `head` joins manager and agent in the run's own process, and `agent` is the
+//! agent of any other domain. `files` copies files between head and agents, over `paths`. `client` asks a run
+//! and watches it from outside, `play` runs one submodel alone, and `timeline` turns a run's timeline into
+//! columns and traces. The command `ligament` and the Python package use this crate. Arguments, texts about a
+//! run and pictures are in the command's crate.
 
 pub mod agent;
 pub mod client;

@@ -1,6 +1,6 @@
-//! The parts of a picture of a run. Each part has the number of the picture in which it last changed, so each
-//! viewer can get the parts that it lacks. The head has a picture of its run, and a page's server has one for
-//! all browsers.
+//! The parts of a picture of a run. Each part has the number of the picture in which it last changed, so that
+//! each viewer can get exactly the parts that it lacks. The head has a picture of its run, and the server of
+//! `ligament view` has one for all browsers.
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -14,20 +14,21 @@ pub struct NumberedPart {
 }
 
 impl NumberedPart {
-    /// Sets the value that the part has in a picture.
+    /// Sets the value of the part in the picture with this number.
     pub fn is_now(&mut self, value: Cow<'_, Value>, picture: u64) {
         if self.value != *value {
             *self = NumberedPart { changed: picture, value: value.into_owned() };
         }
     }
 
-    /// Returns true if the part has changed after a picture.
+    /// Returns true if the part has changed after the picture with this number.
     pub fn is_newer_than(&self, picture: u64) -> bool {
         self.changed > picture
     }
 }
 
-/// Returns the parts that have changed after a picture, by their numbers. `None` if no part has changed.
+/// Returns the parts that have changed after the picture with this number, by their own numbers. Returns `None`
+/// if no part has changed.
 pub fn changed_after<'a, N: ToString>(
     parts: impl Iterator<Item = (N, &'a NumberedPart)>,
     picture: u64,

@@ -1,11 +1,11 @@
-//! Data that only the kernel has about processes. They are added to the observations of the instances.
+//! Facts about processes that only the kernel knows. They are added to the observations of the instances.
 
 use crate::ranks::RankPages;
 use ligament_agent::{process_state, AwaitedEvent, InstancePhase, InstanceView, ProcessInspection, REST};
 use ligament_manager::{timeline, Observation};
 
-/// Notes for each instance that waits for memory if another thread of its code may free some: only another
-/// thread can drop views while the code waits.
+/// Updates for each instance that waits for memory whether another thread of its process exists. Only another
+/// thread can drop views while the instance waits, and so free memory.
 pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) {
     let short = |one: &Observation| one.waits.as_ref().is_some_and(|waits| waits.what == AwaitedEvent::Memory);
     if !seen.iter().any(short) {
@@ -19,7 +19,7 @@ pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) 
     }
 }
 
-/// Reads the state of an instance's processes. `for_all` is true if one rank speaks for all ranks.
+/// Inspects the processes of an instance. `for_all` is true if one rank speaks for all ranks of an MPI program.
 pub(crate) fn look(view: &InstanceView, for_all: bool, pages: &mut RankPages) -> ProcessInspection {
     if matches!(view.phase, InstancePhase::Gone(_)) {
         return ProcessInspection::default();

@@ -1,5 +1,5 @@
-//! The work of head and agents with the paths between domains before and after the run itself: waiting for
-//! messages, and an orderly end of the connections.
+//! The work of head and agents with the paths between domains before and after the run itself: the wait for
+//! messages, and the orderly end of the paths.
 
 use ligament_agent::{Carrier, CarrierReport};
 use ligament_catalogue::{fault, Fault};
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Number of streams that lets a path choose its number itself.
+/// Number of streams that stands for as many streams as the path needs.
 const STREAMS: u16 = 0;
 /// Time for which a process waits until its last message has arrived.
 const LAST_WORD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the number of streams of a path: the larger one of the numbers that the two domains want.
 pub(crate) fn streams(wanted: [Option<u16>; 2]) -> u16 {
-    // A number from another machine may be wrong, so it is limited.
+    // A number from another machine may be any number, so it is limited.
     wanted.into_iter().flatten().max().map_or(STREAMS, |streams| streams.min(MAX_STREAMS))
 }
 
-/// Returns the options of paths that fail after the time `patience` without a connection, and send at most
-/// `pace` bytes per second.
+/// Returns the options of paths. A path fails after the time `patience` without a connection, and sends at most
+/// `pace` bytes per second to a distant domain.
 pub(crate) fn tuning(patience: Duration, pace: Option<u64>) -> NetOptions {
     let mut tuning = NetOptions { pace, ..NetOptions::default() };
     tuning.path.patience = patience.as_nanos() as u64;
@@ -53,13 +53,13 @@ pub(crate) fn carried(carrier: &Carrier) -> CarrierLoad {
     }
 }
 
-/// The event loop before and after a run.
+/// The event loop of this process before and after the run. During the run, the agent's driver has its own.
 pub(crate) struct EventLoop {
     runtime: tokio::runtime::Runtime,
     ends: [Signal; 3],
 }
 
-/// An event.
+/// An event for which a caller of `hear` waits.
 pub(crate) enum Call {
     Heard(CarrierReport),
     /// A signal that ends this process.
@@ -70,8 +70,8 @@ pub(crate) enum Call {
     Nothing,
 }
 
-/// Makes the event loop. From then on, signals that would end this process are returned as
-/// `Call::Interrupted` or `Call::HungUp`.
+/// Makes the event loop. After this, a signal that would otherwise end this process becomes `Call::Interrupted`
+/// or `Call::HungUp`.
 pub(crate) fn event_loop() -> Result<EventLoop, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;
@@ -102,8 +102,8 @@ pub(crate) fn hear(
     })
 }
 
-/// Ends the connections to domains: waits until all messages to them have arrived, and their last messages
-/// have come. The wait for a domain that does not answer is short.
+/// Ends the paths to domains: waits until all messages to these domains have arrived, and until the domains
+/// have ended their directions. The wait takes at most `LAST_WORD_TIMEOUT` for all domains together.
 pub(crate) fn farewell(
     carrier: &Carrier,
     mut heard: UnboundedReceiver<CarrierReport>,

@@ -1,9 +1,9 @@
 //! The progress of the ranks of an MPI program in which rank 0 speaks for all. Each rank writes the number of
-//! its collective calls to memory of rank 0 (ligament_mpi.h, ligament/mpi.py). The process of rank 0 keeps
-//! the descriptor of this memory open, so it can be found and read here when a client asks. Ranks on other
-//! nodes have no access to the memory, so they are not known here.
+//! its collective calls into memory of rank 0 (ligament_mpi.h, ligament/mpi.py). The process of rank 0 keeps
+//! the descriptor of this memory open, so the head can find the memory in /proc and read it when a client asks.
+//! Ranks on other nodes cannot write to the memory, so their progress is unknown here.
 //!
-//! The ranks write the memory while it is read, so its content may be wrong.
+//! The ranks write while the memory is read, so the content may be inconsistent.
 
 use ligament_agent::{process_state, InstancePhase, InstanceView, RankLag};
 use ligament_launch::ranks_below;
@@ -12,16 +12,17 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Name that the kernel shows for the memory.
+/// Path that the kernel shows for the descriptor of the memory.
 const NAME: &str = "/memfd:ligament-mpi (deleted)";
 const VERSION: u32 = 1;
-/// Size of the word before the lines, and of a line, in bytes.
+/// Size of the first record of the memory, which has the version and the number of ranks, and of each rank's
+/// line, in bytes.
 const LINE_BYTES: usize = 64;
-/// Maximum number of ranks. No machine has so many.
+/// Maximum number of ranks that are read. No machine has so many.
 const MAX_RANKS: usize = 1 << 16;
-/// Minimum time that a difference between ranks must have lasted to be reported.
+/// Minimum time for which ranks must have been late before they are reported.
 const LASTING: Duration = Duration::from_secs(1);
-/// Maximum number of ranks that are named.
+/// Maximum number of late ranks that are named.
 const NAMED: usize = 4;
 const CALLS: [&str; 10] = [
     "",
@@ -38,7 +39,7 @@ const CALLS: [&str; 10] = [
 /// Number of the last call of a rank.
 const FREE: u32 = 6;
 
-/// The memory of each rank 0 that was found, by its process.
+/// The memory of each rank 0, by the number of its process. `None` for a process without such memory.
 #[derive(Debug, Default)]
 pub(crate) struct RankPages(HashMap<u32, Option<File>>);
 
@@ -57,7 +58,7 @@ struct RankLine {
 }
 
 impl RankPages {
-    /// Returns the ranks of an instance that are late, or that have not ended, if there are any.
+    /// Returns the ranks of an instance that are late or have not ended. Returns `None` if there are none.
     pub fn standing(&mut self, view: &InstanceView) -> Option<RankLag> {
         let (speaker, launcher) = (view.speaker?, view.pid?);
         if speaker == launcher || !matches!(view.phase, InstancePhase::Running | InstancePhase::Finished) {
@@ -71,15 +72,15 @@ impl RankPages {
     }
 }
 
-/// Returns the late ranks if they have been late long enough, else the ranks that have not ended. If a rank
-/// is late for the end, no rank has ended, so the second answer would not help.
+/// Returns the late ranks if they have been late long enough. If no rank is late, returns the ranks that have
+/// not ended. While a rank is late for the end, no rank has ended, so the second answer would not help.
 fn told(late: Option<(String, Duration)>, left: impl FnOnce() -> Option<RankLag>) -> Option<RankLag> {
     let Some((what, lasts)) = late else { return left() };
     let since = ligament_shm::status::now().saturating_sub(lasts.as_nanos() as u64);
     (lasts >= LASTING).then_some(RankLag { what, since })
 }
 
-/// Opens the memory of a rank 0, if its process has one.
+/// Opens the memory of a rank 0. Returns `None` if its process has no such memory.
 fn page_of(speaker: u32) -> Option<File> {
     let open = std::fs::read_dir(format!("/proc/{speaker}/fd")).ok()?.flatten();
     let mut named =
@@ -119,11 +120,11 @@ fn line_of(rank: usize, bytes: &[u8], now: Duration) -> RankLine {
     }
 }
 
-/// Returns the ranks that have not reached a call that other ranks have reached, and the time for which these
-/// have waited. `who` describes a rank.
+/// Returns a description of the ranks that have not reached a call that other ranks have reached, and the time
+/// for which the others have waited. `who` describes a rank.
 fn standing(lines: &[RankLine], who: impl Fn(&RankLine) -> String) -> Option<(String, Duration)> {
     let (first, others) = lines.split_first()?;
-    // A rank on another node has no line.
+    // The line of a rank on another node is empty.
     let others = || others.iter().filter(|line| line.process != 0);
     let is_ahead = |a: &RankLine, b: &RankLine| a.calls.wrapping_sub(b.calls) as i32 > 0;
     let behind: Vec<&RankLine> = others().filter(|line| is_ahead(first, line)).collect();
@@ -150,8 +151,8 @@ fn standing(lines: &[RankLine], who: impl Fn(&RankLine) -> String) -> Option<(St
     Some((what, lasts))
 }
 
-/// Returns the time for which rank 0 has been in a call that another rank has not reached. If rank 0 is
-/// further already, the time is not known.
+/// Returns the time for which rank 0 has been in a call that another rank has not reached. If rank 0 is more
+/// than one call ahead, this time is not known, and the time since the other rank's last call is returned.
 fn age(first: &RankLine, other: &RankLine) -> Duration {
     if first.calls == other.calls.wrapping_add(1) {
         first.lasts
@@ -170,8 +171,8 @@ fn in_words(line: &RankLine) -> String {
     }
 }
 
-/// Describes a rank by its process and the kernel's state of the process, if the number of the process is
-/// valid here.
+/// Describes a rank by its process, with the kernel's state of the process. The process is left out if its
+/// number is not valid in this namespace.
 fn known(line: &RankLine, lines: &[RankLine], speaker: u32) -> String {
     let same = lines.first().is_some_and(|first| first.process == speaker);
     process_named(line.rank, Some(line.process).filter(|_| same))
@@ -223,7 +224,7 @@ mod tests {
         let lines = [line(0, 17, 3, LATE_AFTER), line(1, 16, 0, 2 * LATE_AFTER), line(2, 17, 3, LATE_AFTER)];
         let what = "rank 1 has not come to collective call 17 (receive of start), where rank 0 is";
         assert_eq!(late(&lines), Some((what.to_owned(), 12)));
-        // Rank 0 is done; the other is not.
+        // Rank 0 is done, and rank 1 is late for the end.
         let lines = [line(0, 17, FREE, LATE_AFTER), line(1, 16, 0, 2 * LATE_AFTER)];
         assert_eq!(late(&lines).unwrap().0, "rank 1 has not come to the end of the instance, where rank 0 is");
     }

@@ -6,8 +6,8 @@ use ligament_manager::{
 use ligament_wire::times::in_unit;
 use std::collections::BTreeMap;
 
-/// Returns a line for each instance. If there are many, returns the number of instances in each state, and
-/// the instances that have waited longest.
+/// Returns a line for each instance. If there are many instances, returns the number of instances in each
+/// state, and lines for the instances that have waited longest.
 pub fn of_instances(mut instances: Vec<InstanceRecord>, time_unit: Option<&str>) -> String {
     const MAX_ROWS: usize = 40;
     let mut text = String::new();
@@ -88,8 +88,8 @@ pub fn of_links(links: &serde_json::Value) -> String {
     text
 }
 
-/// Returns a line for each conduit on which a message was sent. If there are many, returns those with the
-/// largest number of messages under way, and then those with the largest number of bytes.
+/// Returns a line for each conduit on which a message was sent. If there are many such conduits, only those
+/// with most messages under way, and after them those with most bytes, have lines.
 pub fn of_conduits(mut conduits: Vec<ConduitRecord>, time_unit: Option<&str>) -> String {
     const MAX_ROWS: usize = 20;
     conduits.retain(|one| one.messages > 0);

@@ -1,5 +1,6 @@
-//! Log lines about refused connections to the run's port or socket. The first one is logged at once, and the
-//! others are counted, so that a program that connects a thousand times per second does not fill the log.
+//! Log lines about refused connections to the run's port or socket. The first refused connection is logged at
+//! once, and further ones are counted. So a program that connects a thousand times per second does not fill the
+//! log.
 
 use ligament_catalogue::said;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
     count: u64,
-    /// Number of refused connections that the log has, and the time of the last line.
+    /// Number of refused connections that the log has already. The next field has the time of the last line.
     told: u64,
     since: Option<Instant>,
     /// The last refused connection, and the reason.
@@ -19,7 +20,8 @@ pub(crate) struct Strangers {
 }
 
 impl Strangers {
-    /// Notes a refused connection, and `others` before it. Returns a line for the log, if one is due.
+    /// Counts a refused connection, and `others` that were refused before it. Returns a line for the log, if a
+    /// line is due.
     pub fn turned_away(&mut self, who: &str, why: &str, others: u64, now: Instant) -> Option<String> {
         self.count += 1 + others;
         self.last = format!("{who}: {why}");
@@ -34,7 +36,8 @@ impl Strangers {
         })
     }
 
-    /// Returns the line for the log at the end of the run.
+    /// Returns a line for the end of the run with the number of all refused connections. Returns `None` if
+    /// there were none.
     pub fn in_all(&self) -> Option<String> {
         match self.count {
             0 => None,

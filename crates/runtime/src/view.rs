@@ -9,13 +9,14 @@ use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
 const BAR: usize = 16;
-/// Number of looks over which a rate is computed.
+/// Number of drawings over which the rates are computed.
 const WINDOW: usize = 6;
 
-/// The content of the screen.
+/// The view on the terminal.
 pub struct TerminalView {
     lines: usize,
-    /// Time in ns, and the number of all messages and bytes that were sent until then.
+    /// For each of the last drawings: its time in ns, and the number of all messages and bytes that had been
+    /// sent by then.
     history: VecDeque<(u64, u64, u64)>,
     colour: bool,
     /// The unit of model times, if the model gives it.
@@ -38,7 +39,7 @@ impl Group<'_> {
 }
 
 impl TerminalView {
-    /// Makes a view, if standard error is a terminal that can move its cursor.
+    /// Makes a view. Returns `None` if standard error is not a terminal that can move its cursor.
     pub fn on_terminal(colours: Colours) -> Option<TerminalView> {
         let able =
             std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
@@ -60,7 +61,7 @@ impl TerminalView {
         }
     }
 
-    /// Prints a line above the view, where it stays.
+    /// Prints a line above the view. The line stays on the screen.
     pub fn say(&mut self, text: &str) {
         let text = format!("{}{}\n", self.erase(), escaped(text));
         let _ = std::io::stderr().write_all(text.as_bytes());
@@ -102,7 +103,8 @@ impl TerminalView {
         )
     }
 
-    /// Returns a line for each instance; if there is no room, for each component, or for the first components.
+    /// Returns a line for each instance. If there is no room for these, returns a line for each component, or
+    /// for the first components.
     fn body(&self, instances: &[InstanceRecord], room: usize, columns: usize) -> Vec<String> {
         let mut groups = groups(instances, instances.len() <= room);
         let hidden = groups.len().saturating_sub(room);
@@ -118,7 +120,7 @@ impl TerminalView {
             }
         }
         let [name, bar, time, sent] = widths;
-        // The state comes first, because the end of a line may be cut off.
+        // The state comes before the other cells, because the end of a line may be cut off.
         let states: Vec<(&str, String)> = groups.iter().map(state).collect();
         let longest = states.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let name = name.min(columns / 2);
@@ -138,7 +140,7 @@ impl TerminalView {
     }
 }
 
-/// Returns the longest wait of these instances, if it is longer than the waits of a healthy run.
+/// Returns the longest present wait of these instances, if it is longer than usual waits.
 fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
     const LONG_WAIT_S: f64 = 0.5;
     let waits =
@@ -146,7 +148,8 @@ fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
     waits.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the run's name, its present time, its remaining time if that is known, and the longest wait.
+/// Returns the name of the run, the time that it has taken, the remaining time if it is known, and the longest
+/// wait.
 fn headline(run: &str, seconds: f64, instances: &[InstanceRecord]) -> String {
     let mut text = format!("{run}: {}", roughly(seconds));
     if let Some(left) = left(seconds, instances) {
@@ -159,7 +162,7 @@ fn headline(run: &str, seconds: f64, instances: &[InstanceRecord]) -> String {
     text
 }
 
-/// Returns a time in whole seconds, because fractions would change at each look.
+/// Returns a time in whole seconds, because fractions would change with each drawing.
 fn roughly(seconds: f64) -> String {
     match seconds {
         s if s < 59.5 => format!("{s:.0} s"),
@@ -167,8 +170,8 @@ fn roughly(seconds: f64) -> String {
     }
 }
 
-/// Returns the remaining time of a run in s, if its instances go on at the same speed. `None` if the last
-/// model time of an instance is not known.
+/// Returns the remaining time of a run in s, if its instances continue at the same speed. Returns `None` if the
+/// last model time of an instance is not known.
 fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
     /// Minimum time in s, and minimum progress, for a forecast.
     const MIN_PROGRESS: (f64, f64) = (2.0, 0.01);
@@ -182,7 +185,7 @@ fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
     known.then(|| seconds * (1.0 - least) / least)
 }
 
-/// Returns the common state of some instances: the code of a colour, which may be empty, and the text.
+/// Returns the common state of the instances in a line: the code of a colour, which may be empty, and the text.
 fn state(group: &Group<'_>) -> (&'static str, String) {
     if let Some((record, since)) = longest_wait(group.all) {
         let port = record.waits_for.as_deref().unwrap_or("?");
@@ -242,7 +245,7 @@ fn short(x: f64) -> String {
     format!("{x:.3e}")
 }
 
-/// Groups the instances: each for itself, or all instances of a component together.
+/// Divides the instances into lines: one line for each instance, or one for all instances of a component.
 fn groups(instances: &[InstanceRecord], each: bool) -> Vec<Group<'_>> {
     let mut groups = Vec::new();
     let mut rest = instances;
@@ -258,7 +261,7 @@ fn groups(instances: &[InstanceRecord], each: bool) -> Vec<Group<'_>> {
     groups
 }
 
-/// Cuts a line to the width of the screen. Codes of colours take no room.
+/// Cuts a line to the width of the screen. Codes of colours have no width.
 fn cut(line: &str, columns: usize) -> String {
     let mut out = String::new();
     let (mut width, mut escape) = (0, false);

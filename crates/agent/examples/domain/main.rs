@@ -1,5 +1,5 @@
-//! One domain of the tests in `tests/domains.rs`: an agent with a carrier, whose paths go over loopback. The
-//! instances run this same program, with the argument `part`.
+//! One domain of the tests in `tests/domains.rs`: an agent with a carrier, whose paths go over loopback. With
+//! the argument `part`, this program is an instance instead.
 
 mod parts;
 
@@ -48,8 +48,8 @@ fn write_whole(path: &Path, text: &str) {
 }
 
 /// Runs domain `me`. `directory` has the model, the placement (the domain of each instance), and the
-/// invitation. Each domain writes the address where it listens to `address-N`, and reads from `reach-N` where
-/// others are reachable.
+/// invitation. Each domain writes the addresses at which it listens into `address-N`. The addresses at which
+/// other domains reach domain N are in `reach-N`; a test may put a proxy between the two.
 fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     let mut guard = Guard::start(|loss| eprintln!("{}", loss.describe())).unwrap();
     let domain_of: Vec<DomainId> = std::fs::read_to_string(directory.join("placement"))
@@ -72,7 +72,7 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     write_whole(&directory.join(format!("address-{me}")), &addresses.join("\n"));
     net.listen(listener);
     let (carrier, mut heard) = Carrier::start(net).unwrap();
-    // The lower number listens, the higher one dials.
+    // Of two domains, the one with the lower number listens, and the one with the higher number dials.
     domains.clone().skip(me.index() + 1).for_each(|other| carrier.expect(other, Vec::new()));
     for other in DomainId::first(me.index()) {
         let reach = await_file(&directory.join(format!("reach-{other}")));
@@ -88,7 +88,7 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
 
     let word = if outcome == RunOutcome::Done { "done".to_owned() } else { format!("failed {outcome:?}") };
     others.iter().for_each(|&other| carrier.control(other, word.clone().into_bytes()));
-    // Instances of other domains may still send to those that were here.
+    // Instances of other domains may still send messages to the instances of this domain, which have ended.
     while outcome == RunOutcome::Done && !stage.waiting_for.is_empty() {
         let heard = heard.blocking_recv().unwrap();
         assert!(!matches!(heard, CarrierReport::Failed(_)), "{heard:?}");

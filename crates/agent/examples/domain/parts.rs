@@ -54,7 +54,7 @@ fn start(operators: &[(Operator, &str)]) -> Result<Instance, Error> {
     Ok(instance)
 }
 
-/// Continues to the end of the run, for a component that is not started again.
+/// Ends a component that makes one pass of the reuse loop.
 fn finish(mut instance: Instance) -> Result<(), Error> {
     assert!(!instance.reuse_instance()?);
     Ok(())
@@ -68,7 +68,7 @@ fn array<T: Element>(data: &[T], shape: &[usize], order: ArrayOrder) -> Value {
     Value::Array(Array::from_slice(data, shape, order).unwrap())
 }
 
-/// One value of every type, and of every layout of a body.
+/// Returns a value of each type, and values for each layout of a message's body.
 fn all_values() -> Vec<Value> {
     let settings = vec![("grid.dx".to_owned(), ligament_wire::SettingValue::FloatList(vec![0.5, 0.25]))];
     let mut all = vec![
@@ -124,7 +124,7 @@ fn checker() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Exchanges messages with each of several instances, again and again.
+/// Sends a message to each instance of `leaf` and checks its answer, in each step.
 fn fan() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "out[]"), (Operator::S, "in[]")])?;
     let slots = instance.get_port_length("out")? as u32;
@@ -141,7 +141,7 @@ fn fan() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Is started by each of `fan`'s messages.
+/// Makes one pass of the reuse loop for each message of `fan`, and answers the message.
 fn leaf() -> Result<(), Error> {
     let mut instance = Instance::new(Some(&ports(&[(Operator::FInit, "init"), (Operator::OF, "final")])))?;
     let me = instance.index()[0] as i64;
@@ -159,7 +159,8 @@ fn flood() -> Result<(), Error> {
     for i in 0..setting(&instance, "messages")? {
         match i % 3 {
             0 => instance.send("out", &Outgoing::at(i as f64, &Value::Int(i)), None)?,
-            // After some messages these lie in slabs, and refer to the one before.
+            // After some messages, the bodies of arrays lie in slabs, and each refers to the head of the array
+            // before it.
             _ => {
                 let data = numbers(8, i as u64);
                 let array = ligament_instance::ArrayRef::from_slice(&data, &[8], ArrayOrder::RowMajor);
@@ -184,7 +185,7 @@ fn drain() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Sends large arrays: as loans, and as values.
+/// Sends large arrays, in turn as loans and as values.
 fn whale() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "out")])?;
     let count = setting(&instance, "elements")? as usize;
@@ -212,7 +213,7 @@ fn whale() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Receives large arrays as views, and into memory of its own.
+/// Receives large arrays, some as views, and some into an array of its own.
 fn harbour() -> Result<(), Error> {
     let mut instance = start(&[(Operator::S, "in")])?;
     let count = setting(&instance, "elements")? as usize;
@@ -234,7 +235,7 @@ fn harbour() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Sends far more than its conduit's budget allows.
+/// Sends more than the budget of its conduit, so it waits until the receiver has read messages.
 fn talker() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "out")])?;
     for i in 0..setting(&instance, "messages")? {
@@ -244,7 +245,7 @@ fn talker() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Receives nothing before it is told to.
+/// Reads no message of `in` until a message arrives on `go`.
 fn stubborn() -> Result<(), Error> {
     let mut instance = start(&[(Operator::S, "in"), (Operator::S, "go")])?;
     instance.receive("go", None)?;
@@ -264,7 +265,7 @@ fn ping() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Answers, and tells a waiting instance when it is done.
+/// Answers `ping`, and sends a message to `stubborn` at the end.
 fn pong() -> Result<(), Error> {
     let mut instance = start(&[(Operator::S, "in"), (Operator::OI, "out"), (Operator::OI, "go")])?;
     for i in 0..setting(&instance, "steps")? {
@@ -275,7 +276,7 @@ fn pong() -> Result<(), Error> {
     finish(instance)
 }
 
-/// Ends after the first message.
+/// Ends after the first message, although more messages are sent to it.
 fn quitter() -> Result<(), Error> {
     let mut instance = start(&[(Operator::S, "in")])?;
     instance.receive("in", None)?;
@@ -288,7 +289,7 @@ fn lesson_settings(lesson: i64) -> Settings {
     settings
 }
 
-/// Starts a pupil with different settings each time.
+/// Sends a value, and the same value as a setting, to `pupil`: on a port of settings and as an overlay.
 fn teacher() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "settings"), (Operator::OI, "lesson")])?;
     for i in 0..20 {
@@ -311,7 +312,7 @@ fn pupil() -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks the settings under which each message was made.
+/// Checks that each message has the overlay under which `pupil` made it.
 fn collector() -> Result<(), Error> {
     let flags = Flags { dont_apply_overlay: true };
     let mut instance = Instance::with_options(Some(&ports(&[(Operator::S, "in")])), flags, "rust")?;

@@ -130,7 +130,7 @@ mod tests {
     const HEAD: DomainId = DomainId::HEAD;
     const OTHER: DomainId = DomainId::new(1);
 
-    /// The domain of `macro`; `micro` is in another.
+    /// Makes the logic of the agent of `macro`'s domain. `micro` is in another domain.
     fn spread() -> AgentCore {
         core_of(plan().in_domain(&[HEAD, OTHER], HEAD))
     }
@@ -328,7 +328,8 @@ mod tests {
         assert!(refusal(&taps(&mut core, 7, "micro")).contains("another"));
         assert_eq!(core.closed(7), [Action::UntapElsewhere { link: 7 }]);
         assert_eq!(core.closed(7), []);
-        // The limit counts taps of all domains. One that ends in another domain makes room.
+        // The limit counts the taps of all domains. When a tap of another domain ends, a further tap is
+        // allowed.
         for link in 100..164 {
             assert!(matches!(taps(&mut core, link, "micro")[..], [Action::TapElsewhere { .. }]), "{link}");
         }

@@ -1,5 +1,5 @@
-//! An instance `flow` with two ranks, `flow:0` and `flow:1`, each an endpoint of its own, and an instance
-//! `micro` with one. Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
+//! Tests with two instances. `flow` has two ranks, `flow:0` and `flow:1`, each an endpoint of its own; `micro`
+//! has one rank. Rank 0 sends to rank 1, rank 1 to `micro`, and `micro` to rank 0.
 
 use super::tests::{core_of, hello, join, link, plan, refusal, socket, started, CALLER};
 use super::*;
@@ -123,7 +123,8 @@ fn an_instance_is_over_when_all_of_its_ranks_have_ended_and_only_then() {
     let mut core = all();
     core.request(link(FIRST), Request::NewSlab { bytes: 1000 });
     let actions = ends(&mut core, FIRST);
-    // Rank 1 may still read messages of rank 0; and the sender to rank 0 is `micro`.
+    // Rank 1 may still read messages of rank 0, so their memory stays. Only `micro` sends to rank 0, so only
+    // `micro` gets the notice.
     let ended = Notice::PeerEnded { endpoint: FIRST };
     let told = Action::Tell { link: link(MICRO), endpoint: MICRO, notice: ended, memory: vec![] };
     assert!(actions.contains(&told), "{actions:?}");
@@ -165,7 +166,7 @@ fn ranks_in_another_domain_are_the_carriers() {
     assert_eq!(core.wiring().own_endpoints().collect::<Vec<_>>(), [MICRO]);
 }
 
-/// The same, with one command that starts both ranks of `flow`.
+/// Makes the logic of a run in which one command starts both ranks of `flow`.
 fn together() -> AgentCore {
     let mut plan = with_ranks();
     plan.instances[0].together = true;
@@ -247,7 +248,7 @@ fn the_first_rank_ends_with_its_own_process_and_its_instance_with_the_command() 
     assert_eq!(failure.rank, Some(FIRST.leader()));
 }
 
-/// The endpoint that a failure names, and the failure's text.
+/// Returns the endpoint that the run's failure names, and the failure's text.
 fn named(core: &AgentCore) -> (EndpointId, String) {
     let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     (EndpointId::led_by(failure.rank.unwrap()), failure.what.text().to_owned())
@@ -290,7 +291,7 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     assert_eq!(who, SECOND);
     assert!(what.contains("SIGSEGV") && what.ends_with("before it had registered"), "{what}");
 
-    // The end of rank 0 was seen first, but the launcher ended it because of rank 1.
+    // The end of rank 0 was seen first. But the launcher ended rank 0, because it had lost rank 1.
     let mut core = together();
     join(&mut core, FIRST);
     assert!(core.rank_process_ended(FIRST), "its launcher will tell more");
@@ -299,7 +300,7 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     core.exited(FIRST, Exit::Signal(11));
     assert_eq!(named(&core).0, SECOND);
 
-    // Both ended at the same moment, as far as the guard could see.
+    // Both ranks ended at the same moment, as far as the guard could see.
     let mut core = together();
     for one in [FIRST, SECOND] {
         join(&mut core, one);

@@ -13,7 +13,7 @@ use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of taps of this agent, and of one endpoint's process.
+/// Maximum number of taps of this agent, and maximum number of taps of one endpoint's process.
 const MAX_TAPS: usize = 64;
 const MAX_TAPS_PER_PROCESS: usize = 16;
 

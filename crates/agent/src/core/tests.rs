@@ -1,4 +1,5 @@
-//! The agent's logic, driven by hand: two instances, `macro` (0) and `micro` (1), with a conduit each way.
+//! Tests that call the agent's logic as a driver would: two instances, `macro` (0) and `micro` (1), with a
+//! conduit each way.
 
 use super::*;
 use crate::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort};
@@ -11,7 +12,7 @@ pub(super) const MACRO: EndpointId = EndpointId::new(0);
 pub(super) const MICRO: EndpointId = EndpointId::new(1);
 pub(super) const CALLER: Caller = Caller { user: 7, pid: 100 };
 
-/// The endpoints whose programs are started.
+/// Returns the endpoints whose programs these actions start.
 pub(super) fn started(actions: &[Action]) -> Vec<EndpointId> {
     let start = |action: &Action| match action {
         Action::Start { endpoint } => Some(*endpoint),
@@ -98,12 +99,12 @@ pub(super) fn hello(core: &AgentCore, endpoint: EndpointId) -> Request {
     }
 }
 
-/// The connection that an endpoint makes.
+/// Returns the number of the connection that an endpoint makes in these tests.
 pub(super) fn link(endpoint: EndpointId) -> ConnectionId {
     ConnectionId::from(endpoint.number())
 }
 
-/// Connects an endpoint.
+/// Connects an endpoint and registers it.
 pub(super) fn join(core: &mut AgentCore, endpoint: EndpointId) -> Vec<Action> {
     let link = link(endpoint);
     assert!(core.connected(link, CALLER).is_empty());
@@ -282,7 +283,7 @@ fn a_ring_to_one_that_has_not_started_waits_until_after_its_welcome() {
     join(&mut core, MACRO);
     let actions = core.request(0, Request::OpenRing { to: MICRO, offset: 0, slots: 64 });
     assert!(matches!(&actions[..], [Action::Answer { notice: Notice::Opened { .. }, .. }]));
-    // The sender may even have ended by then.
+    // The sender may even have ended before the receiver registers.
     core.request(0, Request::Finished);
     core.exited(MACRO, Exit::Status(0));
     let actions = join(&mut core, MICRO);
@@ -549,7 +550,7 @@ fn only_those_who_take_part_are_asked_to_look_again() {
     assert_eq!(core.look_again(5, &[MACRO.leader(), MICRO.leader()]), [told]);
 }
 
-/// Both instances; `micro` may fail.
+/// Makes the logic of a run in which both instances have registered, and `micro` may fail.
 fn with_one_that_may_fail() -> AgentCore {
     let mut plan = plan();
     plan.instances[1].may_fail = true;
@@ -602,7 +603,7 @@ fn an_error_that_is_reported_is_told_at_once_and_only_once() {
     let actions = core.exited(MICRO, Exit::Status(1));
     assert!(!actions.iter().any(is_lost) && core.ending().is_none(), "{actions:?}");
     assert!(actions.iter().any(is_ended) && core.linger_time_is_over(MICRO).is_empty(), "{actions:?}");
-    // The other instance may not fail.
+    // The run does not go on without `macro`, which may not fail.
     core.exited(MACRO, Exit::Status(1));
     assert!(matches!(core.ending(), Some(RunOutcome::Failed(failure)) if failure.rank == Some(MACRO.leader())));
 }
@@ -640,7 +641,7 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     let notice = Notice::Untap { tap: tap.tap };
     assert_eq!(core.closed(6), [Action::Tell { link: 0, endpoint: MACRO, notice, memory: vec![] }]);
     assert!(matches!(ask(&mut core, 22, "macro", "out", 64)[..], [Action::MakeTap { .. }]));
-    // The instance ends: its remaining viewers are told, and new ones are refused.
+    // The instance ends. Its remaining viewers get a notice, and new viewers are refused.
     let over = core.exited(MACRO, Exit::Status(1));
     let told = over.iter().filter(|one| matches!(one, Action::Answer { notice: Notice::TapOver { .. }, .. }));
     assert_eq!(told.count(), 16);
@@ -672,12 +673,12 @@ fn who_has_never_steered_is_answered_for_at_a_halt_and_at_no_other_change() {
     join(&mut core, MACRO);
     let ranks = [MACRO.leader(), MICRO.leader()];
     assert_eq!(asks(&core.steer(&ranks, &halt(1))), [(MACRO, 1)]);
-    // An endpoint that has not registered is told after its welcome, and asked then.
+    // An endpoint that has not registered gets the halt right after its welcome, and is checked then.
     assert_eq!(asks(&join(&mut core, MICRO)), [(MICRO, 1)]);
     let answer = Steers::Accepts { last: None, next: None };
     let report = |rank, change| Action::Report(AgentReport::Steers { rank, change, answer: answer.clone() });
     assert_eq!(core.never_steered(MICRO, 1), [report(ranks[1], 1)]);
-    // Nothing is reported of a change that the endpoint was not asked about.
+    // The answer to a change that was not sent to the endpoint is not reported.
     assert_eq!(core.never_steered(MICRO, 2), []);
     let set = Steer::Prepare { change: 2, at: None, matter: Matter::Set { settings: vec![1], restart: false } };
     assert_eq!(asks(&core.steer(&ranks, &set)), []);

@@ -5,7 +5,7 @@
 mod plan_conversion;
 mod remote_agent;
 
-/// The manager waits for these domains to join. It needs nothing else from the launchers of agents.
+/// An entry of the manager's roster of domains. The manager needs nothing else from the launchers of agents.
 pub use ligament_launch::agents::ExpectedDomain;
 pub use plan_conversion::{
     nodes_from_wire, plan_from_wire, plan_to_wire, program_from_wire, resources_from_wire, Distribution,

@@ -60,7 +60,7 @@ pub struct RemoteAgent {
     /// Number of the last round that was passed to the agent's logic.
     round: u64,
     urgent_snapshots_left: u32,
-    /// True if the head knows that the run ends: the head said so itself, or was told.
+    /// True once the head has ordered the end of the run, or this agent has reported it to the head.
     ending: bool,
     over: bool,
 }
@@ -72,9 +72,9 @@ pub struct SnapshotSource<'a, I, E, C> {
     pub memory: MessageMemory,
     /// Inspects the processes of a rank.
     pub inspect: I,
-    /// Visits the counts of channel ends (`Custody::see_ends`).
+    /// Calls a function with the number and the counts of each channel end (`Custody::see_ends`).
     pub ends: E,
-    /// Calls a function with the counts of each channel end (`Custody::see_ends`).
+    /// Returns the state of the carrier.
     pub carried: C,
 }
 
@@ -97,14 +97,14 @@ impl RemoteAgent {
         }
     }
 
-    /// The ranks of this domain.
+    /// Returns the ranks of this domain.
     pub fn own(&self) -> &[RankId] {
         &self.own
     }
 
     /// Adds a report of the agent's logic to the reports for the head.
     pub fn report(&mut self, report: &AgentReport) {
-        // The end of the run is reported once, by the side that notices it first.
+        // The end of the run is reported only if the head has not ordered it, and only once.
         if matches!(report, AgentReport::Ending(_)) && std::mem::replace(&mut self.ending, true) {
             return;
         }
@@ -156,7 +156,7 @@ impl RemoteAgent {
         HeadRequest::Order(order_from_wire(order))
     }
 
-    /// Time until the next snapshot is due.
+    /// Returns the time until the next snapshot is due.
     pub fn next_snapshot(&self) -> Duration {
         if self.urgent_snapshots_left > 0 {
             URGENT_SNAPSHOT_INTERVAL

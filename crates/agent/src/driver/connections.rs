@@ -27,8 +27,9 @@ const MAX_UNIDENTIFIED_CONNECTIONS: usize = 256;
 const MIN_IDENTIFICATION_TIME: Duration = Duration::from_secs(1);
 /// Delay before the agent tries again to accept connections when it has no room for one more.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
-/// Time without a free descriptor after which the run fails. Connections of strangers hold no descriptor
-/// for so long, so the limit of descriptors is too low, and instances would wait for ever.
+/// Time without a free descriptor after which the run fails. Unidentified connections are closed sooner than
+/// this and free their descriptors. So a longer shortage means that the limit of descriptors is too low for the
+/// run, and instances would wait for ever.
 const DESCRIPTOR_SHORTAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The state of accepting connections, and the limit of connections that have not identified themselves.
@@ -42,7 +43,7 @@ pub(super) struct ConnectionAdmission {
     /// True if an `ArrivingStill` event is pending.
     waits: bool,
     has_said_crowded: bool,
-    /// Time since which no descriptor has been free; `None` if the last attempt lacked none.
+    /// Time at which a shortage of descriptors began. `None` if the last attempt to accept found no shortage.
     crowded: Option<Instant>,
 }
 

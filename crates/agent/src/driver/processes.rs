@@ -21,8 +21,8 @@ use tokio::io::Interest;
 /// An instance that obeys such a signal before the agent has received its own signal has not failed.
 const EXTERNAL_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 
-/// Time after the clean end of one rank of an instance. Within this time, the instance must report that the
-/// instance is done, or the instance's launcher must end the instance.
+/// Time after the clean end of one rank of an instance. Within this time, the instance must report that it is
+/// done, or its launcher must end it.
 const RANK_END_GRACE: Duration = Duration::from_millis(500);
 
 /// Maximum time from the end of one rank until the reason for this end is known. The reason shows when the

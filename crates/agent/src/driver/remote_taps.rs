@@ -389,7 +389,7 @@ mod tests {
     const OTHER: DomainId = DomainId::new(1);
     const TEST_BODY_BYTES: u64 = 5 * MAX_PIECE as u64 + 7;
 
-    /// A client that has asked for a value: the receiver, and the client's side of the box.
+    /// Makes the receiver of a client that has asked for a value, and the client's side of the box.
     fn asking(room: u64) -> (TapReceiver, TapBox) {
         let mut asking =
             TapReceiver { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
@@ -403,7 +403,7 @@ mod tests {
         Note { outcome, parts: 1, body_len, timestamp, next_timestamp, slot: Some(3), number: 7 }
     }
 
-    /// A sender for the head, with a value of an instance in its box.
+    /// Makes a sender for the head, with a value of an instance in its box.
     fn showing(body_len: u64, outcome: TapOutcome) -> TapSender {
         let (bin, memory) = make_own(TEST_BODY_BYTES).unwrap();
         let sender = TapBox::open(memory, TEST_BODY_BYTES).unwrap();
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn a_value_for_which_there_is_no_memory_is_not_shown_and_the_next_one_is() {
-        // The file becomes shorter than its mapping, so pages behind its end cannot be had.
+        // The file becomes shorter than its mapping, so the pages behind its end cannot be used.
         let path = std::env::temp_dir().join(format!("ligament-far-tap-{}", std::process::id()));
         let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -484,7 +484,7 @@ mod tests {
         let whole = Some(told(&note(piece(2), TapOutcome::Value)));
         other.ask();
         file.set_len(4096).unwrap();
-        // The value is received to its end, so that the sender goes on.
+        // The rest of the value is received and dropped, so that the sender can finish.
         assert_eq!(asking.take(0, &vec![1; MAX_PIECE], None), Ok(Some(TapWish::Took(piece(1)))));
         file.set_len(ligament_shm::tap::size_for(TEST_BODY_BYTES) as u64).unwrap();
         assert_eq!(asking.take(piece(1), &vec![1; MAX_PIECE], whole), Ok(None));

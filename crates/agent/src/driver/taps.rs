@@ -1,6 +1,6 @@
-//! The boxes of taps. The agent makes a box and gives its memory to both sides: the instance that fills the
-//! box, and the viewer. If the head views a port for a client of the head, this agent itself is the
-//! viewer's side.
+//! The boxes of taps. The agent makes a box and gives its memory to both sides: the instance, which fills the
+//! box, and the viewer. If the head views a port for one of its clients, this agent is the viewer's side of the
+//! box.
 
 use super::Driver;
 use crate::action::{ConnectionId, TapViewer};

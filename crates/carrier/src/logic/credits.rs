@@ -12,8 +12,9 @@ use crate::{Paths, Quiet};
 use ligament_net::Nanos;
 use ligament_shm::Custodian;
 
-/// Time from a publication to the next look at the credit of receivers, and maximum time between two looks,
-/// ns. If a sender may be blocked, the returned credit wakes the carrier and is sent sooner.
+/// Time from a publication to the next look at the credit of receivers, and maximum time between two looks, in
+/// ns. If a sender may be blocked, the receiver wakes the carrier when it returns credit, so the credit is sent
+/// sooner.
 pub(super) const MIN_CREDIT_PAUSE_NS: Nanos = 5_000_000;
 const MAX_CREDIT_PAUSE_NS: Nanos = 100_000_000;
 

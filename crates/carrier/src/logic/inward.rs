@@ -1,7 +1,7 @@
-//! From instances of other domains to those of this domain. A message gets a block of the carrier's own
-//! slabs as soon as it begins to arrive, so that the socket is read straight into memory that the receiver
-//! maps. It is published when it is whole, regardless of its conduit's budget, because the sender has
-//! claimed the credit already.
+//! The way of messages from instances of other domains to instances of this domain. A message gets a block of
+//! the carrier's own slabs as soon as it begins to arrive, so that the socket is read straight into memory that
+//! the receiver maps. The message is published when it is whole. The budget of its conduit is not checked
+//! again, because the sender has taken the credit already.
 
 use super::credits::MIN_CREDIT_PAUSE_NS;
 use super::overlays::decoded;
@@ -64,9 +64,10 @@ pub(super) struct PartialMessage(pub AssemblyMemory);
 pub(super) enum AssemblyMemory {
     /// A block of a slab.
     Block(Loan),
-    /// The agent's private memory, for small messages and for those without a block.
+    /// Private memory of the agent: for small messages, for messages between agents, for messages that arrive
+    /// before the carrier is an endpoint, and for messages that get no block.
     Own(Vec<u8>),
-    /// No memory: the message has no receiver any more.
+    /// No memory: the message is dropped, because it has no receiver.
     Nowhere,
 }
 
@@ -234,7 +235,7 @@ impl<C: Custodian> Logic<C> {
             match side.publish(channel) {
                 Ok(true) => {
                     side.live.insert(channel);
-                    // Some of these messages may be received soon.
+                    // Receivers may soon read some of these messages, and return their credit.
                     self.pause = MIN_CREDIT_PAUSE_NS;
                     self.look_at = Some(self.look_at.unwrap_or(Nanos::MAX).min(now + MIN_CREDIT_PAUSE_NS));
                 }

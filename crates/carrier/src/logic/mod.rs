@@ -76,7 +76,8 @@ pub(crate) struct Logic<C> {
     look_at: Option<Nanos>,
     pause: Nanos,
     detaching: bool,
-    /// The events that a thread sleeps for on the endpoint's doorbell; 0 if no thread sleeps.
+    /// Events for which other processes ring the endpoint's doorbell, because a thread sleeps on it. 0 if no
+    /// thread does.
     lies_for: u32,
     /// For each conduit to a domain, the number of bytes that were received there.
     credits: HashMap<(DomainId, u32), u64>,
@@ -138,7 +139,8 @@ impl<C: Custodian> Logic<C> {
         for (domain, conduit, memory) in early {
             self.arrive(domain, conduit, memory);
         }
-        // A receiver may have ended before.
+        // Other domains may have reported credit before, for example unlimited credit for a receiver that has
+        // ended.
         for (domain, conduit) in self.credits.keys().copied().collect::<Vec<_>>() {
             self.grant(domain, conduit);
         }
@@ -191,8 +193,8 @@ impl<C: Custodian> Logic<C> {
         Some(side.endpoint.bed())
     }
 
-    /// Called when the last awake thread is about to sleep: from now on, senders ring the doorbell. The
-    /// thread must look once more (`looks_again`) before it sleeps.
+    /// Lets senders ring the doorbell from now on, because the last awake thread is about to sleep. The thread
+    /// must call `looks_again` before it sleeps.
     pub fn lie_down(&mut self) {
         let CarrierStage::During(side) = &mut self.stage else { return };
         let what = if side.wants_credit() { FOR_MESSAGES | FOR_CREDIT } else { FOR_MESSAGES };
@@ -200,8 +202,8 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.lie_down(what);
     }
 
-    /// Called before a thread sleeps: makes sure that every later event that matters wakes it. Returns true
-    /// if another pass is needed, because earlier events do not wake it.
+    /// Makes sure that each later event that matters wakes the thread that is about to sleep. Returns true if
+    /// another pass is needed first, because earlier events did not ring the doorbell.
     pub fn looks_again(&mut self) -> bool {
         let CarrierStage::During(side) = &mut self.stage else { return false };
         let lacks = side.wants_credit() && self.lies_for != 0;
@@ -213,13 +215,13 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.stirs()
     }
 
-    /// Returns true if other processes ring the doorbell for credit too. Credit that was returned before
-    /// that must be looked for.
+    /// Returns true if receivers ring the doorbell too when they return credit. Credit that they returned
+    /// earlier did not ring it, so the caller must look for this credit.
     pub fn heeds_credit(&self) -> bool {
         self.lies_for & FOR_CREDIT != 0
     }
 
-    /// Returns the total number of messages taken from both sides.
+    /// Returns the total number of messages moved in both directions.
     pub fn moved(&self) -> u64 {
         self.counts.sent.wrapping_add(self.counts.came)
     }
@@ -262,7 +264,7 @@ impl<C: Custodian> Logic<C> {
     /// Handles an error of this endpoint in its domain.
     fn met(&mut self, error: ShmError) {
         match error {
-            // The agent knows the reason.
+            // The agent knows the reason, so it is not reported.
             ShmError::RunEnds(_) | ShmError::AgentGone => self.let_go(true),
             error => {
                 let why =

@@ -1,6 +1,6 @@
-//! From the instances of this domain to those of other domains. Messages are taken from the rings and passed
-//! to paths, which read them from the senders' own slabs. A block is released when the other domain has
-//! acknowledged the whole message. Credit is returned when the other domain reports it.
+//! The way of messages from instances of this domain to instances of other domains. Messages are taken from the
+//! rings and passed to paths, which read them from the senders' own slabs. A block is released when the other
+//! domain has acknowledged the whole message. Credit is returned when the other domain reports it.
 
 use super::overlays::encoded;
 use super::{to_bytes, CarrierStage, EndpointSide, Logic, EVERYTHING};
@@ -18,8 +18,8 @@ pub(super) struct Out {
     id: u32,
     /// Domain of the receiver.
     domain: DomainId,
-    /// Total number of bytes that the receiver has received. `EVERYTHING` once the receiver has ended; then
-    /// all messages to it are dropped.
+    /// Total number of bytes that the receiver has received. `EVERYTHING` once the receiver has ended; then all
+    /// messages to the receiver are dropped.
     credited: u64,
 }
 

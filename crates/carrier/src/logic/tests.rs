@@ -1,5 +1,5 @@
-//! The logic between real endpoints and real paths, without threads, processes and sockets. The test decides
-//! who moves next and what is cut.
+//! Tests of the logic with real endpoints and real paths, but without threads, processes and sockets. Each test
+//! decides which part moves next, and when a path is cut.
 
 #[path = "../../../shm/tests/common/mod.rs"]
 mod domain;
@@ -22,7 +22,8 @@ use std::thread;
 const AMPLE_BYTES: u64 = 1 << 30;
 const BUDGET_BYTES: u64 = 1 << 20;
 
-/// A run over some domains. Instances are endpoints of the world of their domain, under the same numbers.
+/// A run over some domains. Each instance is an endpoint of its domain's world, with the number that it has in
+/// the run.
 struct Run {
     domain_of: Vec<u32>,
     conduits: Vec<(u32, u32, u64)>,
@@ -35,7 +36,8 @@ struct Run {
 }
 
 impl Run {
-    /// `conduits` has sender, receiver and budget. No carrier is attached yet.
+    /// Makes a run without an attached carrier. `conduits` has the sender, the receiver and the budget (bytes)
+    /// of each conduit.
     fn new(domain_of: &[u32], conduits: &[(u32, u32, u64)], limit: u64) -> Run {
         let n = domain_of.len() as u32;
         let domains = domain_of.iter().max().unwrap() + 1;
@@ -109,7 +111,7 @@ impl Run {
         self.carriers[me as usize].attach(endpoint, &sends, &receives, &attachment);
     }
 
-    /// An instance's endpoint.
+    /// Returns an instance's endpoint.
     fn endpoint(&self, instance: u32) -> Endpoint<Line> {
         self.worlds[self.domain_of[instance as usize] as usize].endpoint(instance)
     }
@@ -124,7 +126,7 @@ impl Run {
         self.world_of(instance).tell(carrier, AgentNotice::PeerEnded(EndpointId::new(instance)));
     }
 
-    /// Each carrier does its due work once.
+    /// Lets each carrier do its due work once. Then 1 ms passes.
     fn step(&mut self) {
         for (domain, carrier) in self.carriers.iter_mut().enumerate() {
             carrier.pass(&mut self.paths[domain], self.now);
@@ -133,7 +135,7 @@ impl Run {
         self.now += 1_000_000;
     }
 
-    /// Runs until nothing moves any more, and everything that waits for a while has waited.
+    /// Lets 300 ms pass. This is longer than every pause of a carrier, so nothing moves any more.
     fn settle(&mut self) {
         (0..300).for_each(|_| self.step());
     }
@@ -166,7 +168,8 @@ fn numbers(count: usize, seed: u64) -> Value {
     Value::Array(Array::from_slice(&data, &[count], ArrayOrder::RowMajor).unwrap())
 }
 
-/// Values for every form of a body: none, in the slot, beside its place, wholly in a slab.
+/// Returns values for every form of a body: no body, a body in the ring's entry, and a body in a block. Lengths
+/// near the limits are among them.
 fn all_shapes() -> Vec<Value> {
     let text = |len: usize| Value::String("x".repeat(len));
     let map = |len| Value::Map(vec![("name".into(), text(len)), ("field".into(), numbers(len, 3))]);
@@ -207,7 +210,8 @@ fn values_of_every_shape_arrive_as_they_were_sent_and_in_order() {
 fn many_small_arrays_go_the_short_way_and_arrive() {
     let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30)]);
     let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
-    // After some tens of messages, bodies lie in slabs and refer to the head of the one before.
+    // After some tens of messages, the bodies lie in slabs, and each refers to the head of the message before
+    // it.
     let mut head = Vec::new();
     array_head(DType::UInt64, &[4], ArrayOrder::RowMajor, None, &mut head).unwrap();
     for i in 0..500u64 {
@@ -283,7 +287,7 @@ fn what_has_arrived_elsewhere_gives_its_memory_back() {
             run.step();
         }
         assert_eq!(receive(&mut to, 0).1, numbers(5000, i));
-        // Both ends look for returned blocks only in quiet moments.
+        // Both ends look for returned blocks only when they are not busy.
         (0..5).for_each(|_| run.step());
         to.poll(0).unwrap();
     }
@@ -300,7 +304,7 @@ fn a_message_larger_than_its_budget_passes() {
         send(&mut from, 0, 0.0, &numbers(200_000, round));
         run.settle();
         assert_eq!(receive(&mut to, 0).1, numbers(200_000, round));
-        // The sender learns of it; otherwise the next send would wait for ever.
+        // The sender gets the credit back. Without it, the next send would wait for ever.
         run.settle();
     }
 }
@@ -343,7 +347,7 @@ fn senders_of_a_receiver_that_has_ended_are_not_held_up() {
     drop(to);
     run.ends(1);
     run.settle();
-    // Far more than the budget: each of these would wait.
+    // These messages are far more than the budget. They would wait if the receiver's end were not known.
     for i in 0..40 {
         send(&mut from, 0, i as f64, &numbers(60_000, i));
         run.settle();
@@ -363,7 +367,8 @@ fn senders_of_a_receiver_that_had_ended_before_their_carrier_took_part_are_not_h
     run.settle();
     run.attach(1);
     let mut from = run.endpoint(1);
-    // Far more than the budget: without the credit that came before, these would wait.
+    // These messages are far more than the budget. They would wait without the credit that arrived before the
+    // carrier was attached.
     for i in 0..40 {
         send(&mut from, 0, i as f64, &numbers(60_000, i));
         run.settle();
@@ -393,7 +398,8 @@ fn overlays_of_senders_who_number_alike_are_told_apart() {
         announce(endpoint, 0, &overlay(base + 2), 2);
         announce(endpoint, 0, &overlay(base + 1), 1);
     }
-    // The carrier knows already, but this receiver does not.
+    // The carrier has sent this overlay on channel 0 already, but not on channel 1, whose receiver is another
+    // instance.
     announce(&mut first, 1, &overlay(12), 2);
     run.settle();
     let came = |endpoint: &mut Endpoint<Line>, channel: usize| {
@@ -438,7 +444,7 @@ fn what_comes_before_there_is_an_endpoint_waits_for_it() {
 
 #[test]
 fn where_memory_is_short_a_message_is_passed_on_in_pieces() {
-    // 40 MB are sent where 12 MiB may be taken: both sides have only a window.
+    // 40 MB are sent, and messages may take 12 MiB of memory. So both sides have only a window of the message.
     let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], 12 << 20);
     run.attach(0);
     run.attach(1);
@@ -451,7 +457,7 @@ fn where_memory_is_short_a_message_is_passed_on_in_pieces() {
         assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
         thread::yield_now();
     }
-    // One that has failed leaves its sender waiting.
+    // The receiver is joined first: if it failed, its sender would wait for ever.
     assert!(receiver.join().unwrap());
     sender.join().unwrap();
 }
@@ -483,7 +489,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
     run.settle();
     assert!(run.heard[0].contains(&CarrierReport::Detached));
     assert_eq!(receive(&mut b, 0).1, numbers(50_000, 1));
-    // A sender whose receiver is gone is not held up.
+    // The receiver is gone, so its sender does not wait for credit.
     for i in 0..40 {
         send(&mut b, 0, 0.0, &numbers(10_000, i));
         run.settle();
@@ -519,7 +525,7 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
     assert!(events.iter().any(given_up), "{events:?}");
 }
 
-/// The number of mappings of slabs of so many bytes in this process.
+/// Returns the number of mappings of slabs of this length (bytes) in this process.
 fn mapped(bytes: u64) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let ends = |line: &str| {
@@ -530,7 +536,7 @@ fn mapped(bytes: u64) -> usize {
     slabs.filter_map(ends).filter(|(from, to)| to - from == bytes).count()
 }
 
-/// How the run ends, for a carrier in the midst of a message.
+/// Ends the run in one of three ways, while a message is arriving at the carrier of a domain.
 fn end_in_midst(run: &mut Run, domain: usize, way: u32) {
     let carrier = run.domain_of.len() as u32;
     match way {
@@ -543,7 +549,7 @@ fn end_in_midst(run: &mut Run, domain: usize, way: u32) {
 
 #[test]
 fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memory() {
-    // A length that no other test uses.
+    // No other test uses this length, so `mapped` counts only slabs of this test.
     const MESSAGE_BYTES: u64 = 41 << 20;
     for way in 0..3 {
         let mut run = Run::attached(&[0, 1], &[(0, 1, AMPLE_BYTES)]);
@@ -560,7 +566,7 @@ fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memor
         assert_eq!(mapped(MESSAGE_BYTES.next_multiple_of(4 << 20)), before - 1);
         into.deliver(0, one);
         assert!(run.heard[1].is_empty() && run.carriers[1].incoming.is_empty());
-        // The messages that arrive from now on have no receiver.
+        // Messages that arrive from now on have no receiver.
         let next = MessageId { conduit: 0, number: 1 };
         run.carriers[1].begin(0, next, MESSAGE_BYTES).unwrap();
         run.carriers[1].room(0, next, 0, 1 << 16).fill(3);

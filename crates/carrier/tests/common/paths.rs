@@ -1,4 +1,4 @@
-//! Paths in memory, for tests: the product's own `Path` at both ends, and between them a cable that can be cut.
+//! Paths in memory, for tests. Both ends are the product's own `Path`; a cable that can be cut joins them.
 #![allow(dead_code)]
 
 use ligament_catalogue::fault;
@@ -12,10 +12,10 @@ use std::io::IoSlice;
 
 use std::sync::{Arc, Mutex};
 
-/// The frames under way between two domains: frames in both directions.
+/// A cable between two domains, with the frames that are under way in each direction.
 struct Cable {
     queues: [VecDeque<(FrameHeader, Vec<u8>)>; 2],
-    /// How often it was cut; what was in it then is lost.
+    /// Number of times that the cable was cut. A cut loses the frames that are under way.
     cuts: u32,
     bells: [Arc<OwnedFd>; 2],
 }
@@ -25,7 +25,7 @@ struct Cable {
 pub struct Scissors(Vec<Arc<Mutex<Cable>>>);
 
 impl Scissors {
-    /// All that is under way is lost; the cables are whole again at once.
+    /// Cuts all cables: all frames that are under way are lost. The cables carry new frames at once.
     pub fn cut(&self) {
         for cable in &self.0 {
             let mut cable = cable.lock().unwrap();
@@ -35,7 +35,7 @@ impl Scissors {
         }
     }
 
-    /// The number of frames that are under way.
+    /// Returns the number of frames that are under way.
     pub fn under_way(&self) -> usize {
         self.0.iter().map(|cable| cable.lock().unwrap().queues.iter().map(VecDeque::len).sum::<usize>()).sum()
     }
@@ -45,7 +45,7 @@ struct End {
     path: Path,
     cable: Arc<Mutex<Cable>>,
     side: usize,
-    /// The cable's cuts that this end knows of; none before the first look.
+    /// Number of cuts of the cable that this end has noticed. `None` before the first turn.
     cuts: Option<u32>,
     ended: bool,
 }
@@ -61,7 +61,7 @@ fn ring(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
-/// The paths of `n` domains, each joined to each.
+/// Makes the paths of `n` domains, each of which is joined to all others.
 pub fn joined(n: u32) -> (Vec<MemoryPaths>, Scissors) {
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
     let mut all: Vec<MemoryPaths> = (0..n)

@@ -34,7 +34,7 @@ pub struct ExpectedDomain {
     pub cores: Option<u32>,
     /// The machine's site, in a run over several sites.
     pub site: Option<String>,
-    /// Number of the machine's cores that are kept for its agent, if it differs from that of other
+    /// Number of the machine's cores that are reserved for its agent; `None` means as many as on other
     /// machines.
     pub agent_cores: Option<u32>,
 }
@@ -83,8 +83,8 @@ impl AgentCommand {
         script
     }
 
-    /// The words that run `script` on another machine. If the site has modules or commands, a login shell runs
-    /// it, because only a login shell knows of modules.
+    /// Returns the words that run the agent's script on another machine. If the site has modules or commands, a
+    /// login shell runs the script, because only a login shell knows of modules.
     fn in_shell(&self, before: &[String], invitation: &Path, domain: Option<DomainId>) -> [String; 3] {
         let script = self.script(before, invitation, domain);
         if before.is_empty() {

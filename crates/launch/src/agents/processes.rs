@@ -37,7 +37,7 @@ struct RunningLauncher {
     over: bool,
 }
 
-/// The running commands that have started a run's agents. They are ended when this is dropped.
+/// The running commands that have started a run's agents. They are ended when this value is dropped.
 pub struct AgentProcesses {
     running: Vec<RunningLauncher>,
     launcher: &'static str,

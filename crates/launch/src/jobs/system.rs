@@ -1,8 +1,8 @@
-//! Batch systems that are used over a shell at a site, so that none of them needs to be installed here: the
-//! commands that submit, show and cancel a job, and how to read their answers. Slurm is tested. PBS ("PBS
-//! Professional Reference Guide": qsub, qstat, qdel) and LSF ("IBM Spectrum LSF 10.1, Command reference": bsub,
-//! bjobs, bkill) are written against their documentation. At a site without a batch system, a job is a process
-//! that is started at once.
+//! Batch systems that are used over a shell at a site, so none of them needs to be installed on this machine:
+//! the commands that submit, show and cancel a job, and the parsers of their answers. Slurm is tested. PBS
+//! ("PBS Professional Reference Guide": qsub, qstat, qdel) and LSF ("IBM Spectrum LSF 10.1, Command reference":
+//! bsub, bjobs, bkill) follow their documentation. At a site without a batch system, a job is a process that is
+//! started at once.
 
 use super::{slurm, JobState};
 use crate::command::quote;
@@ -47,8 +47,8 @@ impl JobSystem {
             .find(|one| one.name() == name)
     }
 
-    /// Returns a shell command that fails if the job's number may belong to another job by now, because
-    /// numbers of processes are reused. `place` is the directory of the job's files.
+    /// Returns a shell command that fails if the job's number belongs to something else by now. This can happen
+    /// to numbers of processes, which the system uses again. `place` is the directory of the job's files.
     pub fn is_still(self, job: &str, place: &str) -> String {
         match self {
             JobSystem::Slurm | JobSystem::Pbs | JobSystem::Lsf => "true".to_owned(),
@@ -168,7 +168,7 @@ fn of_cluster(job: &str) -> (String, String) {
     }
 }
 
-/// Reads lines such as `    job_state = Q`.
+/// Returns the state of a job from lines such as ` job_state = Q`.
 fn of_qstat(said: &str) -> JobState {
     let value = |key: &str| {
         let of = |line: &str| {

@@ -1,6 +1,6 @@
 //! The hosts of a job in LSF: `$LSB_DJOB_HOSTFILE`, one line for each of LSF's slots, or `$LSB_MCPU_HOSTS`,
-//! "host slots host slots …" ("IBM Spectrum LSF 10.1, Environment variables set for job execution"). Written
-//! against that documentation.
+//! "host slots host slots …". The code follows the documentation ("IBM Spectrum LSF 10.1, Environment variables
+//! set for job execution").
 
 use super::{counted, ComputeNode};
 use ligament_catalogue::{fault, Fault};

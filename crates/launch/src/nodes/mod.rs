@@ -1,5 +1,5 @@
-//! The machines that a run may use: those that a batch system has assigned to this job (`slurm`, `pbs`, `lsf`),
-//! or that the user lists (`hostfile`).
+//! The machines that a run may use: the nodes that a batch system has assigned to this job (`slurm`, `pbs`,
+//! `lsf`), or the machines that the user lists (`hostfile`).
 
 mod hostfile;
 mod lsf;

@@ -1,5 +1,5 @@
-//! The file that `$PBS_NODEFILE` names: one line for each process that the job asked for ("PBS Professional
-//! User's Guide", The Job's Node File). Written against that documentation.
+//! The file that `$PBS_NODEFILE` names: one line for each process that the job asked for. The code follows the
+//! documentation ("PBS Professional User's Guide", The Job's Node File).
 
 use super::{counted, ComputeNode};
 use ligament_catalogue::{fault, Fault};

@@ -1,4 +1,4 @@
-//! Properties of every placement, and cases that users meet.
+//! Tests of properties that every placement has, and of cases that users meet.
 
 use super::*;
 use proptest::prelude::*;

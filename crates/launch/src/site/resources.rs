@@ -60,7 +60,7 @@ impl fmt::Display for Licence {
     }
 }
 
-/// True if a batch system reads the text as one word that is not an option.
+/// Returns true if a batch system reads the text as one word that is not an option.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)

@@ -1,4 +1,4 @@
-//! The inputs that are staged for each process, and their files.
+//! Tests of the inputs that are staged for each process, and of their files.
 
 use super::*;
 use ligament_model::Configuration;
@@ -125,7 +125,7 @@ fn each_process_has_a_copy_of_its_own_and_writing_to_it_changes_no_other_and_sho
     let now = |path: &Path| CopyStamp::of(&std::fs::metadata(path).unwrap());
     assert_eq!(std::fs::metadata(&one).unwrap().permissions().mode() & 0o300, 0o200, "its owner may write");
     assert_eq!(laid, [now(&one), now(&other)]);
-    // The same length, immediately afterwards.
+    // The new content has the same length, and is written immediately after the copy was made.
     std::fs::write(&one, "MESH").unwrap();
     assert_ne!(laid[0], now(&one));
     assert_eq!(laid[1], now(&other));

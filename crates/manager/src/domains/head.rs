@@ -28,8 +28,8 @@ pub enum HeadAction {
     Order(AgentOrder),
     /// Pass on a report of another domain's agent.
     Report(AgentReport),
-    /// Pass on the news of a rank's timeline in another domain, which reach until time `at` of the head's
-    /// clock. `over` is true if these news are the last of the rank.
+    /// Pass on the additions to the timeline of a rank in another domain. They end at time `at` of the head's
+    /// clock, in ns. `over` is true if they are the rank's last additions.
     Gained { rank: RankId, gained: TimelineDelta, at: u64, over: bool },
     /// Write a piece of a file into the run directory. After that, the host calls `wrote`.
     Write { domain: DomainId, piece: OutputPart },
@@ -38,9 +38,9 @@ pub enum HeadAction {
     Ready { domain: DomainId, scratch: Option<String> },
     /// Processes of a domain have cores of their own.
     Cores(Vec<OwnCores>),
-    /// Amount of files that a domain will send.
+    /// Number of files, and their total size in bytes, that a domain will send.
     Leaves { domain: DomainId, files: u64, bytes: u64 },
-    /// Processes of a domain have cores of their own.
+    /// Answer of a domain to a client that asked for a file.
     Seen { domain: DomainId, seen: PeekReply },
     /// Answer of a domain to a client that views a port.
     Tapped { domain: DomainId, tapped: TapReply },
@@ -49,8 +49,8 @@ pub enum HeadAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DomainState {
     Running,
-    /// All processes of the domain have ended. The domain's carrier may still deliver messages of these
-    /// processes.
+    /// All processes of the domain have ended. The carrier of the domain may still deliver messages of these
+    /// processes to other domains.
     Over,
     /// The domain's agent is gone.
     Lost,
@@ -91,7 +91,7 @@ pub struct Head {
     seen: Vec<Option<(InstanceView, ProcessInspection)>>,
     /// Last counts of each channel, as the other domains report them.
     channels: Vec<ChannelView>,
-    /// Last detection round in which the head's own instances were asked to check their input.
+    /// Last detection round in which the head asked its own instances to check their input.
     round: u64,
     /// Time without a message from a domain's agent after which the domain is lost.
     patience: Duration,
@@ -180,8 +180,8 @@ impl Head {
         }
     }
 
-    /// Returns the actions that start all domains at `now` (ns). The silence of each agent is measured from
-    /// this time.
+    /// Returns the actions that start all domains at `now` (ns). The time without a message of each agent is
+    /// counted from then on.
     pub fn starts(&mut self, now: u64) -> Vec<HeadAction> {
         self.members.iter_mut().for_each(|member| member.heard = now);
         self.tell_all(to_bytes(&FromHead::Start))
@@ -321,8 +321,8 @@ impl Head {
         // The agent may still exist. In that case these two messages make the agent end.
         let tell = |message| HeadAction::Tell { domain, bytes: to_bytes(&message) };
         let mut out = vec![tell(FromHead::Refused(why.with_code())), tell(FromHead::Bye)];
-        // The run also fails if the domain's instances had ended before, because some of their messages may
-        // not have arrived.
+        // The run fails even if the domain's instances had ended before, because some of their messages may not
+        // have arrived.
         if !self.released {
             out.push(HeadAction::Order(AgentOrder::Fail(why)));
         }
@@ -432,8 +432,8 @@ impl Head {
         self.seen[rank.index()].as_ref().map(|(_, looked)| looked.clone()).unwrap_or_default()
     }
 
-    /// Returns the carrier states of all domains. `own` reads the state of the head's carrier. The stored
-    /// states of the other carriers are older than this reading.
+    /// Returns the carrier states of all domains. `own` reads the state of the head's carrier. This reading is
+    /// the newest of them, because the states of the other carriers came with messages of their agents.
     pub fn carriers(&self, own: impl FnOnce() -> CarrierLoad) -> Vec<CarrierState> {
         let own = CarrierState { round: self.round, load: own() };
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()

@@ -183,7 +183,7 @@ impl OpenChange {
 }
 
 impl Steering {
-    /// Makes an object without changes, for a model with this unit of model times.
+    /// Makes the state of a run without changes. Texts show model times in this unit.
     pub fn in_unit(time_unit: Option<String>) -> Steering {
         Steering { time_unit, ..Steering::default() }
     }

@@ -33,7 +33,7 @@ fn proposed(steering: &mut Steering, proposal: Proposal) -> u64 {
     change
 }
 
-/// The result of a change.
+/// Returns the model time of a change that was agreed on, or the reason of a refusal.
 fn ended(turns: &[SteeringAction]) -> Result<f64, String> {
     turns
         .iter()

@@ -440,7 +440,8 @@ fn excess_written_ns(lane: &mut LaneProgress, update: &LaneUpdate) -> u64 {
     ahead
 }
 
-/// Returns the counters that come from the interval itself, of which `length` ns are added to the timeline.
+/// Returns the part of the counters that comes from `length` ns of an interval, without what was counted before
+/// it.
 fn own_part(interval: &RecordedInterval, length: u64) -> TimelineSums {
     match interval.key.activity {
         Activity::Send => TimelineSums { sending: length, ..TimelineSums::default() },

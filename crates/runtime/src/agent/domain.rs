@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 /// Level of a warning in the log.
 const WARNING: u8 = 2;
 
-/// Interval between two looks at the processes.
+/// Interval between two inspections of the instances' processes.
 const SURVEY: Duration = Duration::from_secs(1);
 
 /// The part of a run in a domain that is not the head's.
@@ -55,28 +55,30 @@ pub(super) struct Domain<'a> {
     scratch: Option<PathBuf>,
     /// Copies of inputs, as they were made for the instances.
     inputs: HashSet<CopyStamp>,
-    /// The transfer of files that the head cannot see.
+    /// The instances' outputs, whose size this agent limits. `None` if the head does this, because it sees the
+    /// files.
     outputs: Option<OutputFiles>,
+    /// The transfer of the instances' files to the head. It begins when all processes have ended.
     files: Option<FileSender<(InstanceId, String)>>,
-    /// Directory of files that could not be written to the run directory.
+    /// Directory of files that could not be sent to the head, and so stay in this domain.
     kept: Option<PathBuf>,
-    /// For each process, the paths that stand for the user's own paths in this domain.
+    /// For each instance, the first instance of its process.
     processes: Vec<InstanceId>,
     ranks: Ranks,
     looked: HashMap<RankId, ProcessInspection>,
     rank_pages: RankPages,
     surveyed: Option<Instant>,
-    /// Requests of the head for taps, for the agent.
+    /// Requests of the head for taps, which the driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
     /// Outcome of the run in this domain, once it is known.
     ending: Option<RunOutcome>,
     headless: bool,
-    /// Refused connections: from no domain of the run, or from another user.
+    /// The refused connections: those of other users, and those that come from no domain of the run.
     strangers: Strangers,
-    /// True if the agent ends when the command ends that has started it.
+    /// True if the agent must end as soon as the command that has started it ends.
     has_launcher: bool,
-    /// Number of the domain and name of its machine, if the agent is part of a batch job. A signal to it then
-    /// means that the job ends.
+    /// Number of the domain and name of its machine, if the agent is part of a batch job. A signal to such an
+    /// agent means that the job ends.
     in_job: Option<(DomainId, String)>,
 }
 
@@ -86,18 +88,18 @@ pub(super) struct DomainEnd {
     pub reason: Option<Fault>,
     /// True if the connection to the head was lost.
     pub headless: bool,
-    /// The directory of files that could not be written to the run directory.
+    /// Directory of files that could not be sent to the head, and so stay in this domain.
     pub kept: Option<PathBuf>,
-    /// Directory of files that remain here, because the head is gone and does not fetch them.
+    /// Directory of files that stay in this domain, because the head is gone and does not fetch them.
     pub stays: Option<PathBuf>,
 }
 
 impl<'a> Domain<'a> {
-    /// Makes everything that the instances of domain `me` need. `home` is the directory for it, and true if
-    /// this is the run directory.
+    /// Prepares the programs, directories and cores of all instances of domain `me`. `home` is the directory
+    /// for their files; the flag is true if this is the run directory.
     ///
     /// # Errors
-    /// The missing part, and the remedy.
+    /// A program cannot be started here. The error has the instance, the reason and advice.
     pub fn new(
         begin: &Begin,
         me: DomainId,
@@ -175,12 +177,12 @@ impl<'a> Domain<'a> {
         Domain { inputs, ..self }
     }
 
-    /// Makes the domain end when the command ends that has started this agent.
+    /// Makes the agent end as soon as the command that has started it ends.
     pub fn with_launcher(self) -> Domain<'a> {
         Domain { has_launcher: true, ..self }
     }
 
-    /// Notes that the agent is part of a batch job, which may end before the run.
+    /// Records that the agent is part of a batch job, which may end before the run.
     pub fn in_job(self, me: DomainId, host: &str) -> Domain<'a> {
         Domain { in_job: Some((me, host.to_owned())), ..self }
     }
@@ -246,8 +248,8 @@ impl<'a> Domain<'a> {
         self.carrier.control(DomainId::HEAD, bytes);
     }
 
-    /// Sends as much of the files as the path takes now. After the last piece, tells the head that this was
-    /// all.
+    /// Sends as much of the files as the path takes now. After the last part, sends the message that this
+    /// domain is done.
     fn send_files(&mut self) {
         let Some(files) = &mut self.files else { return };
         while let Some(((instance, path), part)) = files.next_part() {
@@ -266,10 +268,10 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Keeps files here that cannot be sent.
+    /// Logs files that cannot be sent, and keeps the directory in which they are.
     fn keep(&mut self, lost: impl IntoIterator<Item = (InstanceId, String)>) {
         for (instance, text) in lost {
-            // Without this, the directory would be removed at the end.
+            // The directory would otherwise be removed at the end.
             self.scratch = None;
             let text = said!(
                 FILE_LEFT_BEHIND,
@@ -290,7 +292,7 @@ impl<'a> Domain<'a> {
         self.tell(&FromAgent::Seen(PeekReply { ticket: look.ticket, sight }));
     }
 
-    /// Ends the domain's part of the run. Returns what the user has to know about it.
+    /// Ends the domain's part of the run. Returns the data that the user needs about this end.
     pub fn end(&self) -> DomainEnd {
         let name = |rank: RankId| self.name(rank);
         let reason = match &self.ending {
@@ -306,7 +308,7 @@ impl<'a> Domain<'a> {
     }
 }
 
-/// Returns for each process the paths that stand for the user's own paths.
+/// Returns for each process the paths of its copies of inputs, by the user's own paths.
 fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<InstanceId, HashMap<PathBuf, PathBuf>> {
     let mut staged: HashMap<InstanceId, HashMap<PathBuf, PathBuf>> = HashMap::new();
     for given in &begin.given {
@@ -481,7 +483,7 @@ impl Host for Domain<'_> {
 impl Domain<'_> {
     fn lose_head(&mut self, why: &str) -> Vec<AgentOrder> {
         self.headless = true;
-        // The head is gone, so it cannot end the run.
+        // The head is gone, so it cannot end the run. This agent does both itself.
         vec![AgentOrder::Fail(fault!(HEAD_GONE, "the head of the run is gone: {why}")), AgentOrder::Release]
     }
 
@@ -499,7 +501,8 @@ impl Domain<'_> {
                 None
             }
             Said::NotWritten { instance, path } => {
-                // The head has asked for it. The files that are still here are kept.
+                // The head has reported that it could not write the file. All files that are still here are
+                // kept.
                 self.kept = self.scratch.take().or(self.kept.take());
                 if let Some(files) = &mut self.files {
                     files.give_up(&(instance, path));

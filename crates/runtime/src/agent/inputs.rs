@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The inputs of the instances of domain `me`. They are below `home`, which is not in the run directory.
+/// The inputs of the instances of domain `me`. Their files are below `home`, which is not the run directory.
 pub(super) struct Inputs<'a> {
     begin: &'a Begin,
     me: DomainId,
@@ -45,7 +45,7 @@ impl<'a> Inputs<'a> {
     /// Requests the inputs, waits for them, and copies them to the working directories. Returns the copies.
     ///
     /// # Errors
-    /// The reason why the inputs cannot be had.
+    /// The inputs cannot be had, with the reason.
     pub fn fetch(
         mut self,
         carrier: &Carrier,
@@ -110,7 +110,7 @@ fn headless(why: &str) -> Unready {
     Unready::failed(fault!(HEAD_GONE, "the head of the run is gone: {why}"))
 }
 
-/// Handles messages of the head until `enough` returns a result.
+/// Handles messages of the head until `take` returns true.
 fn await_head(
     heard: &mut UnboundedReceiver<CarrierReport>,
     mut take: impl FnMut(FromHead) -> Result<bool, Fault>,

@@ -1,5 +1,5 @@
-//! A check if the command that started this agent, such as `ssh`, has ended, so that nobody reads the agent's
-//! output.
+//! A check if the command that started this agent, such as `ssh`, has ended. No process reads the agent's
+//! output after that.
 
 use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -16,7 +16,7 @@ pub(super) fn is_gone() -> bool {
 }
 
 fn leads_nowhere(fd: impl AsFd) -> bool {
-    // No event is requested: the kernel reports a closed other end in any case.
+    // No event is requested, because the kernel always reports that the other end is closed.
     let mut fds = [PollFd::new(&fd, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)

@@ -1,6 +1,5 @@
-//! Files that the instances of a domain leave if the run directory is not on a file system of this machine:
-//! all files below the directories of the instances, except copies of inputs to which no instance has
-//! written.
+//! The files that the instances of a domain leave on a machine that does not see the run directory: all files
+//! below the directories of the instances, except copies of inputs to which no instance has written.
 
 use ligament_catalogue::said;
 use ligament_launch::staging::CopyStamp;
@@ -18,8 +17,9 @@ pub(super) struct LeftoverFile {
     pub bytes: u64,
 }
 
-/// Returns the files below the directory of an instance's process, and those that could not be read. `inputs`
-/// are the copies of the run's inputs in this domain; the run directory has these already.
+/// Returns the files below the directory of an instance's process, and the errors of files that could not be
+/// read. `inputs` has the copies of the run's inputs in this domain. Unchanged copies are left out, because the
+/// run directory has these files already.
 pub(super) fn left_by(
     instance: InstanceId,
     home: &Path,
@@ -38,7 +38,7 @@ pub(super) fn left_by(
         };
         for entry in entries.flatten() {
             let name = directory.join(entry.file_name());
-            // A link or a pipe has no meaning on another machine.
+            // Links and pipes have no meaning on another machine, so they are left out.
             let Some(found) = entry.metadata().ok().filter(|found| found.is_dir() || found.is_file()) else {
                 continue;
             };

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Interval between two checks if the launcher of this agent still runs.
+/// Interval between two checks that the launcher of this agent still runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The options of an agent.
@@ -46,8 +46,8 @@ pub struct AgentOptions {
     pub scratch: Option<PathBuf>,
     /// Address at which other domains reach this domain.
     pub listen: Listen,
-    /// The relays between this domain and the others. At the last one, domains meet that cannot reach each
-    /// other.
+    /// The relays between this domain and the others. Domains that cannot reach each other meet at the last
+    /// relay.
     pub way: Option<Arc<Route>>,
     /// Name that the batch system has for this machine, if it may differ from the machine's own name.
     pub node: Option<String>,
@@ -61,7 +61,7 @@ pub struct AgentOptions {
     pub quiet: bool,
     /// True if the agent ends when the reader of its output ends.
     pub launched: bool,
-    /// True if the agent is part of a batch job of its own. A signal to it then means that the job ends.
+    /// True if the agent is part of a batch job of its own. A signal to such an agent means that the job ends.
     pub of_job: bool,
 }
 
@@ -73,7 +73,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let (me, invitation) = (DomainId::new(options.domain), &options.invitation);
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
-    // This must happen before there is a second thread.
+    // The guard must be forked before there is a second thread.
     let way = options.way.as_ref();
     let last_word = LastWord::new(invitation.clone(), me.number()).over(way.cloned());
     let word = last_word.clone();
@@ -82,7 +82,8 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let lost = move |loss: &ProcessLoss| {
         let stays = loss.noted.as_ref().map(|scratch| format!("; {}", stays(&here, scratch)));
         let how = format!("{}{}", loss.describe(), stays.unwrap_or_default());
-        // With this message the run ends now. Without it, the head would wait until its patience is over.
+        // With this message the head ends the run at once. Without it, the head would wait until its patience
+        // is over.
         let told = word.say(&how);
         let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
         crate::complain(&fault!(
@@ -201,7 +202,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     })
 }
 
-/// Returns the end of a sentence that names the place of files that the head does not fetch any more.
+/// Returns the end of a sentence that names the directory of files that the head does not fetch any more.
 fn stays(host: &str, scratch: &str) -> String {
     format!("what its instances have written stays on {host} in {scratch}")
 }
@@ -222,7 +223,7 @@ fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
     }
 }
 
-/// Makes a directory for instances, which only its owner may read. Fails if the directory is there already.
+/// Makes a directory for instances, which only its owner may enter. Fails if the directory exists already.
 fn make_scratch(home: &Path) -> Result<(), Fault> {
     let parent = home.parent().map_or(Ok(()), std::fs::create_dir_all);
     let made = parent.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(home));
@@ -231,7 +232,7 @@ fn make_scratch(home: &Path) -> Result<(), Fault> {
     })
 }
 
-/// The reason why this agent does not begin, and the state in which its part of the run ends.
+/// The reason why this agent does not begin its part of the run, and the state in which this part ends.
 struct Unready {
     why: Fault,
     state: RunState,

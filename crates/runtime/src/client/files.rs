@@ -1,5 +1,5 @@
-//! The files of an instance on any machine. While the run goes on, they come from the head where that is
-//! necessary; otherwise they are read in the run directory.
+//! The files of an instance on any machine. Files that are still on another machine come from the head; all
+//! other files are read in the run directory.
 
 use super::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
@@ -8,7 +8,7 @@ use ligament_manager::{no_such_instance, RunDirectory, RunState};
 use ligament_wire::peek::{Sight, MAX_ANSWER_BYTES};
 use std::time::Duration;
 
-/// Interval at which a client checks if a run that does not answer is over, and the number of these checks.
+/// Interval between two checks if a run that does not answer is over, and the maximum number of these checks.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_END_POLLS: u32 = 8;
 
@@ -24,7 +24,7 @@ impl<'a> InstanceFiles<'a> {
     /// # Errors
     /// The run has no instance with this name. The error lists the instances of the run.
     pub fn of(run: &'a RunDirectory, instance: &'a str) -> Result<InstanceFiles<'a>, Fault> {
-        // A name with a slash would lead to another directory.
+        // With a slash or a leading dot, the name could lead to another directory.
         if !instance.contains('/') && !instance.starts_with('.') && run.home(instance).is_dir() {
             return Ok(InstanceFiles { run, instance });
         }
@@ -38,10 +38,10 @@ impl<'a> InstanceFiles<'a> {
         })
     }
 
-    /// Returns the content of a path, and true if it may still grow.
+    /// Returns the content of a path, and true if the content may still grow.
     pub fn see(&self, path: &str, offset: u64, most: u32) -> Result<(Sight, bool), Fault> {
         let here = || see(&self.run.home(self.instance), path, offset, most);
-        // The run has not begun, or its record is being written.
+        // Either the run has not begun, or its record is being written.
         let Ok(record) = record_of(self.run) else { return Ok((here(), true)) };
         if record.state != RunState::Running {
             return Ok((here(), false));
@@ -56,7 +56,7 @@ impl<'a> InstanceFiles<'a> {
             if seen.is_ok() {
                 break;
             }
-            // A run that is just ending does not answer, and has not recorded its end yet.
+            // A run that is ending does not answer, although its record does not have the end yet.
             if record_of(self.run).is_ok_and(|now| now.state != RunState::Running) {
                 return Ok((here(), false));
             }
@@ -86,7 +86,7 @@ impl<'a> InstanceFiles<'a> {
             };
             for (place, _) in bytes.iter().enumerate().rev().filter(|(_, &byte)| byte == b'\n') {
                 let place = begin + place as u64 + 1;
-                // The line break at the end of the file does not begin another line.
+                // The newline at the end of the file begins no further line.
                 if last && place == size {
                     last = false;
                     continue;

@@ -1,5 +1,5 @@
-//! The batch job of a run, and the jobs of a run over several sites. They are recorded in the run directory,
-//! so that other commands find them before the run has begun.
+//! The batch job of a run, and the jobs of a run over several sites. Their records are in the run directory, so
+//! other commands find them even before the run has begun.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs;
@@ -34,14 +34,14 @@ impl JobRecord {
         })
     }
 
-    /// Writes the record. From then on, the run exists for other commands, although it has not begun.
+    /// Writes the record. From then on, other commands find the run, although it has not begun.
     pub fn write(&self, run: &RunDirectory) -> Result<(), Fault> {
         run.write(JOB_FILE, &format!("{:#}\n", self.to_json()))?;
         run.link_latest();
         Ok(())
     }
 
-    /// Reads the record of a run's job. `None` if the run was not submitted.
+    /// Reads the record of a run's job. Returns `None` if the run was not submitted.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -63,7 +63,7 @@ impl JobRecord {
     }
 }
 
-/// The job of a run at one of its sites, as the run's head has last seen it.
+/// The job of a run at one of its sites, in the state that the run's head has last seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteJob {
     pub site: String,
@@ -74,13 +74,13 @@ pub struct SiteJob {
     pub nodes: u32,
     /// State of the job in words, such as "waits in the queue (Resources)".
     pub stands: String,
-    /// The site's file, and the directory of the job at the site. With these, a command can end the job if
-    /// the head is gone.
+    /// The site's file, and the directory of the job at the site. A command needs both to end the job if the
+    /// head is gone.
     #[serde(default)]
     pub file: Option<PathBuf>,
     #[serde(default)]
     pub place: String,
-    /// True if the job has ended completely.
+    /// True if no process of the job is left.
     #[serde(default)]
     pub over: bool,
 }
@@ -100,13 +100,13 @@ impl SiteJob {
     /// Writes the records of all jobs of a run.
     ///
     /// # Errors
-    /// The error of the system.
+    /// The system's message.
     pub fn write_all(run: &RunDirectory, jobs: &[SiteJob]) -> Result<(), Fault> {
         let all = SiteJobs { version: 1, sites: jobs.to_vec() };
         run.write(SITES, &format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()))
     }
 
-    /// Reads the records of a run's jobs. There are none if the run is not over several sites.
+    /// Reads the records of a run's jobs. There are no records if the run is not over several sites.
     pub fn all_of(run: &RunDirectory) -> Vec<SiteJob> {
         let text = ligament_model::read_text(&run.path().join(SITES)).unwrap_or_default();
         serde_json::from_str::<SiteJobs>(&text).map_or_else(|_| Vec::new(), |all| all.sites)

@@ -78,13 +78,13 @@ pub fn is_alive(pid: u32) -> bool {
     let number = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     let known =
         number.is_some_and(|number| rustix::process::test_kill_process(number) != Err(rustix::io::Errno::SRCH));
-    // The kernel still knows a process that has ended if its parent has not asked for its exit status.
+    // A process that has ended has a number until its parent has asked for its exit status.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
 }
 
-/// Returns true if the head of a run is stopped, by Ctrl-Z, SIGSTOP or a debugger, so that it does not
-/// answer. This can only be seen on the machine of the head.
+/// Returns true if the head of a run is stopped by Ctrl-Z, SIGSTOP or a debugger, so that it does not answer.
+/// On another machine than the head's, the result is always false.
 pub fn is_halted(record: &RunRecord) -> bool {
     let running = record.state == RunState::Running && is_here(record);
     running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)
@@ -100,7 +100,7 @@ pub fn halted_in_words(record: &RunRecord) -> String {
     )
 }
 
-/// Waits until there is something to read. Fails if the run is stopped.
+/// Waits until the socket is readable. Fails if the run is stopped.
 fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), Fault> {
     loop {
         if is_halted(record) {
@@ -115,7 +115,7 @@ fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), Fault> {
     }
 }
 
-/// Sends a request to a run, and returns the answer. `None` if the run is over.
+/// Sends a request to a run, and returns the answer. Returns `None` if the run is over.
 pub fn ask(
     run: &RunDirectory,
     record: &RunRecord,
@@ -130,7 +130,7 @@ pub fn ask(
     }
 }
 
-/// Asks the head for the content of a path below an instance's directory. `None` if the run is over.
+/// Asks the head for the content of a path below an instance's directory. Returns `None` if the run is over.
 fn peek_at(
     run: &RunDirectory,
     record: &RunRecord,
@@ -162,7 +162,7 @@ fn question_and_answer(
     hear(&mut socket, record).map(|(answer, _)| Some(answer))
 }
 
-/// Returns a connection to the agent of a run, and the run's token. `None` if the agent has ended.
+/// Returns a connection to the agent of a run, and the run's token. Returns `None` if the agent has ended.
 fn reach(run: &RunDirectory, record: &RunRecord) -> Result<Option<(Socket, String)>, Fault> {
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
@@ -190,7 +190,7 @@ fn say(socket: &mut Socket, record: &RunRecord, token: &str, question: Question)
     socket.send(&to_bytes(&request)).map_err(|error| broken(record, &error))
 }
 
-/// Waits for an answer. Returns it with the descriptors that came with it.
+/// Waits for an answer. Returns the answer with its descriptors.
 fn hear(socket: &mut Socket, record: &RunRecord) -> Result<(Notice, Vec<OwnedFd>), Fault> {
     let frame = socket.receive().map_err(|error| broken(record, &error))?;
     match from_bytes(&frame.bytes)? {
@@ -199,10 +199,10 @@ fn hear(socket: &mut Socket, record: &RunRecord) -> Result<(Notice, Vec<OwnedFd>
     }
 }
 
-/// Returns the instances of a run from its journal: those that were started, take part, or have ended. The
-/// journal does not say what they do now.
+/// Returns the instances of a run from its journal: those that were started, have registered, or have ended.
+/// The journal does not have their present activities.
 pub fn journalled(run: &RunDirectory, record: &RunRecord) -> Vec<InstanceRecord> {
-    // The status file has the state at the time when a client last watched, if one did.
+    // The status file has the instances' states of the time at which a client last watched the run.
     let told = std::fs::read_to_string(run.status()).ok();
     let told = told.and_then(|text| serde_json::from_str::<RunRecord>(&text).ok());
     let mut known = told.map_or_else(|| record.instances.clone(), |told| told.instances);

@@ -1,4 +1,4 @@
-//! The job of a run in its queue.
+//! The job of a run in the queue of its batch system.
 
 use super::JobRecord;
 use ligament_launch::jobs::{self, JobState};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Interval between two requests to the batch system, which also serves other users.
 const ASK: Duration = Duration::from_secs(2);
 
-/// The known state of a job.
+/// The state of a job, as far as it is known.
 pub struct Queue<'a> {
     job: &'a JobRecord,
     asked: Option<Instant>,

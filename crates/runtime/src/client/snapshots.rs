@@ -1,6 +1,6 @@
-//! The state of a run, read in its directory alone. A viewer touches a file there. As long as that file is
-//! new, the manager publishes the status in another file. This works on each machine that sees the directory,
-//! while a socket can only be reached on its own machine.
+//! The state of a run, read in its directory alone. A viewer touches a file there. As long as this file is
+//! fresh, the manager publishes the state in another file. This works on each machine that sees the directory,
+//! while a socket can be reached only on its own machine.
 
 use ligament_manager::{RunDirectory, UtcTime};
 use serde_json::Value;
@@ -9,8 +9,8 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Interval at which a viewer touches its file. It is shorter than the time after which the manager stops to
-/// publish.
+/// Interval at which a viewer touches its file. It is shorter than the time after which the manager stops
+/// publishing.
 const ASK: Duration = Duration::from_secs(2);
 /// Interval at which a viewer checks for a snapshot.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -19,17 +19,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub struct Snapshots {
     watched: PathBuf,
     status: PathBuf,
-    /// Time at which the file was last touched. `None` if that was not possible.
+    /// Time at which the viewer's file was last touched. `None` if it could not be touched.
     asked: Option<Instant>,
     tried: Option<Instant>,
     denied: bool,
-    /// Time of the last snapshot on the manager's clock, and the time at which it was read here.
+    /// Time of the last snapshot by the manager's clock. The next field has the time at which it was read here.
     last: Option<String>,
     heard: Instant,
 }
 
 impl Snapshots {
-    /// Makes a reader for a run. A snapshot that was written for earlier viewers is ignored.
+    /// Makes a reader for a run. Ignores a snapshot that was written for an earlier viewer.
     pub fn of(run: &RunDirectory) -> Snapshots {
         let mut new = Snapshots {
             watched: run.watched(),
@@ -44,14 +44,14 @@ impl Snapshots {
         new
     }
 
-    /// Touches the viewer's file if the interval is over. This fails for a user who may not write to the run
-    /// directory.
+    /// Touches the viewer's file if the interval is over. A user who may not write to the run directory cannot
+    /// touch the file.
     pub fn ask(&mut self) {
         if self.tried.is_some_and(|tried| tried.elapsed() < ASK) {
             return;
         }
         self.tried = Some(Instant::now());
-        // The file is never made here: if it is not there, the run is over.
+        // The file is never made here: if it does not exist, the run is over.
         let file = File::options().write(true).truncate(true).open(&self.watched);
         let told =
             file.and_then(|mut file| writeln!(file, "{} {}", UtcTime::now().rfc3339(), std::process::id()));
@@ -79,7 +79,7 @@ impl Snapshots {
         self.heard.elapsed()
     }
 
-    /// Returns the state of the run, in the form of `ligament status --json`, if it is new.
+    /// Returns the state of the run, in the form of `ligament status --json`, if a new snapshot exists.
     pub fn news(&mut self) -> Option<Value> {
         let text = std::fs::read_to_string(&self.status).ok()?;
         let json: Value = serde_json::from_str(&text).ok()?;

@@ -8,14 +8,15 @@ use serde_json::Value;
 
 /// Returns the user's name and machine, such as `alice@host`.
 pub fn who() -> String {
-    // `$USER` is not used, because it may be the name of another user after `su` or `sudo`.
+    // After `su` or `sudo`, `$USER` may be another user, so it is not used.
     let number = rustix::process::geteuid().as_raw();
     let user = ligament_launch::user_name(number).unwrap_or_else(|| number.to_string());
     format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// Sends the request, and waits until all instances have accepted it or one has refused it. For
-/// `ChangeRequest::Nothing`, a run that is over has an answer, too: the changes that were made.
+/// Sends the request, and waits until all instances have accepted it or one instance has refused it. The
+/// request `ChangeRequest::Nothing` is answered even if the run is over: the answer has the changes that were
+/// made.
 ///
 /// # Errors
 /// The change is refused, or the run is over. The error says why.

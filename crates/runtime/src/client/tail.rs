@@ -1,4 +1,4 @@
-//! The lines of a file that grows. When the file has become too large, it is renamed and a new file begins.
+//! The lines of a file that grows, and that is renamed when it is too large; then a new file begins.
 
 use ligament_manager::RunLog;
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// The part of the file that has been read. The file is opened again for each look, because a network file
-/// system may show an old state of a file that stays open.
+/// A file, and the position up to which it was read. The file is opened again for each reading, because a
+/// network file system may show an old state of a file that stays open.
 pub struct Tail {
     path: PathBuf,
     inode: Option<u64>,
     read: u64,
-    /// The begin of a line whose end is not in the file yet.
+    /// The beginning of a line whose end is not in the file yet.
     half: Vec<u8>,
 }
 
@@ -21,7 +21,7 @@ impl Tail {
         Tail { path, inode: None, read: 0, half: Vec::new() }
     }
 
-    /// Returns the new lines. It is no error if the file does not exist yet.
+    /// Returns the new lines. Returns no lines if the file does not exist yet.
     pub fn lines(&mut self) -> Vec<String> {
         let mut bytes = std::mem::take(&mut self.half);
         if let Ok(file) = File::open(&self.path) {

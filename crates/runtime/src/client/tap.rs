@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Default for the maximum size of a value, in bytes.
 pub const DEFAULT_BOX_BYTES: u64 = 64 << 20;
-/// Shortest and longest interval between two checks for a value. The viewer checks again and again, because
-/// it would cost the sender time to wake the viewer.
+/// Shortest and longest interval between two checks for a value. The viewer polls, because a wake-up of the
+/// viewer would cost the sending instance time.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -100,8 +100,8 @@ pub struct TapSession {
 }
 
 impl TapSession {
-    /// Begins to view a port of a running run, for values of up to `room` bytes. `None` if the run is over,
-    /// or if its head cannot be reached from this machine.
+    /// Begins to view a port of a running run, for values of up to `room` bytes. Returns `None` if the run is
+    /// over, or if its head cannot be reached from this machine.
     ///
     /// # Errors
     /// The run does not answer, or refuses the tap: there is no such port, or the port is not known yet
@@ -128,10 +128,10 @@ impl TapSession {
         }
     }
 
-    /// Does the same as `begin` for a run that is named as in the command's arguments.
+    /// Does the same as `begin`, for the run that `run` names on the command line.
     ///
     /// # Errors
-    /// As `begin`. There is no such run, or it does not run on this machine.
+    /// Fails like `begin`, and if there is no such run, or it does not run on this machine.
     pub fn of(run: &str, port: &PortOf, wanted: &TapSelection, room: u64) -> Result<TapSession, Fault> {
         let run = find_run(run)?;
         let begun = TapSession::begin(&run, &record_of(&run)?, port, wanted, room)?;
@@ -154,11 +154,11 @@ impl TapSession {
         self.bin.passed()
     }
 
-    /// Requests the next value that the port sends, and waits for it for `patience` at most. A value that
-    /// arrives later is returned by the next call.
+    /// Requests the next value that the port sends, and waits for it, but not longer than `patience`. If the
+    /// value arrives later, the next call returns it.
     ///
     /// # Errors
-    /// The value cannot be shown in the requested form (`NOT_SHOWN`). The next value perhaps can.
+    /// The value cannot be shown in the requested form (`NOT_SHOWN`). Later values may have another form.
     pub fn next(&mut self, patience: Duration) -> Result<TapEvent, Fault> {
         if !std::mem::replace(&mut self.asked, true) {
             self.bin.ask();
@@ -166,7 +166,8 @@ impl TapSession {
         let until = Instant::now().checked_add(patience);
         let mut pause = MIN_POLL_INTERVAL;
         loop {
-            // The end is read before the box, because the last value may have arrived before the end.
+            // The end is read before the box: the last value may have arrived just before the end, and must not
+            // be missed.
             let over = self.is_over();
             if let Some(came) = self.take()? {
                 return Ok(TapEvent::Shown(Box::new(came)));
@@ -183,7 +184,7 @@ impl TapSession {
         }
     }
 
-    /// Waits before the next value is requested. Returns earlier if there will be no further value.
+    /// Waits for this time before the next value is requested. Returns earlier if the tap has ended.
     pub fn rest(&mut self, time: Duration) {
         let until = Instant::now().checked_add(time);
         while self.is_over().is_none() {
@@ -227,7 +228,7 @@ impl TapSession {
             Ok(Some(taken)) => Ok(taken),
             Err(error) => Err(wrong(&error)),
         };
-        // This also holds after a value that cannot be read, so that the next value is requested.
+        // This holds even if the value cannot be read, so that the next call requests another value.
         self.asked = false;
         let (note, body) = taken?;
         let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = note;
@@ -267,7 +268,8 @@ impl TapSession {
     }
 }
 
-/// Reads the value from a body. The body is checked like one from a socket.
+/// Returns the value in a body. The body comes from another process, so it is checked like a body from a
+/// socket.
 fn value_of(parts: u16, body_len: u64, body: OwnMemory) -> Result<Value, Fault> {
     match (parts, body_len) {
         (0, 0) => Ok(Value::None),

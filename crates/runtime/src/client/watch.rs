@@ -17,8 +17,8 @@ pub struct WatchSession {
 }
 
 impl WatchSession {
-    /// Begins to watch a run, with at least `every` between two updates. `None` if the run is over, or if its
-    /// head cannot be reached from this machine.
+    /// Begins to watch a run, with at least the time `every` between two updates. Returns `None` if the run is
+    /// over, or if its head cannot be reached from this machine.
     ///
     /// # Errors
     /// The run does not answer, or belongs to another user.
@@ -32,11 +32,11 @@ impl WatchSession {
         Ok(Some(WatchSession { socket, record: record.clone(), token, every }))
     }
 
-    /// Waits for an update: the whole state the first time, and then the changes, in the form of
-    /// `head/picture.rs`.
+    /// Waits for an update, in the form of `head/picture.rs`. The first update has the whole state, and later
+    /// updates have only the changes.
     ///
     /// # Errors
-    /// The run is over, or is stopped. This connection brings no further updates.
+    /// The run is over or stopped. In both cases, this session gets no further update.
     pub fn news(&mut self) -> Result<Value, Fault> {
         say(&mut self.socket, &self.record, &self.token, Question::Watch { every: self.every })?;
         wait_for_answer(&self.socket, &self.record)?;

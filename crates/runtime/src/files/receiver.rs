@@ -1,5 +1,5 @@
-//! A file that arrives in parts. It gets its name when it is complete and has the sender's digest. So a file
-//! with this name is never incomplete, and never another file.
+//! A file that arrives in parts. It gets its final name when it is complete and has the sender's digest. So the
+//! file under this name is never incomplete, and its content is never wrong.
 
 use ligament_catalogue::{said, Code, Fault};
 use ligament_launch::staging::cannot_write;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The files of one sender, which sends them one after the other.
+/// The receiver of the files of one sender, which sends its files one after the other.
 #[derive(Default)]
 pub(crate) struct FileReceiver {
     current: Option<Current>,
@@ -27,12 +27,13 @@ struct Current {
 }
 
 impl FileReceiver {
-    /// Takes a part of the file for `path`. Returns true if the file is complete now. The file gets those of
-    /// its permissions that are in `mask`.
+    /// Takes a part of the file for `path`. Returns true if the file is complete now. The file then gets the
+    /// sender's permissions, as far as they are in `mask`.
+    ///
     ///
     /// # Errors
-    /// The file cannot be written, and why. This is returned once; the incomplete file is removed, and its
-    /// further parts are ignored.
+    /// The file cannot be written, with the reason. The incomplete file is removed. The error is returned once:
+    /// further parts of the file are ignored.
     pub fn take(&mut self, path: &Path, part: &FilePart, mask: u32) -> Result<bool, Fault> {
         if part.offset == 0 {
             self.failed = None;
@@ -100,7 +101,7 @@ impl Current {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".part-{}", std::process::id()));
         let unfinished = path.with_file_name(name);
-        // A file that an earlier copy has left is removed, and a link with this name is not followed.
+        // A file that an earlier copy has left is removed. The new file is never a link with this name.
         let _ = std::fs::remove_file(&unfinished);
         let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         let digest = Context::new(&SHA256);
@@ -109,7 +110,7 @@ impl Current {
 }
 
 impl Drop for Current {
-    /// Removes an incomplete file. A complete one has another name already.
+    /// Removes an incomplete file. A complete file has its final name already, so nothing is removed.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.unfinished);
     }
@@ -162,7 +163,7 @@ mod tests {
         assert!(why.contains("do not follow each other"), "{why}");
         assert_eq!(arriving.take(&file, &part(10, "rest", Some("")), 0o555), Ok(false));
         assert!(names(&place).is_empty(), "nothing of it is left");
-        // One after it comes all the same.
+        // A file that comes after the failed file arrives.
         assert_eq!(arriving.take(&place.join("next"), &part(0, "x", Some("x")), 0o555), Ok(true));
         std::fs::remove_dir_all(place).unwrap();
     }

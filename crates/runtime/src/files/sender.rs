@@ -19,7 +19,7 @@ pub(crate) struct FileSender<L> {
     pub lost: Vec<(L, String)>,
 }
 
-/// The file that is being sent.
+/// The file whose parts are being sent.
 struct FileInTransit<L> {
     label: L,
     path: PathBuf,
@@ -30,7 +30,7 @@ struct FileInTransit<L> {
 }
 
 impl<L: Clone + PartialEq> FileSender<L> {
-    /// Makes a sender without files, with `most` bytes under way at most.
+    /// Makes a sender without files. At most `most` bytes may be under way.
     pub fn new(most: u64) -> FileSender<L> {
         FileSender { waiting: VecDeque::new(), going: None, most, sent: 0, arrived: 0, lost: Vec::new() }
     }
@@ -44,7 +44,7 @@ impl<L: Clone + PartialEq> FileSender<L> {
         self.arrived = bytes;
     }
 
-    /// Stops sending a file that the receiver cannot take.
+    /// Stops sending the file with this label, because the receiver cannot take it.
     pub fn give_up(&mut self, label: &L) {
         self.going.take_if(|going| going.label == *label);
     }
@@ -54,7 +54,7 @@ impl<L: Clone + PartialEq> FileSender<L> {
         self.waiting.is_empty() && self.going.is_none()
     }
 
-    /// Returns the next part, if there is one and the limit allows it now.
+    /// Returns the next part, if there is one and the limit allows another part now.
     pub fn next_part(&mut self) -> Option<(L, FilePart)> {
         if self.sent.saturating_sub(self.arrived) >= self.most {
             return None;

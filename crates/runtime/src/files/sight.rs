@@ -7,8 +7,8 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
-/// Returns the content of `path` below `home`: of a file at most `most` bytes from `offset` on. A part that
-/// was removed from an output (`output.log`) is skipped.
+/// Returns the content of `path` below `home`. Of a file, at most `most` bytes from `offset` on are returned. A
+/// gap in an output (`output.log`), where the surplus was removed, is skipped.
 pub(crate) fn see(home: &Path, path: &str, offset: u64, most: u32) -> Sight {
     look(home, path, offset, most).unwrap_or_else(|why| Sight::Nothing(why.with_code()))
 }
@@ -44,7 +44,8 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault>
     if !found.is_file() {
         return Err(fault!(NOTHING_TO_SEE, "\"{named}\" is neither a file nor a directory"));
     }
-    // If a link or a pipe has replaced the file in the meantime, it is not followed, and opening does not wait.
+    // A link or a pipe may have replaced the file meanwhile. The flags make the open follow no link, and not
+    // wait for a pipe's other end.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(&there).map_err(wrong)?;
     let found = file.metadata().map_err(wrong)?;
@@ -63,7 +64,7 @@ fn entries(directory: &Path) -> std::io::Result<Sight> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(directory)?.take(MAX_DIRECTORY_ENTRIES) {
         let entry = entry?;
-        // The entry was removed in the meantime, or is a link without a target.
+        // The entry was removed meanwhile, or is a link without a target.
         let Ok(found) = std::fs::metadata(entry.path()) else { continue };
         let age = found.modified().ok().and_then(|at| at.elapsed().ok()).map_or(0, |age| age.as_secs());
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -54,7 +54,8 @@ impl Host for Runtime<'_> {
         for i in InstanceId::first(n) {
             if self.by_hand[i.index()] && self.homes.contains_key(&i) {
                 let (name, run) = (self.name(i), self.directory.name());
-                // This is for a user who watches the start. At the end of the run, it is not repeated.
+                // The line is for a user who watches the start. At the end of the run, it must not be repeated
+                // among the warnings.
                 let text = format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND");
                 self.add(Level::Warning, &name, &text);
                 self.record.warnings.retain(|one| one.who != name || one.text != text);
@@ -188,7 +189,7 @@ impl Host for Runtime<'_> {
         self.log.add(Level::Info, "run", &text);
         match &mut self.view {
             Some(screen) => screen.say(text.trim_end()),
-            // The log already shows it.
+            // The log is shown, and has these lines already.
             None if self.shown => {}
             None => crate::say_lines(&text),
         }

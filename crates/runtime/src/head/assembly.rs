@@ -1,5 +1,5 @@
-//! The begin of a run over several domains. The head invites the agents, waits until all have joined, places
-//! the instances, and tells each agent its part.
+//! The beginning of a run over several domains. The head invites the agents, waits until all have joined,
+//! places the instances, and sends each agent its part of the plan.
 
 use super::domains::{Abroad, DomainPaths};
 use super::{ExpectedDomain, Runtime};
@@ -21,11 +21,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Name of a file by which an agent finds out if it sees the run directory.
+/// Name of a file in the run directory. An agent that finds the file with the right content sees the run
+/// directory.
 pub(crate) const MARKER: &str = ".marker";
 /// Name of the file with which agents join the run.
 pub(crate) const INVITATION: &str = "invitation";
-/// Interval between two checks if a command that starts agents has failed.
+/// Interval between two checks for the failure of a command that starts agents.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The options of a run over several domains. This process is the head, domain 0.
@@ -34,12 +35,12 @@ pub struct DomainSpread<'a> {
     pub expected: Vec<ExpectedDomain>,
     /// Address at which the head listens.
     pub listen: Listen,
-    /// The relays between the head and the others. At the last one, domains meet that cannot reach each other.
+    /// The relays between the head and the others. Domains that cannot reach each other meet at the last relay.
     pub way: Option<Arc<Route>>,
     pub encrypt: bool,
     /// Time within which all domains must join.
     pub join_timeout: Duration,
-    /// Time for which a domain may be cut off before the run fails.
+    /// Time for which the connection to a domain may be cut before the run fails.
     pub patience: Duration,
     /// Name of this machine in the run. `None`: the machine's own name.
     pub name: Option<String>,
@@ -52,7 +53,7 @@ pub struct DomainSpread<'a> {
     pub streams: Option<u16>,
     /// Maximum number of bytes per second that this machine sends to a distant domain.
     pub pace: Option<u64>,
-    /// The placement of instances for which the model says nothing.
+    /// Options for the placement of instances for which the model sets no domain.
     pub place: PlacementOptions,
     /// The launcher of the agents.
     pub agents: &'a mut (dyn Agents + 'a),
@@ -71,19 +72,19 @@ pub trait Agents {
     fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
     }
-    /// Returns true if all agents have been started. A job that `start` has submitted may wait in a queue;
-    /// the time within which agents must join begins after that.
+    /// Returns true if all agents have been started. A job that `start` has submitted may first wait in a
+    /// queue. The time within which agents must join begins when this function returns true.
     fn are_coming(&mut self) -> bool {
         true
     }
-    /// Returns lines about the start for the log. The head calls this after each call of `lost`.
+    /// Returns lines about the start of the agents, for the log. The head calls this after each call of `lost`.
     fn news(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The key by which a domain joins the run, and the key of the head's last message. They are made before the
-/// guard starts, because the guard needs them when the head is gone.
+/// The keys with which domains join the run, and the head's last message with its key. They are made before the
+/// guard starts, because the guard sends this message if the head is gone.
 pub(super) struct Secrets {
     keys: RunKeys,
     last_word: LastWord,
@@ -97,8 +98,8 @@ impl Secrets {
         Secrets { keys, last_word }
     }
 
-    /// Tells the domains that the head is gone. `noted` has their addresses. With this message they end now;
-    /// without it, they would wait until their patience is over.
+    /// Informs the domains that the head is gone. `noted` has the addresses of the domains. With this message
+    /// the domains end at once. Without it, they would wait until their patience is over.
     pub fn tell(last_word: &LastWord, noted: &str, why: &str) {
         const MAX_GREETINGS_AT_ONCE: usize = 32;
         let one = |line: &str| {
@@ -122,13 +123,14 @@ impl Secrets {
     }
 }
 
-/// Returns the guard's notes about the domains that have joined: a line with number and addresses for each.
+/// Returns the guard's note about the domains that have joined: a line for each domain, with its number and
+/// addresses.
 fn noted(gathering: &DomainRoster) -> String {
     let joined = gathering.have_joined().filter_map(|domain| gathering.joined(domain));
     joined.map(|one| format!("{} {}\n", one.domain, one.join.addresses.join(" "))).collect()
 }
 
-/// An invitation in a file. The file is removed when this is dropped.
+/// An invitation in a file. The file is removed when this value is dropped.
 struct InvitationOnDisk<'f>(&'f Path);
 
 impl Drop for InvitationOnDisk<'_> {
@@ -140,7 +142,7 @@ impl Drop for InvitationOnDisk<'_> {
 /// The reason why a run over several domains does not begin.
 pub(super) enum Unready {
     Failed(Fault),
-    /// A domain has not joined, or has left again.
+    /// A domain has not joined, or its agent is lost.
     Incomplete(Fault),
     Interrupted,
     /// A user has ended the run.
@@ -154,7 +156,7 @@ impl From<Fault> for Unready {
 }
 
 impl<'a> Runtime<'a> {
-    /// Waits until all domains have joined, and places the instances.
+    /// Waits until all domains have joined, and then places the instances.
     pub(super) fn gather(
         &mut self,
         plan: &RunPlan,
@@ -163,8 +165,8 @@ impl<'a> Runtime<'a> {
         guard: &mut Guard,
     ) -> Result<UnboundedReceiver<CarrierReport>, Unready> {
         let expected = spread.expected.clone();
-        // The event loop is made before the invitation, because from then on a user or the terminal may end
-        // the run.
+        // The invitation lets agents join, and from then on signals of a user or of the terminal must be
+        // handled. So the event loop is made first.
         let mut events = event_loop()?;
         let listener =
             Listener::bind(&spread.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
@@ -206,7 +208,7 @@ impl<'a> Runtime<'a> {
             },
             guard,
         );
-        // An agent that joins from now on is too late.
+        // The run is complete, so no further agent may join.
         drop(written);
         let own = spread.cores.unwrap_or_else(own_cores);
         let name = spread.name.unwrap_or_else(|| self.record.host.clone());
@@ -355,8 +357,8 @@ impl<'a> Runtime<'a> {
         }
     }
 
-    /// Determines the domain of each instance. A domain has a name for users, and its machine one for
-    /// launchers.
+    /// Determines the domain of each instance. `rooms` has the domains' names for users, and `machines` has the
+    /// names of their machines for launchers.
     fn decide(
         &mut self,
         plan: &RunPlan,
@@ -364,7 +366,7 @@ impl<'a> Runtime<'a> {
         machines: &[&str],
         options: PlacementOptions,
     ) -> Result<Vec<DomainId>, Fault> {
-        // An instance that this process or a user starts can only be in this domain.
+        // Instances that a `Starter` or a user starts must be in this domain.
         let fixed = |i: InstanceId| {
             (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
         };
@@ -390,7 +392,7 @@ impl<'a> Runtime<'a> {
         Ok(placement.domains)
     }
 
-    /// Tells each agent its instances, and writes the placement to the log.
+    /// Sends each agent the plan with its instances, and writes the placement to the log.
     pub(super) fn tell_begin(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         let Some(abroad) = &self.abroad else { return Ok(()) };
         let uuid = Path::new("/proc/sys/kernel/random/uuid");

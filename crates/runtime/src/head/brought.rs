@@ -1,4 +1,4 @@
-//! Files of instances in other domains, which are copied to the run directory at the end.
+//! The files of instances in other domains, which come to the run directory at the end of the run.
 
 use super::Runtime;
 use crate::files::FileReceiver;
@@ -12,14 +12,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Interval between two lines about the progress.
+/// Interval between two log lines about the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Files that have arrived, by domain.
 #[derive(Default)]
 pub(super) struct Brought {
     domains: HashMap<DomainId, FromDomain>,
-    /// Number of files that could not be written, and the error of the first of them.
+    /// Number of files that could not be written. The next field has the error of the first of these files.
     missing: usize,
     first: Option<Fault>,
 }
@@ -33,7 +33,7 @@ struct FromDomain {
 }
 
 impl Brought {
-    /// Returns the failure of a run whose instances are done but whose files could not all be copied.
+    /// Returns the failure of a run whose instances are done, if some of their files could not be copied.
     pub fn failure(&self) -> Option<RunOutcome> {
         let what = match (self.missing, self.first.clone()?) {
             (1, first) => first,
@@ -59,7 +59,7 @@ impl Runtime<'_> {
         );
     }
 
-    /// Writes a part of a file to the place where it would be if the instance had run here.
+    /// Writes a part of a file to the path that the file would have if the instance had run in this domain.
     pub(super) fn bring(&mut self, domain: DomainId, piece: &OutputPart) {
         let name = self.name(piece.instance);
         let home = self.directory.home(&name);
@@ -78,7 +78,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Handles a file that cannot be written: it stays in its domain, and the run is reported as incomplete.
+    /// Handles a file that cannot be written: it stays in its domain, and the run fails because of it.
     fn cannot_bring(&mut self, domain: DomainId, piece: &OutputPart, name: &str, why: &Fault) {
         let scratch = self.record.domains.get(domain.index()).and_then(|domain| domain.scratch.clone());
         let home = self.directory.home(name);

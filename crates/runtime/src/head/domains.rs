@@ -40,12 +40,12 @@ pub(super) struct Abroad<'a> {
     pub(super) agents: &'a mut (dyn Agents + 'a),
     /// Domains to which there is no path any more.
     pub(super) cut_off: BTreeSet<DomainId>,
-    /// Commands that started agents and have ended: the domain, the reason, and the time at which this was
-    /// noticed.
+    /// Commands that started agents and have ended. For each: the domain of the agent, the reason, and the time
+    /// at which the head noticed the end.
     pub(super) ended: Vec<(DomainId, Fault, Instant)>,
 }
 
-/// The part that exists longer than the event loop: the paths, and the place of each instance.
+/// The data that outlive the event loop: the paths, and the domain of each instance.
 #[derive(Clone)]
 pub(super) struct DomainPaths {
     pub(super) carrier: Arc<Carrier>,
@@ -68,21 +68,21 @@ impl DomainPaths {
         OtherDomains { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }
 
-    /// Waits until the last messages to these domains have arrived.
+    /// Ends the paths to these domains, after the last messages have arrived.
     pub fn part_from(&self, domains: Vec<DomainId>, heard: UnboundedReceiver<CarrierReport>) {
         farewell(&self.carrier, heard, domains.into_iter());
     }
 }
 
 impl Runtime<'_> {
-    /// Reports a refused connection, to the port or to the agent's socket.
+    /// Logs a refused connection to the run's port or to the agent's socket.
     pub(super) fn not_let_in(&mut self, who: &str, why: &str, others: u64) {
         if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
             self.add(Level::Warning, "run", &text);
         }
     }
 
-    /// Tells all domains that the run does not begin.
+    /// Informs all domains that the run does not begin.
     pub(super) fn refuse(&self, why: &Fault) {
         self.tell_all(&to_bytes(&FromHead::Refused(why.with_code())));
     }
@@ -106,7 +106,7 @@ impl Runtime<'_> {
         self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of_all(instance) == DomainId::HEAD)
     }
 
-    /// Returns all instances of the run. `own` has those of this domain.
+    /// Returns observations of all ranks of the run. `own` has the views of the ranks in this domain.
     pub(super) fn see(&self, own: &[InstanceView], now: u64) -> Vec<Observation> {
         let Some(abroad) = &self.abroad else { return self.manager.observe(own, now) };
         let mut all = own.to_vec();
@@ -114,13 +114,13 @@ impl Runtime<'_> {
         self.manager.observe(&all, now)
     }
 
-    /// Returns the traffic of the run's conduits. `own` has the ends in this domain.
+    /// Returns the traffic of the run's conduits. `own` has the counts of channel ends in this domain.
     pub(super) fn conduits(&self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
         self.see_channels(&mut own);
         self.watched.conduits.get_or_init(|| self.all_conduits()).records(&own)
     }
 
-    /// Returns the same at the end of the run.
+    /// Returns the same as `conduits`, for use at the end of the run.
     pub(super) fn conduits_at_end(&mut self, mut own: Vec<ChannelView>) -> Vec<ConduitRecord> {
         self.see_channels(&mut own);
         let all = self.watched.conduits.take().unwrap_or_else(|| self.all_conduits());
@@ -137,8 +137,9 @@ impl Runtime<'_> {
         Conduits::new(self.model.channels.len(), self.manager.names())
     }
 
-    /// Returns all instances of the run with the states of their processes. Agents of other domains have
-    /// reported these.
+    /// Returns observations of all ranks of the run with the states of their processes. In this domain, the
+    /// processes are inspected now. For other domains, the last inspections that their agents have reported are
+    /// used.
     pub(super) fn look_well(&mut self, view: &RunView<'_>) -> Vec<Observation> {
         let mut seen = self.see(&view.instances, view.now);
         for (i, (one, own)) in RankId::first(seen.len()).zip(seen.iter_mut().zip(&view.instances)) {
@@ -161,7 +162,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Writes the place of each instance to the record.
+    /// Writes the domain and the cores of each instance into the record.
     pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
         for (i, one) in RankId::first(instances.len()).zip(instances.iter_mut()) {
             one.cores = Some(self.cores_of(i)).filter(|cores| !cores.is_empty()).map(said_cores);
@@ -183,7 +184,7 @@ impl Runtime<'_> {
         abroad.head.carriers(|| carried(&abroad.part.carrier))
     }
 
-    /// Returns the state of the paths of this domain for programs.
+    /// Returns the state of the paths of this domain as JSON.
     pub(super) fn links(&self) -> Vec<serde_json::Value> {
         let Some(abroad) = &self.abroad else { return Vec::new() };
         let links = abroad.part.carrier.links();
@@ -233,14 +234,14 @@ impl Runtime<'_> {
         self.do_all(doings)
     }
 
-    /// Checks for a domain that is silent, and for a command that started an agent and has ended. Returns the
+    /// Checks for domains that are silent, and for commands that started an agent and have ended. Returns the
     /// orders that follow.
     pub(super) fn watch_others(&mut self, now: u64) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let mut doings = abroad.head.tick(now);
         let lost = abroad.agents.lost().into_iter().map(|(domain, why)| (domain, why, Instant::now()));
         abroad.ended.extend(lost);
-        // The agent itself, or its guard, knows the reason better, and may report it soon.
+        // The agent itself, or its guard, knows the reason better than the command, and may report it soon.
         let (known, fresh) =
             abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
         abroad.ended = fresh;
@@ -297,7 +298,7 @@ impl Runtime<'_> {
         orders
     }
 
-    /// Reports that the files of a domain stay there, because its agent cannot be reached any more.
+    /// Logs that the files of a domain stay in that domain, because its agent cannot be reached any more.
     fn say_what_stays(&mut self, domain: DomainId) {
         let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain.index())
         else {

@@ -1,5 +1,5 @@
-//! Inputs of a run, before any instance starts. The run directory gets a copy of each input, and each
-//! instance gets another one. The head sends the inputs to agents that do not see the run directory.
+//! The inputs of a run, before any instance starts. The run directory gets a copy of each input, and each
+//! process gets copies of its inputs. The head sends the inputs to agents that do not see the run directory.
 
 use super::assembly::Unready;
 use super::domains::{Abroad, DomainPaths};
@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Interval between two lines about the progress.
+/// Interval between two log lines about the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// Interval between two checks if a command that starts agents has failed.
+/// Interval between two checks for the failure of a command that starts agents.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The inputs of a domain.
+/// The transfer of inputs to a domain.
 struct ToDomain {
     files: FileSender<u32>,
     wanted: u64,
@@ -32,8 +32,8 @@ struct ToDomain {
 }
 
 impl Runtime<'_> {
-    /// Makes the directories of all processes, and copies their inputs to them. The run directory gets
-    /// another copy of each input.
+    /// Makes the directories of all processes. Copies each input to the run directory, and from there to the
+    /// processes that need it.
     pub(super) fn stage_here(&mut self, plan: &RunPlan) -> Result<(), Fault> {
         self.homes = self.make_homes()?.into_iter().collect();
         let inputs = StagedInputs::of(self.model, |i| plan.process_of(i))?;
@@ -69,7 +69,8 @@ impl Runtime<'_> {
         Ok(())
     }
 
-    /// Notes that the agent of a domain has all inputs.
+    /// Records that a domain is ready to start its instances. `scratch` is the directory of their files, if it
+    /// is not the run directory.
     pub(super) fn is_ready(&mut self, domain: DomainId, scratch: Option<String>) {
         if let Some(domain) = self.record.domains.get_mut(domain.index()).filter(|_| scratch.is_some()) {
             domain.scratch = scratch;
@@ -175,7 +176,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Notes that there is no path to a domain any more. Returns the name of the domain.
+    /// Records that there is no path to a domain any more. Returns the name of the domain.
     fn cut_off(&mut self, domain: DomainId) -> String {
         if let Some(abroad) = &mut self.abroad {
             abroad.cut_off.insert(domain);
@@ -196,7 +197,7 @@ impl Runtime<'_> {
         self.say_how_far(&text);
     }
 
-    /// Ends the run before an instance has started.
+    /// Ends the run before any instance has started.
     pub(super) fn end_early(
         self,
         unready: Unready,

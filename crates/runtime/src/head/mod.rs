@@ -1,10 +1,10 @@
-//! The head of a run: the agent of this machine, and the manager with directory, log, journal, record and
-//! view. `prepare` makes everything ready, `inputs` copies the inputs to the instances, and `agent` is the
-//! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on.
-//! `assembly` begins a run over several domains, `domains` is the rest of such a run, and `brought` copies
-//! files of instances in other domains back. `peeks` answers requests for files, and `why` explains a
-//! failure. Python uses this module, too, with a `Starter` that makes the processes of components that are
-//! functions.
+//! The head of a run: the agent of this machine, and the manager with directory, log, journal, record and view.
+//! `prepare` prepares directories and commands, `inputs` copies the inputs to the instances, and `agent` is the
+//! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on, and
+//! `steer` changes settings. `assembly` begins a run over several domains, `domains` continues it, and
+//! `brought` brings files of instances in other domains back. `peeks` answers requests for files, and `why`
+//! explains a failure. The Python package uses this module too, with a `Starter` that makes the processes of
+//! components that are functions.
 
 mod agent;
 mod assembly;
@@ -66,7 +66,7 @@ pub struct RunOptions {
     pub directory: Option<PathBuf>,
     /// Instances that are started by hand.
     pub manual: Vec<String>,
-    /// The output while the run goes on.
+    /// The kind of output while the run goes on.
     pub show: Show,
     /// True if the view has colours.
     pub colours: Colours,
@@ -74,7 +74,7 @@ pub struct RunOptions {
     pub terminal: Terminal,
     /// The files from which the model was read.
     pub model_files: Vec<PathBuf>,
-    /// Names of the settings that the user has set for this run.
+    /// Names of the settings that the user gave for this run.
     pub settings: Vec<String>,
     /// Text of the resolved model for the run directory.
     pub model_text: String,
@@ -104,8 +104,8 @@ pub enum Terminal {
     EndsRun,
     /// The run goes on.
     MayGo,
-    /// The run has no terminal, and shows nothing once it has begun. A byte on this socket tells the process
-    /// that started the run that the run has begun.
+    /// The run has no terminal, and prints nothing once it has begun. When the run has begun, the head writes a
+    /// byte to this socket for the process that started the run.
     None(Arc<UnixStream>),
 }
 
@@ -113,15 +113,16 @@ pub enum Terminal {
 pub trait Starter {
     /// Returns true if this starter starts the processes of this component.
     fn makes(&self, component: &str) -> bool;
-    /// Starts a process as a child of this process, by the calling thread. The process runs in `directory`,
-    /// has the variables of `environment` in addition, and appends its output to the file `output`.
+    /// Starts a process as a child of this process, by the calling thread. The process runs in `directory`, has
+    /// the variables of `environment` besides those of this process, and appends its output to the file
+    /// `output`.
     ///
     /// # Errors
     /// The reason why the process cannot be started.
     fn start(&mut self, what: &ToStart<'_>) -> Result<StartedProcess, Fault>;
 }
 
-/// The order for a `Starter`.
+/// The data with which a `Starter` starts a process.
 #[derive(Debug)]
 pub struct ToStart<'a> {
     /// Name of the instance, or of the rank.
@@ -143,7 +144,7 @@ pub struct RunResult {
     pub record: RunRecord,
     /// The run directory.
     pub directory: PathBuf,
-    /// The instance that failed first, if one did, and the last lines of its output.
+    /// The instance that failed first, with the last lines of its output. `None` if no instance failed.
     pub failed: Option<(String, Vec<String>)>,
 }
 
@@ -160,10 +161,11 @@ pub fn run_model<'a>(
     run_over(model, options, starter, None)
 }
 
-/// Does the same as `run_model`, but over several domains if `spread` is given. This process is the head.
+/// Does the same as `run_model`. If `spread` is given, the run is over several domains, and this process is the
+/// head.
 ///
 /// # Errors
-/// The run could not begin, with what to do. What goes wrong later is in the result.
+/// The run could not begin; the error has advice. A later failure is in the result.
 pub fn run_over<'a>(
     model: &'a ResolvedModel,
     mut options: RunOptions,
@@ -180,8 +182,8 @@ pub fn run_over<'a>(
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
     record.steering = steered;
-    // Space for the record is reserved now, so that a run that cannot begin has at least a record.
-    // A line of the record for a conduit is a tenth of that for an instance.
+    // Space for the record is reserved now, so that even a run that cannot begin has a record. In the record, a
+    // conduit takes a tenth of the space of an instance.
     directory.reserve(model.instances.len() + model.channels.len() / 8);
     let begun = begin(model, &mut options, &directory, since);
     let RunStart { view, shown_from, log, journal } =
@@ -226,7 +228,7 @@ pub fn run_over<'a>(
     };
     runtime.note_begun();
     runtime.tell_steerable();
-    // This must happen before there is a second thread. The guard stays until the end of the run is recorded.
+    // The guard must be forked before there is a second thread. It stays until the end of the run is recorded.
     let secrets = spread.as_ref().map(|spread| Secrets::make(&runtime.directory.name(), spread));
     let mut guard = runtime.guard(secrets.as_ref()).map_err(|why| runtime.could_not_begin(why))?;
     let gathered = spread.zip(secrets.as_ref());
@@ -304,7 +306,7 @@ fn begin(
     if options.for_group {
         directory.share_with_group()?;
     }
-    // The text of a large model has megabytes, so its memory is freed.
+    // The text of a large model has megabytes, so its memory is freed here.
     directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     directory.write("settings.yaml", &settings)?;
@@ -398,12 +400,12 @@ struct Runtime<'a> {
     news: NumberedPicture,
     rank_pages: RankPages,
     ranks: Ranks,
-    /// Process of each rank for which the journal has a start.
+    /// For each rank whose start is in the journal, the number of the process.
     started: Vec<Option<u32>>,
     since: Instant,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<InstanceId, Command>,
-    /// Program of each process, for the explanation of a failure.
+    /// Program of each process, with which a failure is explained.
     ran: HashMap<InstanceId, LaunchedProgram>,
     /// Directory of each process, by the first instance of the process.
     homes: HashMap<InstanceId, PathBuf>,
@@ -415,20 +417,20 @@ struct Runtime<'a> {
     inputs: StagedInputs,
     view: Option<TerminalView>,
     record: RunRecord,
-    /// Names of the settings that the user has set for this run.
+    /// Names of the settings that the user gave for this run.
     given: Vec<String>,
     manager: Manager<ModelNames<'a>>,
     outputs: OutputFiles,
-    /// The timeline. `None` if the model has it switched off, or if it cannot be written.
+    /// The timeline. `None` if the model switches it off, or if it cannot be written.
     timeline: Option<TimelineRecorder>,
     /// The other domains, if there are any.
     abroad: Option<Abroad<'a>>,
     brought: Brought,
     peeks: Peeks,
-    /// Messages about taps in other domains for the agent.
+    /// Messages about taps in other domains, which the agent's driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
-    /// Refused connections: from no domain of the run.
+    /// The refused connections, which come from no domain of the run.
     strangers: Strangers,
 }
 
@@ -450,7 +452,7 @@ impl Runtime<'_> {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
     }
 
-    /// Records the reason why the run could not begin, and returns it.
+    /// Records the reason why the run could not begin, and returns the reason.
     fn could_not_begin(&mut self, why: Fault) -> Fault {
         self.record.state = RunState::Failed;
         self.record.blame(Some(&why));
@@ -464,7 +466,8 @@ impl Runtime<'_> {
     fn carry_out(&mut self, deed: ManagerAction) -> Option<AgentOrder> {
         match deed {
             ManagerAction::Announce { level, who, text } => self.add(level, &who, &text),
-            // An error goes to the log file only: the caller that started the run prints the reason at the end.
+            // An error goes only to the log's file: the command that started the run prints the reason at the
+            // end.
             ManagerAction::Write { level: Level::Error, who, text } => {
                 drop(self.log.keep(Level::Error, &who, &text))
             }
@@ -502,7 +505,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Returns the time since the run began, in s, by a clock that cannot be set.
+    /// Returns the time since the run began, in s. Changes of the machine's clock do not affect this time.
     fn lasts(&self) -> f64 {
         self.since.elapsed().as_millis() as f64 / 1e3
     }
@@ -527,7 +530,7 @@ impl Runtime<'_> {
         self.record.instances = instances;
         self.record.conduits = self.conduits_at_end(channels);
         self.carry_out(last);
-        // The end is later than the last line of the log, which belongs to the run.
+        // The end is taken after the last line of the log, because this line belongs to the run.
         let now = UtcTime::now();
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some(self.lasts());
@@ -549,7 +552,7 @@ impl Runtime<'_> {
         RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
     }
 
-    /// Keeps the outputs of the instances within their limit.
+    /// Limits the size of the instances' outputs.
     fn watch_outputs(&mut self) {
         for (rank, said) in self.outputs.look() {
             let name = self.manager.names().rank(RankId::at(rank));

@@ -1,5 +1,5 @@
-//! Requests for files of instances while these run. The files come from the run directory, or from the agent
-//! that has them.
+//! Requests for files of running instances. The files come from the run directory, or from the agent of the
+//! domain that has them.
 
 use super::Runtime;
 use crate::files::see;
@@ -43,8 +43,8 @@ impl Peeks {
         }
     }
 
-    /// Returns the answers that are ready. If `why_not` has a reason for a domain, its agent will not answer,
-    /// and the reason is the answer.
+    /// Returns the answers that are ready. If `why_not` returns a reason for a domain, its agent will not
+    /// answer, and the reason is the answer to the client.
     fn take(
         &mut self,
         now: Instant,
@@ -63,7 +63,7 @@ impl Peeks {
 }
 
 impl Runtime<'_> {
-    /// Reads a file. `None` if the agent of another domain is asked for it.
+    /// Reads a file for a client. Returns `None` if the file is in another domain, whose agent is asked for it.
     pub(super) fn look_at(&mut self, link: ConnectionId, what: &PeekRequest) -> Option<Sight> {
         let PeekRequest { instance, path, offset, most } = what;
         let domain = self.abroad.as_ref().map_or(DomainId::HEAD, |abroad| abroad.head.domain_of_all(*instance));

@@ -14,12 +14,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for which clients get the same picture. For a large run, it is longer: the head spends at most one
-/// part in `TIME_SHARE` of its time on pictures.
+/// Time for which all clients get the same picture. For a large run this time is longer, because the head
+/// spends at most one part in `TIME_SHARE` of its time on pictures.
 const SAME: Duration = Duration::from_millis(50);
 const TIME_SHARE: u32 = 20;
-/// Points in time are computed again for each picture. Two that differ by this time or less, in ms, are the
-/// same.
+/// Maximum difference of two points in time that count as the same, in ms. Points in time are computed again
+/// for each picture, and rounding must not change the picture.
 const SAME_MOMENT_MS: f64 = 20.0;
 
 /// The last picture.
@@ -27,8 +27,8 @@ const SAME_MOMENT_MS: f64 = 20.0;
 pub(super) struct NumberedPicture {
     picture: u64,
     made: Option<Instant>,
-    /// Time of the picture by the clock of this machine. Clients need it, because they may get the picture
-    /// later.
+    /// Time of the picture by this machine's clock. A client may get the picture later than it was made, so the
+    /// picture contains its time.
     at: Option<UtcTime>,
     /// Time that it took to make the picture.
     took: Duration,
@@ -49,14 +49,14 @@ fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, p
 }
 
 impl NumberedPicture {
-    /// Notes that a rank takes part and sends on these ports.
+    /// Records that a rank of another domain has registered, and sends on these ports.
     pub fn sends(&mut self, rank: RankId, ports: Arc<[String]>) {
         self.senders.insert(rank, ports);
     }
 
-    /// Returns the parts that have changed after a picture. All parts if `since` is 0.
+    /// Returns the parts that have changed after the picture `since`, or all parts if `since` is 0.
     fn since(&self, since: u64) -> Value {
-        // There was no picture with this number.
+        // A number above that of the last picture is a number of another run's pictures.
         let since = if since > self.picture { 0 } else { since };
         let mut told = json!({ "ok": true, "picture": self.picture, "at": self.at.map(|at| at.0) });
         if self.run.is_newer_than(since) {
@@ -71,7 +71,7 @@ impl NumberedPicture {
     }
 }
 
-/// Returns a point in time in ms. If it is near to the one in `before`, returns that one.
+/// Returns a point in time in ms. If the point in `before` is near to it, returns the point in `before`.
 fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
     let ms = (now.0 as f64 - seconds_ago * 1e3).round();
     match before.as_i64() {
@@ -80,7 +80,7 @@ fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
     }
 }
 
-/// Returns the part of an instance that does not change with time alone.
+/// Returns the picture's part for an instance. Nothing in it changes with time alone.
 fn part_of(
     record: &InstanceRecord,
     is_gone: bool,
@@ -104,7 +104,7 @@ fn part_of(
             fields.remove(name);
         }
         moments.began = (record.total > 0.0).then(|| moment_of("began", record.total));
-        // The length of the present wait follows from its begin.
+        // The client computes the length of the present wait from its beginning.
         let waited = (record.waiting - record.waits_since.unwrap_or(0.0)).max(0.0);
         moments.waited = Some((waited * 1e3).round() / 1e3);
     }
@@ -115,7 +115,7 @@ fn part_of(
 }
 
 impl Runtime<'_> {
-    /// Returns the parts that have changed after a picture, and the number of the present picture.
+    /// Returns the parts that have changed after the picture `since`, and the number of the present picture.
     pub(super) fn news_since(&mut self, view: &RunView<'_>, since: u64) -> (String, u64) {
         if self.news.made.is_none_or(|made| made.elapsed() >= SAME.max(self.news.took * TIME_SHARE)) {
             let began = Instant::now();
@@ -190,13 +190,13 @@ mod tests {
         are_now(&mut news.instances, [json!(1), json!(1)].into_iter(), 1);
         are_now(&mut news.instances, [json!(1), json!(2)].into_iter(), 2);
         (news.picture, news.at) = (2, Some(UtcTime(7_000)));
-        // A picture has the time at which it was made, whenever a client is told of it.
+        // A picture has the time at which it was made, and not the time at which a client gets it.
         assert_eq!(news.since(0)["at"], 7_000);
         let told = |since| news.since(since)["instances"].clone();
         assert_eq!(told(0), json!({ "0": 1, "1": 2 }));
         assert_eq!(told(1), json!({ "1": 2 }));
         assert_eq!(told(2), Value::Null);
-        // Of a run that this was not.
+        // The number is one of another run's pictures.
         assert_eq!(told(77), json!({ "0": 1, "1": 2 }));
     }
 }

@@ -1,4 +1,4 @@
-//! Preparations before a run begins: directories, commands, the guard, the timeline.
+//! Preparations of a run, before any instance starts: directories, commands, the guard, the timeline.
 
 use super::assembly::Secrets;
 use super::Runtime;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 impl Runtime<'_> {
-    /// Begins the timeline, unless the model has it switched off.
+    /// Begins the timeline, unless the model switches it off.
     pub(super) fn begin_timeline(&self) -> Result<Option<TimelineRecorder>, Fault> {
         let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE_BYTES);
         if limit == 0 {
@@ -37,13 +37,13 @@ impl Runtime<'_> {
         TimelineRecorder::create(&self.directory, timeline).map(Some)
     }
 
-    /// Goes on without a timeline, because it cannot be written.
+    /// Continues without a timeline, because it cannot be written.
     pub(super) fn no_timeline(&mut self, why: &str) {
         self.timeline = None;
         self.add(Level::Warning, "run", &said!(TIMELINE_STOPPED, "the timeline ends here: {why}"));
     }
 
-    /// Finds the file of every program, so that a missing one is found before any process starts.
+    /// Finds the file of each program, so that a missing file is an error before any process starts.
     pub(super) fn prepare_all(&mut self) -> Result<(), Fault> {
         let model_directory = self.model_directory()?;
         let mut homes: Vec<(InstanceId, PathBuf)> =
@@ -104,7 +104,7 @@ impl Runtime<'_> {
         self.say_cores_of(&each);
     }
 
-    /// Notes the cores of processes in another domain.
+    /// Records the cores of processes in another domain.
     pub(super) fn note_cores(&mut self, own: Vec<OwnCores>) {
         let each: Vec<InstanceId> = own.iter().map(|one| one.instance).collect();
         self.cores.extend(own.into_iter().map(|one| (one.instance, one.cores)));
@@ -148,7 +148,7 @@ impl Runtime<'_> {
         Ok(homes)
     }
 
-    /// Starts the guard. If this process is killed, the guard survives it and records that.
+    /// Starts the guard. If this process is killed, the guard survives it, and records the loss.
     pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, Fault> {
         let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
         let last_word = secrets.map(Secrets::last_word);

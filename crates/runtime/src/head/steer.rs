@@ -1,5 +1,5 @@
-//! Steering of a run. The head checks a client's request, has it accepted by all instances that it concerns,
-//! and records it. It also repeats changes of an earlier run.
+//! Steering of a run. The head checks a client's request, asks all instances concerned to accept it, and
+//! records it. The head also repeats changes of an earlier run.
 
 use super::Runtime;
 use ligament_agent::{AgentOrder, ConnectionId, RunOutcome, RunPlan};
@@ -27,12 +27,12 @@ const MAX_PATIENCE: Duration = Duration::from_secs(600);
 const REFUSED: usize = 100;
 /// Maximum length of a user's name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
-/// Maximum number of instances that have not accepted a change and are named to viewers.
+/// Maximum number of names of instances that have not accepted a change in the status for viewers.
 const NAMED: usize = 8;
-/// Number of consecutive looks in which no instance may do anything before the run counts as halted.
+/// Number of consecutive checks in which all instances are at rest before the run counts as halted.
 const STILL: u32 = 3;
 
-/// The run's clients of steering.
+/// The state of steering, and the clients that wait for answers.
 #[derive(Default)]
 pub(super) struct Steers {
     steering: Steering,
@@ -41,7 +41,7 @@ pub(super) struct Steers {
     clients: HashMap<u64, ConnectionId>,
     orders: Vec<AgentOrder>,
     answers: Vec<(ConnectionId, Result<String, Fault>)>,
-    /// The epochs at the last look, and the number of consecutive looks with the same epochs.
+    /// The epochs of all ranks at the last check, and the number of consecutive checks with the same epochs.
     still: (Vec<u64>, u32),
 }
 
@@ -76,7 +76,7 @@ impl Steers {
     }
 }
 
-/// Returns a user's name without characters that would disturb a terminal.
+/// Returns a user's name, without control characters and cut to the maximum length.
 fn clean(who: &str) -> String {
     let end = (0..=who.len().min(MAX_NAME_BYTES)).rev().find(|&at| who.is_char_boundary(at)).unwrap_or(0);
     let name: String = who[..end].chars().filter(|c| !c.is_control()).collect();
@@ -87,7 +87,8 @@ fn clean(who: &str) -> String {
 }
 
 impl Runtime<'_> {
-    /// Writes the settings that can be steered at the begin of the run to the log.
+    /// Writes the settings that can be steered into the record, and the changes that this run repeats into the
+    /// journal.
     pub(super) fn tell_steerable(&mut self) {
         self.record.steerable = self.steers.steerables.list();
         for one in self.record.steering.clone() {
@@ -95,7 +96,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Handles a client's request. Returns the reason if it is refused at once.
+    /// Handles a client's request. Returns the reason if the request is refused at once.
     pub(super) fn steer_for(&mut self, link: ConnectionId, what: SteerRequest, now: u64) -> Option<Fault> {
         let done = self.wanted(link, what, now);
         match done {
@@ -206,8 +207,8 @@ impl Runtime<'_> {
         })
     }
 
-    /// Returns the change that is not accepted by all yet, for viewers: its number, the number of instances
-    /// that have not accepted it, and the first of these.
+    /// Returns the change on which ranks are being asked to agree, for viewers: its number, the number of ranks
+    /// that have not accepted it, and the names of the first of these ranks.
     pub(super) fn agreeing(&self) -> Option<OpenChange> {
         let change = self.steers.steering.open()?;
         let lacks = self.steers.steering.ranks_without_answer();
@@ -247,9 +248,10 @@ impl Runtime<'_> {
         }
     }
 
-    /// Returns true if an instance is at a halt, and no instance has done anything for several looks.
+    /// Returns true if an instance is at a halt, and all instances have been at rest for several checks.
     fn nobody_moves(&mut self, seen: &[Observation]) -> bool {
-        // An instance at a halt holds up all instances of its process. Only its own row shows the halt.
+        // An instance at a halt also stops the other instances of its process. Only its own status row shows
+        // the halt.
         let held = self.steers.steering.halt().map(|halt| &halt.held);
         let rests = |rank: RankId, one: &Observation| match one.state {
             InstanceState::Held => true,
@@ -309,7 +311,7 @@ impl Runtime<'_> {
                         if let Some(line) = HaltRecord::not_held(&unsteered) {
                             self.log.add(Level::Warning, "run", &line);
                         }
-                        // With this record, a later run can repeat the change.
+                        // The record is written now, because a later run can repeat the change from it.
                         self.save();
                     }
                 }

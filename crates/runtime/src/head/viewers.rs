@@ -1,4 +1,4 @@
-//! The files for viewers of a running run: its journal, and its present state as long as a viewer watches.
+//! The journal of a running run, and the file with its state, which is written as long as a viewer watches.
 
 use super::{Runtime, Terminal};
 use ligament_agent::{failure_sentence, AgentOrder, AgentReport, ChannelView, RunView};
@@ -14,26 +14,27 @@ use std::iter::repeat_n;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-/// Interval between two checks if a viewer watches.
+/// Interval between two checks for a viewer.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time for which a viewer counts as watching after it has touched its file.
 const ATTENTION: Duration = Duration::from_secs(10);
-/// Interval at which the state is published. Of this time, at most one part in `TIME_SHARE` is spent on it.
+/// Interval at which the state is published. For a large run it is longer, because publishing takes at most one
+/// part in `TIME_SHARE` of the time.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
 const TIME_SHARE: u32 = 20;
-/// Names of settings with a component's last model time. The first one that is set counts.
+/// Names of settings that give a component's last model time. The first of these settings that is set counts.
 const END_NAMES: [&str; 4] = ["t_max", "t_end", "total_time", "end_time"];
 
-/// The viewers, as far as their file shows them.
+/// The viewers of the run directory, as their file shows them.
 #[derive(Debug, Default)]
 pub(super) struct ViewerWatch {
-    /// Time of the last look at the file, and the properties of the file that a write changes.
+    /// Time of the last check of the file. The next field has the properties that a write to the file changes.
     looked: Option<Instant>,
     stamp: Option<(i64, i64, u64)>,
     until: Option<Instant>,
-    /// Time at which the state is published next.
+    /// Time at which the state is published again.
     due: Option<Instant>,
-    /// Last model time of each instance, if settings give it.
+    /// Last model time of each rank, if settings give it.
     ends: OnceCell<Vec<Option<f64>>>,
     pub(super) conduits: OnceCell<Conduits>,
 }
@@ -44,7 +45,7 @@ impl ViewerWatch {
         let now = Instant::now();
         if self.looked.is_none_or(|looked| now >= looked + POLL_INTERVAL) {
             self.looked = Some(now);
-            // The file is opened, because a network file system may show the old state of a file until then.
+            // The file is opened, because a network file system may show an old state of the file before that.
             let stamp = File::open(file).and_then(|file| file.metadata()).ok();
             let stamp = stamp.map(|found| (found.mtime(), found.mtime_nsec(), found.size()));
             if stamp != self.stamp && stamp.is_some_and(|(_, _, size)| size > 0) {
@@ -71,8 +72,8 @@ impl Runtime<'_> {
             directory: self.directory.path().display().to_string(),
             started: record.started.clone(),
         });
-        // Viewers write to this file. It is made now, and viewers never make it, so that it does not appear
-        // after the run.
+        // Viewers only write to this file and never make it. So the file does not appear again after the end of
+        // the run.
         if let Err(error) = self.directory.write(".watched", "") {
             self.add(Level::Warning, "run", &error);
         }
@@ -86,7 +87,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Notes the domain of each instance.
+    /// Notes the domain of each instance in the journal.
     pub(super) fn note_placed(&mut self, placement: &[DomainId]) {
         for (domain, one) in (0u32..).zip(self.record.domains.clone()) {
             let all = InstanceId::first(placement.len()).zip(placement);
@@ -118,7 +119,8 @@ impl Runtime<'_> {
                     _ => None,
                 },
             }),
-            // Important reports of this kind come as warnings, too.
+            // Reports of these kinds have no entry of their own. Important texts among them are logged as
+            // warnings, which have entries.
             AgentReport::Said { .. }
             | AgentReport::Remark { .. }
             | AgentReport::Slots { .. }
@@ -162,7 +164,7 @@ impl Runtime<'_> {
         self.journal.note(event);
     }
 
-    /// Notes that the process of a rank has started.
+    /// Notes in the journal that the process of a rank has started.
     pub(super) fn note_started(&mut self, rank: RankId, pid: u32) {
         let known = &mut self.started[rank.index()];
         if *known != Some(pid) {
@@ -172,7 +174,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Notes the starts of instances in other domains, which follow from their reported states.
+    /// Notes the starts of ranks in other domains. The starts follow from the reported states of the ranks.
     pub(super) fn note_started_elsewhere(&mut self, seen: &[Observation]) {
         if self.abroad.is_none() {
             return;
@@ -215,7 +217,7 @@ impl Runtime<'_> {
         true
     }
 
-    /// Tells the process that started a run without a terminal that the run has begun.
+    /// Informs the process that started a run without a terminal that the run has begun.
     pub(super) fn tell_that_it_is_up(&mut self) {
         self.journal.note(JournalEvent::Up);
         if let Terminal::None(line) = &self.terminal {
@@ -236,7 +238,7 @@ impl Runtime<'_> {
         records
     }
 
-    /// Returns the state of the run for programs.
+    /// Returns the state of the run as JSON.
     pub(super) fn status_of(
         &self,
         seen: &[Observation],
@@ -256,7 +258,7 @@ impl Runtime<'_> {
         json.to_string()
     }
 
-    /// Publishes the state of the run, if a viewer watches.
+    /// Publishes the state of the run in the run directory, if a viewer watches.
     pub(super) fn tell_watchers(&mut self, view: &RunView<'_>) {
         if !self.watched.is_due(&self.directory.watched()) {
             return;
@@ -264,8 +266,8 @@ impl Runtime<'_> {
         let began = Instant::now();
         let seen = self.look_well(view);
         let text = self.status_of(&seen, view.core.memory(), view.channels());
-        // An error is ignored: the viewer sees that no update comes, and the run reports a full disk in other
-        // ways.
+        // An error is ignored here. The viewer notices that no update comes, and other writes of the run report
+        // a full disk.
         let _ = self.directory.write("status.json", &text);
         self.watched.due = Some(Instant::now() + PUBLISH_INTERVAL.max(began.elapsed() * TIME_SHARE));
     }

@@ -1,5 +1,5 @@
-//! The explanation of an instance's failure from its output. The reason of the run names the line of the
-//! output, and what to do.
+//! The explanation of an instance's failure from its output. The reason of the run's failure quotes a line of
+//! the output, and has advice.
 
 use super::Runtime;
 use ligament_agent::{Exit, RunFailure, RunOutcome};
@@ -7,11 +7,13 @@ use ligament_launch::{advice, error_line, FailureContext};
 use ligament_manager::Names;
 use ligament_wire::InstanceId;
 
-/// Number of lines of an instance's output that are searched for the reason. Launchers of MPI print many lines.
+/// Number of lines at the end of an instance's output that are searched for the cause. MPI launchers print many
+/// lines.
 const LINES: usize = 80;
 
 impl Runtime<'_> {
-    /// Adds the explanation from the output of the instance that failed first to the outcome of the run.
+    /// Returns the outcome of the run. The failure of an instance gets an explanation from the instance's
+    /// output.
     pub(super) fn explained(&self, outcome: &RunOutcome) -> RunOutcome {
         match outcome {
             RunOutcome::Failed(failure) => RunOutcome::Failed(self.with_cause(failure.clone())),
@@ -58,8 +60,8 @@ impl Runtime<'_> {
         let lines = self.directory.last_lines(&self.manager.names().rank(rank), LINES);
         let Some(line) = error_line(&lines) else { return failure };
         let advice = advice(&line, &place);
-        // The last line of a process that has registered may be about anything. It is shown with the lines
-        // before it.
+        // The last line of a process that has registered may have nothing to do with the failure. The user sees
+        // this line anyway, with the lines before it.
         if advice.is_none() && !failure.what.text().ends_with("before it had registered") {
             return failure;
         }

@@ -36,7 +36,8 @@ pub(super) struct CaseStep {
     pub to: bool,
     pub port: String,
     pub slot: Option<u32>,
-    /// Timestamp of the message. If the case does not give the timestamp of a sent message, it is not compared.
+    /// Timestamp of the message. If the case gives no timestamp for a message that the submodel sends, any
+    /// timestamp is right.
     pub timestamp: Option<f64>,
     pub next_timestamp: Option<Option<f64>>,
     pub data: Option<Value>,
@@ -44,7 +45,7 @@ pub(super) struct CaseStep {
 }
 
 /// The allowed difference of a number: |found − expected| ≤ absolute + relative · |expected|. An infinite
-/// number is only equal to itself, and NaN to NaN.
+/// number is equal only to itself, and NaN only to NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Tolerance {
     pub relative: f64,
@@ -60,7 +61,7 @@ impl Tolerance {
                 && (found - expected).abs() <= self.absolute + self.relative * expected.abs())
     }
 
-    /// Does the same for whole numbers, whose difference is exact.
+    /// Does the same as `admits` for whole numbers, whose difference is exact.
     pub fn admits_whole(self, found: i128, expected: i128) -> bool {
         let off = found.abs_diff(expected);
         off == 0 || off as f64 <= self.absolute + self.relative * (expected as f64).abs()
@@ -304,7 +305,7 @@ mod tests {
 
     const PORTS: &str = "ligament_case: 1\nports: {f_init: start, o_f: [end, 'all[]']}\n";
 
-    /// A message of a case, as its file has it.
+    /// Returns a message in the form of a case file.
     fn written_step(
         to: bool,
         port: &str,

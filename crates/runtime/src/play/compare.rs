@@ -8,8 +8,8 @@ use ligament_wire::{Array, Value};
 /// Maximum length of a value's text in a message, in characters.
 const MAX_TEXT_CHARS: usize = 60;
 
-/// Returns the first difference with its place in the value, or `None` if the value is as expected. Numbers
-/// may differ by the tolerance. Where a whole number is expected, the same number as a double is accepted.
+/// Returns the first difference with its place in the value, or `None` if the value is as expected. Numbers may
+/// differ by the tolerance. If a whole number is expected, a double with the same value is right too.
 pub(super) fn difference(found: &Value, expected: &Value, tolerance: Tolerance) -> Option<String> {
     differ(found, expected, tolerance, "")
 }

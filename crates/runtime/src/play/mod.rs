@@ -35,14 +35,14 @@ pub struct PlayOptions {
     pub program: Vec<OsString>,
     /// True if the submodel is started by hand; then it needs no program.
     pub by_hand: bool,
-    /// Number of the submodel's MPI processes, and the command that starts them. `None` if the submodel is no
-    /// MPI program.
+    /// Number of the submodel's MPI processes, and the command that starts them. `None` if the submodel does
+    /// not use MPI.
     pub mpi: Option<(u32, String)>,
     /// The command `ligament`, which is the player's program.
     pub ligament: PathBuf,
     /// Maximum time for each answer.
     pub timeout: Duration,
-    /// The run directory. `None`: a temporary directory, which is kept only if an answer differs.
+    /// The run directory. `None`: a temporary directory, which is kept only if a message differs from the case.
     pub directory: Option<PathBuf>,
 }
 
@@ -58,19 +58,19 @@ pub struct PlaySession {
     expected: usize,
 }
 
-/// The result.
+/// The result of a played case.
 #[derive(Debug)]
 pub struct PlayResult {
     pub verdict: Verdict,
     /// The number of messages that the case expects.
     pub expected: usize,
-    /// True if the run failed, and not only the comparison.
+    /// True if the run failed for another reason than a difference.
     pub failed: bool,
     pub run: RunResult,
 }
 
 impl PlayResult {
-    /// Returns true if all answers were as expected.
+    /// Returns true if all messages were as expected, and the run did not fail.
     pub fn is_right(&self) -> bool {
         !self.failed && self.verdict.wrong.is_empty()
     }
@@ -80,7 +80,7 @@ impl PlaySession {
     /// Reads a case and prepares its run.
     ///
     /// # Errors
-    /// The case, the program or the place has an error.
+    /// The case or the program has an error, or a directory cannot be made.
     pub fn prepare(options: &PlayOptions) -> Result<PlaySession, Fault> {
         let name = options.case.display().to_string();
         let text = ligament_model::read_text(&options.case)
@@ -137,7 +137,8 @@ impl PlaySession {
         };
         let verdict = std::fs::read_to_string(&place.result).ok().and_then(|text| Verdict::from_json(&text));
         let (verdict, failed) = match verdict {
-            // The player has ended the run because of the differences, so the failure itself is not reported.
+            // The player itself has ended the run because of the differences, so the run's failure is not
+            // reported.
             Some(verdict) if !verdict.wrong.is_empty() => (verdict, false),
             Some(verdict) => (verdict, run.record.state != RunState::Done),
             None => (Verdict::default(), true),
@@ -151,13 +152,13 @@ impl PlaySession {
     }
 }
 
-/// A finished run, and its result.
+/// The directories and files of a session.
 #[derive(Debug)]
 struct PlayDirectories {
     run: PathBuf,
     result: PathBuf,
-    /// A temporary directory for the model and the result; for the run, too, if the user has given no
-    /// directory.
+    /// A temporary directory for the model and the result. The run directory is in it too, if the user has
+    /// given none.
     temporary: PathBuf,
 }
 
@@ -220,8 +221,8 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
             None => {
                 let _ = writeln!(text, "    {from}.{name}: {to}.{name}");
             }
-            // With conduits from slot to slot, both ports have as many slots as the submodel has in its own
-            // model.
+            // The number of slots is fixed by the submodel's own model, so there is a conduit from slot to slot
+            // for each. Both ports then have as many slots.
             Some(count) => (0..count).for_each(|slot| {
                 let _ = writeln!(text, "    {from}.{name}[{slot}]: {to}.{name}[{slot}]");
             }),
@@ -277,8 +278,9 @@ fn program(text: &mut String, name: &str, executable: &OsStr, arguments: &[OsStr
     Ok(())
 }
 
-/// Returns a word of the program's command with the full path, if it names a file in the present directory,
-/// because the submodel runs in another one. A program without a slash is found in PATH.
+/// Returns a word of the program's command. A word that names a file in the present directory becomes the
+/// file's full path, because the submodel runs in another directory. A program without a slash stays a name,
+/// which is looked up in PATH.
 fn located(word: &OsStr, is_program: bool) -> OsString {
     let path = Path::new(word);
     let names_a_file = path.is_file() && (!is_program || word.to_string_lossy().contains('/'));

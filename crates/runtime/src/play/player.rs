@@ -14,12 +14,12 @@ use std::time::Duration;
 /// Maximum number of unexpected messages that are shown for a port.
 const MAX_SURPRISES: usize = 20;
 
-/// The findings.
+/// The findings of the player.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Number of messages that were as expected.
     pub right: usize,
-    /// The differences: the line of the case, or 0, and the text.
+    /// The differences. Each has the line of the case, or 0 if it belongs to no line, and a text.
     pub wrong: Vec<(u32, String)>,
 }
 
@@ -55,7 +55,7 @@ pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), F
     let mut instance = Instance::new(Some(&ports))?;
     let mut verdict = Verdict::default();
     let ended = play_all(&mut instance, &case, patience, &mut verdict);
-    // The findings are written before this process can end the run.
+    // The findings are written now, because this process may end the run next.
     let temporary = result.with_extension("part");
     std::fs::write(&temporary, verdict.to_json().to_string())
         .and_then(|()| std::fs::rename(&temporary, result))
@@ -66,13 +66,14 @@ pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), F
             let why = fault!(CASE_DIFFERS, "the submodel does not do what the case expects");
             Ok(instance.error_shutdown(&why.with_code())?)
         }
-        // The run reports the reason itself.
+        // The run reports the reason, so this process does not.
         Err(error) if error.kind() == ErrorKind::RunEnds => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Plays all messages of the case. Returns true if the submodel can end by itself.
+/// Plays all messages of the case. Returns true if the submodel ends by itself. If not, the player must end the
+/// run.
 fn play_all(
     instance: &mut Instance,
     case: &Case,
@@ -138,8 +139,8 @@ fn play_all(
     Ok(true)
 }
 
-/// Notes the messages that the submodel has sent on other ports instead of an answer. They often show why the
-/// answer did not come.
+/// Records the messages that the submodel has sent on other ports instead of the expected message. They often
+/// show why the expected message did not come.
 fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdict) -> Result<(), Error> {
     for (port, slot) in places(instance, case)? {
         for _ in 0..MAX_SURPRISES {
@@ -181,7 +182,7 @@ fn surprise(port: &str, slot: Option<u32>, message: &Message) -> String {
     )
 }
 
-/// Notes messages that the case does not expect. Returns true if the conduit has ended.
+/// Records messages that the case does not expect. Returns true if the conduit has ended.
 fn more_came(
     instance: &mut Instance,
     port: &str,
@@ -216,13 +217,13 @@ fn named(port: &str, slot: Option<u32>) -> String {
     }
 }
 
-/// Returns true if a time is the expected one. A small difference is allowed, because a code adds times up
-/// while a user writes them.
+/// Returns true if a time is the expected time. A small difference is allowed: a code adds up its steps, while
+/// a user writes the time as a decimal number.
 fn is_time(found: f64, expected: f64, step: &CaseStep) -> bool {
     step.tolerance.admits(found, expected) || TimeSeries::default().is_same(found, expected)
 }
 
-/// Returns the differences of a message from the expected one.
+/// Returns the differences between a message and the expected message.
 fn wrong_with(message: &Message, step: &CaseStep) -> Option<String> {
     if let Some(expected) = step.timestamp {
         if !is_time(message.timestamp, expected, step) {

@@ -1,6 +1,6 @@
-//! Recording a case: a run of a whole model in which all messages of one instance pass through a recorder.
-//! The recorder, whose program is the command `ligament`, forwards the messages and writes them in the order
-//! in which it forwards them.
+//! Recording of a case: a run of a whole model in which all messages of one instance pass through a recorder.
+//! The recorder forwards the messages, and writes them into the case in the same order. Its program is the
+//! command `ligament`.
 
 use super::values::{written, written_number};
 use super::PlayDirectories;
@@ -23,7 +23,7 @@ use std::time::Duration;
 const RECORDER: &str = "recorder";
 /// Name of the port on which overlays of settings arrive.
 const SETTINGS_IN: &str = "muscle_settings_in";
-/// Time without a message on any port after which the recorder checks if a port has ended.
+/// Time without a message on any port after which the recorder checks for ports that have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The options of a recording.
@@ -31,7 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct RecordOptions {
     /// Path of the case file, which must not exist.
     pub case: PathBuf,
-    /// The instance.
+    /// Name of the instance whose messages are recorded.
     pub instance: String,
     /// The command `ligament`, which is the recorder's program.
     pub ligament: PathBuf,
@@ -57,7 +57,7 @@ struct RecordedPort {
     vector: bool,
 }
 
-/// Runs a model and writes the case of one of its instances. Without a successful run, no case is written.
+/// Runs a model, and writes the case of one of its instances. If the run fails, no case is written.
 ///
 /// # Errors
 /// The ports cannot be recorded, or the run could not begin.
@@ -87,7 +87,7 @@ pub fn record(mut model: ResolvedModel, options: RecordOptions) -> Result<RunRes
 struct NewCase {
     case: PathBuf,
     part: PathBuf,
-    /// True if the file with the temporary name must still be removed.
+    /// True if the file with the temporary name must be removed when this value is dropped.
     is_open: bool,
 }
 
@@ -107,7 +107,7 @@ impl NewCase {
     fn finish(mut self, text: &[u8]) -> Result<(), Fault> {
         std::fs::write(&self.part, text)
             .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", self.case.display()))?;
-        // A hard link fails if the name exists already.
+        // A hard link never replaces an existing file, as a rename would.
         match std::fs::hard_link(&self.part, &self.case) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -138,7 +138,7 @@ impl Drop for NewCase {
     }
 }
 
-/// Inserts the recorder between an instance and its peers.
+/// Puts the recorder between an instance and its peers.
 fn prepare(
     model: &mut ResolvedModel,
     name: &str,
@@ -220,7 +220,7 @@ fn prepare(
 
 fn program(ligament: &Path, words: &[&OsStr]) -> Result<Program, Fault> {
     let text = |word: &OsStr| match word.to_str() {
-        // A path may contain a "$", which is no variable.
+        // A "$" in a path begins no variable.
         Some(word) => Ok(without_variables(word)),
         None => Err(fault!(CASE_UNREADABLE, "{} is no text in UTF-8", word.to_string_lossy())),
     };
@@ -271,7 +271,7 @@ fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
         component: model.components.len() as u32 - 1,
         index: Vec::new(),
         program: Some(model.programs.len() as u32 - 1),
-        // The recorder is one process, even if the submodel is an MPI program.
+        // The recorder is one process, even if the submodel is an MPI program with many.
         resources: Resources::default(),
         tick: None,
         ranks: None,
@@ -279,8 +279,8 @@ fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
     });
 }
 
-/// Returns a new name for the recorder's port that forwards the messages of another port. The name is derived
-/// from that port's name.
+/// Returns the name of the recorder's port on which it forwards the messages of a port. The name is derived
+/// from the port's name, and no other port has it.
 fn handed_on(port: &ResolvedPort, all: &[&ResolvedPort]) -> Identifier {
     let mut name = format!("{}_recorded", port.name);
     while all.iter().any(|other| other.name.to_string() == name) {
@@ -297,7 +297,7 @@ fn unused(model: &ResolvedModel) -> Identifier {
     Identifier::new(&name).expect("a recorder's name is one")
 }
 
-/// Returns the begin of the case, before its messages.
+/// Returns the beginning of the case file, up to its messages.
 fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     let instance = &model.instances[of as usize];
     let mut text = String::from("ligament_case: 1\n");
@@ -328,8 +328,8 @@ fn head(model: &ResolvedModel, of: u32, ports: &[&ResolvedPort]) -> String {
     text
 }
 
-/// Returns the settings of an instance by the names that its code uses. Of `a.micro[1].x`, `a.micro.x`, `a.x`
-/// and `x`, the first one that is set counts.
+/// Returns the settings of an instance by the names that its code uses. The first of `a.micro[1].x`,
+/// `a.micro.x`, `a.x` and `x` that is set is the value of `x`.
 fn settings_of(model: &ResolvedModel, instance: &str) -> Vec<(String, String)> {
     let without_index = instance.split('[').next().unwrap_or(instance);
     let mut prefixes = vec![format!("{instance}."), format!("{without_index}.")];
@@ -379,7 +379,7 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     match hand_on(&mut instance, &plan, &mut text) {
         Ok(None) => {}
         Ok(Some(why)) => return Ok(instance.error_shutdown(&why.with_code())?),
-        // The run reports the reason itself.
+        // The run reports the reason, so this process does not.
         Err(error) if error.kind() == ErrorKind::RunEnds => return Ok(()),
         Err(error) => return Err(error.into()),
     }
@@ -388,7 +388,7 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     Ok(instance.finish()?)
 }
 
-/// A port and slot whose conduit has not ended.
+/// A port, or a slot of a port, whose conduit has not ended.
 struct OpenPort<'a> {
     port: &'a RecordedPort,
     slot: Option<u32>,
@@ -434,7 +434,7 @@ fn hand_on(instance: &mut Instance, plan: &RecordPlan, text: &mut String) -> Res
                 }
                 Err(error) if error.kind() == ErrorKind::Closed => {
                     open.remove(at);
-                    // All slots of a port end together.
+                    // All slots of a port end together, so the port is ended when its last slot has ended.
                     if open.iter().all(|other| other.port.name != port.name) {
                         instance.end_port(&port.handed_on)?;
                     }

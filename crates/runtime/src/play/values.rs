@@ -1,7 +1,8 @@
 //! Conversion between values of messages and their form in a case file.
 //!
-//! Plain YAML stands for itself. A value that YAML does not have is a mapping with one key: `array`,
-//! `complex`, `bytes` (base 64), or `uint`. A map that has only such a key itself is written under `map`.
+//! Plain YAML stands for itself. A value that YAML does not have is a mapping with one key: `array`, `complex`,
+//! `bytes` (base 64), or `uint`. A map of the user with such a key as its only key is written under the key
+//! `map`, so that it is not mistaken.
 
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use ligament_catalogue::Code;
@@ -12,7 +13,7 @@ use std::fmt::Write;
 
 const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
 
-/// Reads the value that a node stands for. If there is none, reports the problem and returns `None`.
+/// Reads the value of a node. If the node has no valid value, reports the problem and returns `None`.
 pub(super) fn read_value(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     match &node.kind {
         YamlKind::Null => Some(Value::None),
@@ -91,8 +92,8 @@ fn read_bytes(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     bytes.map(|bytes| Value::Bytes(bytes.into()))
 }
 
-/// Reads a whole number that does not fit into `i64`. Its digits are a text, because YAML's numbers cannot
-/// hold it.
+/// Reads a whole number that does not fit into `i64`. It is written as a text of digits, because YAML's numbers
+/// cannot hold it.
 fn read_large(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     let large = match &node.kind {
         YamlKind::Str(digits) => digits.parse().ok(),
@@ -106,7 +107,7 @@ fn read_large(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
     large.map(|large| i64::try_from(large).map_or(Value::UInt(large), Value::Int))
 }
 
-/// Returns a number as an element of an array.
+/// Returns the number of a node as a double, for an element of an array.
 fn number(node: &YamlNode) -> Option<f64> {
     match &node.kind {
         // A whole number that a double cannot hold exactly is refused.
@@ -203,8 +204,8 @@ fn flatten<'a>(
     shape: &mut Vec<usize>,
     elements: &mut Vec<&'a YamlNode>,
 ) -> Option<()> {
-    // Here, a complex number may also be a list of two numbers. `{complex: [1, 2]}` is an element, and not a
-    // list.
+    // In an array, a complex number may also be written as a list of two numbers. The mapping `{complex: [1,
+    // 2]}` is an element too, and not a list of elements.
     let YamlKind::Seq(items) = &node.kind else {
         elements.push(node);
         return Some(());
@@ -404,7 +405,7 @@ pub(super) fn written_number(value: f64) -> String {
         return if value > 0.0 { ".inf".into() } else { "-.inf".into() };
     }
     let text = format!("{value:?}");
-    // In YAML 1.1, a number with an exponent must have a point.
+    // A YAML 1.1 parser reads a number with an exponent as a number only if it has a point.
     match text.split_once('e') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
         _ => text,

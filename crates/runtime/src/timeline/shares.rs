@@ -1,5 +1,6 @@
-//! A timeline as columns. Each column has the shares of a piece of wall time that an instance spent
-//! computing, waiting, sending and receiving; for a component, the average over its instances.
+//! A timeline as columns, for a picture. Each column stands for a piece of wall time. It has the shares of this
+//! time that an instance spent computing, waiting, sending and receiving. For a component, the shares are the
+//! average over its instances.
 
 use super::MAX_SEPARATE_INSTANCES;
 use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSums};
@@ -13,23 +14,23 @@ pub type TimeShares = [f64; KINDS.len()];
 /// A row of the picture.
 pub struct ShareRow {
     pub name: String,
-    /// For each column, the share of its time for each kind, as an average over the instances. The sum is 1
-    /// at most.
+    /// For each column, the share of each kind, as an average over the instances. The shares of a column add up
+    /// to at most 1.
     pub columns: Vec<TimeShares>,
     /// Time spent on each kind in all columns, as an average over the instances, in s.
     pub seconds: TimeShares,
 }
 
 impl ShareRow {
-    /// Returns the share of the whole time for each kind.
+    /// Returns the share of each kind in the whole time.
     pub fn parts(&self) -> TimeShares {
         let all: f64 = self.seconds.iter().sum();
         self.seconds.map(|one| if all > 0.0 { one / all } else { 0.0 })
     }
 }
 
-/// Returns the times of each kind in a period of this length. `held` is the part of the waits at a steering
-/// point.
+/// Returns the time of each kind in a period of this length. `held` is the time that was spent held at a
+/// steering point; it is a part of the waits.
 fn times(length: u64, sums: &TimelineSums, held: u64) -> TimeShares {
     let others = sums.busy_otherwise();
     let scale = if others > length { length as f64 / others as f64 } else { 1.0 };
@@ -74,8 +75,9 @@ fn add(timeline: &RunTimeline, lane: &TimelineLane, column: f64, columns: &mut [
     }
 }
 
-/// Returns the time for which each instance was held at steering points, in ns. The sums of the causes are
-/// exact, but the last ones may not be written yet.
+/// Returns the time for which each instance was held at steering points, in ns. The totals of the causes are
+/// exact, but the last part may not be in the file yet; so the spans are added up too, and the larger sum
+/// counts.
 fn held(timeline: &RunTimeline) -> Vec<u64> {
     let is_held = |cause: u32| timeline.causes[cause as usize].activity == Activity::Steering;
     let spans = |lane: &TimelineLane| -> u64 {

@@ -15,7 +15,7 @@ fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns the category of an activity, by which viewers choose colours.
+/// Returns the category of an activity. Viewers choose colours by categories.
 fn category(activity: Activity) -> &'static str {
     match activity {
         Activity::Send => "send",
@@ -50,7 +50,7 @@ pub fn write(timeline: &RunTimeline, record: &RunRecord, out: &mut dyn Write) ->
     let mut events = Events { out, first: true };
     let mut components: Vec<&str> = Vec::new();
     for (i, lane) in timeline.lanes.iter().enumerate() {
-        // The instances of a component are next to each other.
+        // The instances of a component follow each other, so a new name begins a new component.
         if components.last() != Some(&lane.component.as_str()) {
             components.push(&lane.component);
             let pid = components.len();
@@ -111,7 +111,7 @@ fn write_lane(
     Ok(())
 }
 
-/// Returns the counters since the end of the previous span.
+/// Returns the counts of a span: those since the end of the previous span.
 fn counts(span: &TimelineSpan, iterations: u64) -> String {
     let TimelineSpan { sums, time, .. } = span;
     let time = time.map_or(String::new(), |time| format!(",\"model_time\":{}", serde_json::Value::from(time)));

@@ -1,4 +1,5 @@
-//! A site file with everything, and one with a mistake on every line.
+//! Tests of the reader of site files, for example with a file that has every key, and with one that has a
+//! mistake on every line.
 
 use super::*;
 use crate::nodes::ComputeNode as Machine;
