@@ -259,8 +259,8 @@ def test_events_go_by_the_clock_from_every_language_to_the_next(language, tmp_pa
                          text=True, timeout=300)
     assert run.returncode == 0, run.stdout
     printed = (tmp_path / "run/instances/count/output.log").read_text()
-    # Two ranks send three events in each tick. In tick k the ids begin at 10 k. Their times are the tick, and 250 and
-    # 500 µs after it.
+    # Two ranks send three events in each tick. In tick k the ids begin at 10 k. Their times are the tick, and
+    # 250 and 500 µs after it.
     expected = [f"tick {1000 * (k + 1)} ids {60 * k + 15} times {6000 * k + 1500}\n" for k in range(3)]
     assert printed == "".join(expected)
 
