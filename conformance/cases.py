@@ -1,4 +1,4 @@
-"""The cases: values of every kind, and the ways in which each is to be handled. One table for all languages."""
+"""The table of cases for all languages: values of every kind, and the ways to handle each of them."""
 
 import struct
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ LARGE = (1024, 1024)
 
 @dataclass
 class Case:
-    """A message, how it is handled on its way, and what must arrive: what was sent, unless `expected` says
-    otherwise."""
+    """A message, its handling in a driver, and the expected result. Without `expected`, the result must equal
+    the message."""
 
     name: str
     way: str
@@ -29,12 +29,12 @@ class Case:
     expected: Any = None
 
     def told(self):
-        """What drivers are told."""
+        """Returns the order for the drivers."""
         return {"case": self.name, "way": self.way, **self.how}
 
 
 def bits(dtype, shape, order="C", seed=0):
-    """An array of random bits, so that floats hold denormals, infinities and NaNs with payloads as well."""
+    """Returns an array of random bits. Floats then include denormals, infinities, and NaNs with payloads."""
     kind = np.dtype(dtype)
     generator = np.random.default_rng([seed, DTYPES.index(dtype)])
     count = int(np.prod(shape, dtype=int))
@@ -46,7 +46,7 @@ def bits(dtype, shape, order="C", seed=0):
 
 
 def number(pattern):
-    """The float64 with these bits."""
+    """Returns the float64 with these bits."""
     return struct.unpack("<d", struct.pack("<Q", pattern))[0]
 
 
@@ -73,7 +73,7 @@ def deep(levels):
 
 
 def tree():
-    """A value of every kind, within others."""
+    """Returns a map with a value of every kind, nested in lists and maps."""
     return {
         "scalars": list(SCALARS.values()),
         "": {"ключ": [[], {}, [[]], [{"x": None}]]},
@@ -108,7 +108,7 @@ def arrays():
                 yield Case(f"into: {dtype} {shape} {order} as {wanted}", "into", made, how)
         yield Case(f"value: {dtype} array", "value", partial(bits, dtype, (3, 2)))
     yield Case("array: 8 dimensions", "array", partial(bits, "int16", (2,) * 8))
-    # Beyond 64 KiB a loan is read in place, and a copy goes by pieces.
+    # A loan above 64 KiB is read in place. A copied message above 64 KiB goes in pieces.
     yield Case("loan: large", "loan", partial(bits, "float64", (128, 200)))
     yield Case("into: large", "into", partial(bits, "float64", (512, 512)),
                {"dtype": "float64", "shape": [512, 512], "order": "C"})
@@ -131,7 +131,7 @@ def settings():
 
 @dataclass
 class Mistake:
-    """A call that cannot work: the status, and what the text must name."""
+    """A call that must fail: the expected status, and the words that the error text must contain."""
 
     call: str
     status: str

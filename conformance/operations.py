@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/reference/operations.md from operations.toml: conformance/operations.py [--write]"""
+"""Writer of docs/reference/operations.md from operations.toml. Usage: conformance/operations.py [--write]"""
 
 import sys
 import textwrap
@@ -21,7 +21,7 @@ def groups():
 
 
 def page():
-    """The page as Markdown."""
+    """Returns the page as Markdown."""
     lines = [ABOVE]
     for group in groups():
         if "commands" in group:

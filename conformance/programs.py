@@ -1,4 +1,4 @@
-"""Builds the drivers: a program of each language, by the name of its source file in drivers/."""
+"""Builds the drivers. Each language has a program for each of its source files in drivers/."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def c(name, folder):
 
 
 def cpp(name, folder):
-    # tests/sanitizers/run says with what else.
+    # tests/sanitizers/run sets LIGAMENT_TEST_CFLAGS.
     warnings = ["-std=c++17", "-Wall", "-Wextra", "-O1", "-pthread",
                 *os.environ.get("LIGAMENT_TEST_CFLAGS", "").split()]
     compiled(["g++", *warnings, *INCLUDES, DRIVERS / f"{name}.cpp", "-o", f"{name}-cpp", *LIBRARY], folder)
@@ -37,7 +37,7 @@ def python(name, _):
 
 
 def rust(name, _):
-    # As the Rust tests have built it: nothing is compiled twice.
+    # `cargo test` builds the drivers in Rust as examples, so they are not compiled again here.
     example = f"conformance-{name}"
     compiled(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "--example", example], ROOT)
     return [str(ROOT / "target/tests/examples" / example)]
@@ -59,7 +59,7 @@ def java(name, folder):
     compiled([jdk / "bin/javac", "--release", "22", "-Xlint:all", "-Werror", "-cp", "ligament.jar", "-d",
               "classes",
               DRIVERS / f"{name.capitalize()}.java"], folder)
-    # The run says where the library is.
+    # The run sets the path of the library.
     path = f"{folder / 'ligament.jar'}:{folder / 'classes'}"
     return [str(jdk / "bin/java"), "--enable-native-access=ALL-UNNAMED", "-cp", path, name.capitalize()]
 
@@ -69,7 +69,7 @@ SUFFIXES = {"c": ".c", "cpp": ".cpp", "fortran": ".f90", "java": ".java", "pytho
 
 
 def sources(language):
-    """The two programs of a language, without comments."""
+    """Returns the sources of the two programs of a language, without comments."""
     found = [path for path in sorted(DRIVERS.iterdir()) if path.suffix == SUFFIXES[language]]
     assert len(found) == 2, found
     comment = {".f90": r"![^'\n]*$", ".py": r"#.*$|^\s*\"\"\"(?:.|\n)*?\"\"\""}.get(SUFFIXES[language],

@@ -1,10 +1,10 @@
-"""The referee: sends every case through every ordered pair of languages, and compares bits.
+"""The referee sends each case through every ordered pair of languages, and compares the bits of the result.
 
-Of each language there are two instances of its driver. The first ones get a case from the referee and rebuild
-it for all second ones, which rebuild it again for the referee. So a case passes through each pair of languages
-once.
+Each language has two instances of its driver. A first driver receives a case from the referee, rebuilds it, and
+sends it to all second drivers. A second driver rebuilds it again, and sends it back to the referee. So a case
+passes through each pair of languages once.
 
-As a program it is the referee's instance: `referee.py RESULTS LANGUAGE…`.
+As a program, this file is the instance of the referee: `referee.py RESULTS LANGUAGE…`.
 """
 
 import json
@@ -19,7 +19,7 @@ from ligament import Array, Instance, InstanceFlags, Message, Operator, Settings
 
 
 def model(programs, folder, results):
-    """The model, as yMMSL: `programs` has the command of each language's driver."""
+    """Returns the model as yMMSL. `programs` has the command of each language's driver."""
     languages = list(programs)
     pairs = [(a, b) for a in languages for b in languages]
     returns = ", ".join(f"back_{a}_{b}" for a, b in pairs)
@@ -50,7 +50,8 @@ def model(programs, folder, results):
 
 
 def difference(found, sent):
-    """What differs between two values, bit by bit; None if nothing does."""
+    """Describes a difference between two values, which are compared bit by bit. Returns None if they are equal.
+    """
     if isinstance(sent, Array) or isinstance(found, Array):
         if not (isinstance(sent, Array) and isinstance(found, Array)):
             return (f"{type(found).__name__}, not {type(sent).__name__}: names and unit are lost, or came from "
@@ -84,8 +85,8 @@ def difference(found, sent):
 
 
 def kind_of_error(name):
-    """The words that each language has for a status, made alike: LIG_ERR_SETTING_TYPE and SettingTypeError are
-    one."""
+    """Returns the common form of a status. Each language writes it in its own way: LIG_ERR_SETTING_TYPE and
+    SettingTypeError have the same common form."""
     plain = name.removeprefix("LIG_ERR_").replace("_", "").lower()
     return plain.removesuffix("exception").removesuffix("error")
 
@@ -100,7 +101,7 @@ def wrong_with_error(found, expected):
 
 
 def judge(case, sent, message, times):
-    """What is wrong with what came back; None if nothing is."""
+    """Describes a mistake in the result of a case. Returns None if the result is right."""
     if case.way == "error":
         return wrong_with_error(message.data, case.expected)
     if (message.timestamp, message.next_timestamp) != times:
@@ -128,7 +129,8 @@ def main():
             sent, times = case.make(), (at * 0.1, None if at % 2 else at * 0.1 + 1e-9)
             settings = Settings(case.settings) if case.settings else None
             told = case.told()
-            # The finding of the first driver is passed on as it is.
+            # In these cases the result is the finding of the first driver. The second driver sends it on
+            # unchanged.
             later = {**told, "way": "value"} if case.way in ("error", "setting", "default") else told
             instance.send("how_first", Message(times[0], data=told, settings=settings))
             instance.send("how_second", Message(times[0], data=later, settings=settings))

@@ -1,4 +1,5 @@
-"""The table of operations: the page is what the table says, and each name is in the binding of its language."""
+"""The page of operations agrees with the table, and each name in the table exists in the binding of its
+language."""
 
 import json
 import re
@@ -12,18 +13,18 @@ import operations
 import programs
 from programs import ROOT, TARGET
 
-APART = ("mpi", "paths", "commands")  # groups whose names are elsewhere than in the binding's instance
+APART = ("mpi", "paths", "commands")  # groups whose names are not operations of the instance in a binding
 ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
         for row in group["operation"]]
 MPI_ROWS, PATH_ROWS, COMMANDS = (
     [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
-# The languages' MPI parts, and the program of tests/mpi that calls them.
+# For each language: the file with its MPI operations, and the program in tests/mpi that calls them.
 MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"),
        "cpp": ("bindings/cpp/include/ligament/mpi.hpp", "relay.cpp"),
        "fortran": ("bindings/fortran/src/ligament_mpi.f90", "relay.f90"),
        "python": ("bindings/python/python/ligament/mpi.py", "relay.py")}
 
-# The languages' paths, and the programs that call them.
+# For each language: the file with its operations on paths, and the program that calls them.
 PATHS = {"c": ("crates/capi/include/ligament.h", "bindings/c/tests/path.c"),
          "cpp": ("bindings/cpp/include/ligament/path.hpp", "bindings/cpp/tests/path.cpp"),
          "python": ("bindings/python/python/ligament/path.py", "bindings/python/tests/test_paths.py"),
@@ -72,10 +73,10 @@ def test_every_name_is_in_the_binding(language):
 
 
 def is_called(name, source):
-    """Whether a source has a call of this name: of an object, or of a function; a member; or an object that is
-    made."""
+    """Returns true if a source uses this name: as a call of a function or method, as a member, or as the
+    constructor of an object."""
     if name == "create":
-        name = "ligament_instance"  # which Fortran's users write for it
+        name = "ligament_instance"  # the name that programs in Fortran use for it
     calls = rf"[.%]{name}\b|\b(?:ligament_)?{name}(?:<[^<>]*>)?\s*[({{]|\b{name} \w+[;(]"
     return re.search(calls, source) is not None
 
@@ -104,7 +105,7 @@ def test_every_operation_of_a_path_is_there_and_called(language):
         name = row[language].rpartition("::")[2]
         if name == "-":
             continue
-        # A key is what another crate calls by that name.
+        # `Key` is the type `RunKeys` of another crate, under a new name.
         there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
         there = rf"{there}|def {name}\b|@property\s+def {name}\b"
         assert re.search(there, part), f"{name} is not in {PATHS[language][0]}"
@@ -160,7 +161,7 @@ more 0
 
 
 def steered(directory):
-    """Writes what a run leaves in which a setting was changed at 1 s."""
+    """Writes the files of a run in which a setting changed at a model time of 1 s."""
     change = {"change": 1, "who": "somebody", "asked": "", "what": "set", "model_time": 1.0, "state": "agreed",
               "settings": [{"name": "giver.ratio", "to": "0.5"}]}
     record = {"version": 1, "ligament": "", "run": "earlier", "model": "operations", "model_files": [],
@@ -201,7 +202,8 @@ implementations:
 
 
 def weighed(step):
-    """What the ranks of the receiver print of a message: the sum of their elements, each times its place."""
+    """Returns the expected output of the receiving ranks for a message: the sum of the elements of each rank,
+    each multiplied by its position."""
     whole = [10 * row + column + 100 * step for row in range(4) for column in range(6)]
     parts = (whole[3:9], [whole[23], whole[0], whole[7]],
              [whole[6 * row + column] for row in range(1, 4) for column in range(2, 6)])
@@ -257,7 +259,8 @@ def test_events_go_by_the_clock_from_every_language_to_the_next(language, tmp_pa
                          text=True, timeout=300)
     assert run.returncode == 0, run.stdout
     printed = (tmp_path / "run/instances/count/output.log").read_text()
-    # In each tick, two ranks send three events: ids from 10 k on, at the tick, and 250 and 500 µs later.
+    # Two ranks send three events in each tick. In tick k the ids begin at 10 k. Their times are the tick, and
+    # 250 and 500 µs after it.
     expected = [f"tick {1000 * (k + 1)} ids {60 * k + 15} times {6000 * k + 1500}\n" for k in range(3)]
     assert printed == "".join(expected)
 
@@ -306,8 +309,8 @@ else:
         print(first.timestamp, first.next_timestamp, factor, first.data, *rest)
 """
 
-# The latest time and the earliest next one; the second pass has another length, another setting, and a next
-# time that is over.
+# Each line has the latest timestamp and the earliest next timestamp of the inputs. In the second pass, the
+# vector port has another length, a setting has another value, and a next timestamp has already passed.
 SUMS = """3.0 4.0 None 13.0 [10.0, 1.0] [20.0, 2.0]
 7.0 None 3.0 21.0 [1.0, 1.0] [2.0, 2.0] [3.0, 3.0]
 """

@@ -1,4 +1,5 @@
-"""Every language to every other one: all cases, in one model, and the table of pairs."""
+"""All cases pass from every language to every other language, in one model. The test prints the table of pairs.
+"""
 
 import json
 import subprocess
@@ -21,7 +22,8 @@ def verdict(tmp_path_factory):
 
 
 def table(verdict):
-    """How many cases each pair has passed: a row for each sender, a column for each receiver."""
+    """Returns a table with the number of cases that each pair has passed. A row belongs to a sender, and a
+    column to a receiver."""
     rows = [f"{'from / to':>10}" + "".join(f"{name:>9}" for name in LANGUAGES)]
     for a in LANGUAGES:
         rows.append(f"{a:>10}" + "".join(f"{verdict['counts'][f'{a} {b}']:>9}" for b in LANGUAGES))

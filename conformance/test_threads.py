@@ -1,4 +1,4 @@
-"""The C++ driver with a thread for each of its ports passes all cases. tests/sanitizers/run compiles it with
+"""The driver in C++ with one thread for each port passes all cases. tests/sanitizers/run compiles it with
 ThreadSanitizer."""
 
 import json
@@ -11,7 +11,7 @@ import referee
 def test_threads_that_take_turns_with_an_instance_pass_every_case(tmp_path):
     driver = [*programs.cpp("driver", tmp_path), "threads"]
     results = tmp_path / "results.json"
-    # Three of each, so that the second ones have three ports, and three threads.
+    # The model has three instances of each, so that the second ones have three ports and so three threads.
     model = referee.model({name: driver for name in ("one", "two", "three")}, programs.HERE, results)
     (tmp_path / "model.ymmsl").write_text(model)
     run = subprocess.run([programs.TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"],

@@ -15,8 +15,8 @@ from shot import LIMIT, Shot, fire
 
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "failfast"
-PEERS = 8  # processes that exchange, half of them with the other half
-WORST = 1.0  # times the worst of the quicker launcher of MPI
+PEERS = 8  # processes; each of one half exchanges with one of the other half
+WORST = 1.0  # times the worst time of the faster of the two MPI launchers
 FAMILIES = {"ligament": "Ligament", **mpi.TITLES}
 
 
@@ -74,7 +74,8 @@ def command_of(family, folder):
 
 
 def measure(options):
-    """What each shot gave, by family. The same moments for all, one family after the other at each of them."""
+    """Returns the results of all shots by family. All families get the same moments, one family after the other
+    at each moment."""
     chance, found = random.Random(options.seed), {family: [] for family in options.families}
     for i in range(options.moments):
         victim = "launcher" if i % 2 else "peer"

@@ -1,5 +1,5 @@
-// One of the processes whose run is brought to an end. All exchange numbers in pairs, without end; each has a
-// child in a session of its own, which neither a terminal nor a process group reaches.
+// A process of a run that is killed during the measurement. Processes exchange numbers in pairs without end.
+// Each has a child in a session of its own, which signals to a terminal or a process group do not reach.
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

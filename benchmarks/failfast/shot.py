@@ -1,6 +1,5 @@
-"""One shot: a run is started, something in it is killed at some moment, and the end of its last process
-awaited. All of that in a process of its own, which adopts whatever loses its parent, so that none escapes the
-count."""
+"""A shot: starts a run, kills one of its processes at a given moment, and waits for the end of the last
+process. A process of its own does this and adopts all orphans, so that no process is missed."""
 
 import contextlib
 import ctypes
@@ -14,23 +13,23 @@ from dataclasses import dataclass
 from lib.machine import CannotMeasure, die_with_parent
 
 PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 36, 1
-LIMIT = 2  # s after which what is still there counts as never ending
+LIMIT = 2  # s after which a remaining process counts as never ending
 
 
 @dataclass(frozen=True)
 class Shot:
-    """What is started, who is hit (the `launcher` or a `peer`), and when, in s after the start."""
+    """A command, its target (the `launcher` or a `peer`), and the moment of the kill, in s after the start."""
 
     command: tuple
     folder: object
     program: str
     victim: str
     moment: float
-    pick: float  # which of the peers, as a part of all
+    pick: float  # position of the killed peer among all peers, 0 to 1
 
 
 def _table():
-    """Parent, state and name of every process."""
+    """Returns parent, state and name of every process."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -45,7 +44,7 @@ def _table():
 
 
 def descendants():
-    """All that come of this process and live, with their names and their parents' names."""
+    """Returns all living descendants of this process, with their names and their parents' names."""
     table, parents = _table(), {os.getpid()}
     while more := {pid for pid, (parent, _, _) in table.items() if parent in parents and pid not in parents}:
         parents |= more
@@ -63,14 +62,15 @@ def _fire(shot):
     running = descendants()
     target = process.pid
     if shot.victim == "peer":
-        # Their children, who bear the same name, are not hit; a run that has no peers yet loses its launcher.
+        # Children of peers have the same name and are not killed. If a run has no peers yet, its launcher is
+        # killed.
         peers = sorted(pid for pid, (name, parent) in running.items() if name == shot.program != parent)
         target = peers[int(shot.pick * len(peers))] if peers else target
     with contextlib.suppress(ProcessLookupError):
         os.kill(target, signal.SIGKILL)
     hit = time.monotonic()
     count, forced = len(running), 0
-    # Everybody's last heir: there is nobody left when there is nobody to wait for.
+    # This process adopts all orphans, so the run is over when there is no child to wait for.
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -90,7 +90,8 @@ def _fire(shot):
 
 
 def fire(shot):
-    """Fires it; gives seconds from the kill to the end of the last process, and what there was."""
+    """Executes the shot. Returns the seconds from the kill to the end of the last process, and the processes
+    that existed at the kill."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

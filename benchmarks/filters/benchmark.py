@@ -11,7 +11,7 @@ from lib.machine import REPOSITORY, CannotMeasure, run
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
 SIZES = (1 << 10, 64 << 10, 1 << 20, 16 << 20)
-# Times of the loop by hand, above 64 KiB.
+# times the time of the loop, above 64 KiB
 LIMIT = 1.2
 
 
@@ -29,7 +29,8 @@ def arguments_of(words):
 
 
 def measured(options, size):
-    """By filter: ns of a message through it and by hand, of each repetition."""
+    """Returns for each filter the ns of a message through the filter and through the loop, of each repetition.
+    """
     program = TARGET / "examples/measure"
     text = run([program, size, options.repetitions], seconds=900, cores=[options.core])
     rows = [json.loads(line) for line in text.splitlines()]

@@ -1,4 +1,4 @@
-"""What is promised about messages between machines, computed from the measurements; nothing is run here."""
+"""Bars for messages between machines, computed from measurements. Nothing is run here."""
 
 import statistics
 
@@ -6,12 +6,13 @@ from lib.report import Bar, size_name
 
 LATENCY = 1.3  # times raw TCP with the wake-ups of the same hops
 PLAIN, TLS = 0.9, 0.6  # of the speed of the TCP program, which does not encrypt
-SHAPED = 0.98  # on a link that is the limit, "no loss": what a measurement can tell
+# on a link that is the bottleneck; a difference of 2 % is the least that the measurement resolves
+SHAPED = 0.98
 WAYS = (("ligament/plain", "without TLS"), ("ligament/tls", "with TLS"))
 
 
 class Measurements:
-    """By what was measured, the value of each repetition."""
+    """Measured values of each repetition."""
 
     def __init__(self):
         self.latency = {}  # program: µs one way
@@ -26,20 +27,21 @@ class Measurements:
         return statistics.median(values) if values else None
 
     def bare_latency(self):
-        """Raw TCP plus two wake-ups, by repetition, µs: a message over two agents wakes its sender's agent and
-        its receiver beside what a TCP connection wakes."""
+        """Returns the time of raw TCP plus two wake-ups, of each repetition, in µs. A message over two agents
+        wakes its sender's agent and its receiver, in addition to the processes that a TCP connection wakes."""
         return [tcp + wakes for tcp, wakes in zip(self.latency.get("bare/tcp", []),
                                                   self.latency.get("bare/wake", []))]
 
     def cipher_share(self, link, bytes_):
-        """How much of the processor time of a GB with TLS the bare cipher takes, once at each end; or None."""
+        """Returns the part of the processor time of a GB with TLS that the cipher alone takes at both ends, or
+        None."""
         seconds = self.median("processor", ("ligament/tls", link, bytes_))
         speeds = [self.median("cipher", ("aes-256-gcm", way)) for way in ("encrypt", "decrypt")]
         return sum(1 / speed for speed in speeds) / seconds if seconds and all(speeds) else None
 
 
 def _ratio(name, ours, theirs, op, limit, unit):
-    """The bar on a ratio of medians, or None where one side was not measured."""
+    """Returns the bar for a ratio of medians, or None if one side was not measured."""
     if not ours or not theirs:
         return None
     ratios = [a / b for a, b in zip(ours, theirs)]
@@ -47,7 +49,7 @@ def _ratio(name, ours, theirs, op, limit, unit):
 
 
 def bars(m):
-    """All bars that the measured programs and sizes allow, as `README.md` beside this file has them."""
+    """Returns all bars for the measured programs and sizes. `README.md` in this directory lists them."""
     found = []
     for program, way in WAYS:
         unit = "times raw TCP and its wake-ups"

@@ -46,7 +46,7 @@ def arguments_of(words):
 
 
 class Session:
-    """One measurement: what was asked for, and what was found so far."""
+    """A measurement: the options of the user, and the results so far."""
 
     def __init__(self, options):
         self.options, self.measured = options, Measurements()
@@ -63,7 +63,7 @@ class Session:
         (first, second), = self._play(program, network, [(LATENCY, SMALL, count, count // 10)])
         m, messages = self.measured, 2 * count
         sides = [first] if program.name == "bare/wake" else [first,
-                                                             second]  # there both sides are on one machine
+                                                             second]  # both sides are on one machine there
         m.latency.setdefault(program.name, []).append(first["median_ns"] / 1e3)
         m.switches.setdefault(program.name, []).append(sum(side["switches"] for side in sides) / messages)
         m.small_processor.setdefault(program.name, []).append(sum(side["processor_s"]
@@ -80,7 +80,7 @@ class Session:
             self.measured.processor.setdefault(key, []).append(effort)
 
     def one_pass(self, number):
-        """Every program once, in the opposite order to the pass before."""
+        """Runs every program once, in the opposite order to the previous pass."""
         chosen = self.options.programs if number % 2 == 0 else self.options.programs[::-1]
         for link in self.options.links:
             with Network("a", "b", direct=True, rate=LINKS[link]) as network:
@@ -92,7 +92,8 @@ class Session:
         self.cipher()
 
     def cipher(self):
-        """What one core encrypts and decrypts, as `openssl speed` says, in pieces of a TLS record."""
+        """Measures the speed at which one core encrypts and decrypts pieces of the size of a TLS record, by
+        `openssl speed`."""
         for name in ("aes-128-gcm", "aes-256-gcm"):
             for way in ("encrypt", "decrypt"):
                 words = ["openssl", "speed", "-elapsed", "-mr", "-seconds", "1", "-bytes", "16384", "-evp",
@@ -102,7 +103,7 @@ class Session:
 
 
 def cipher_speed(output):
-    """GB/s from what `openssl speed -mr` prints for one size."""
+    """Returns the GB/s in the output of `openssl speed -mr` for one size."""
     found = re.search(r"^\+F:\d+:[^:]+:([\d.]+)", output, re.M)
     if not found:
         raise CannotMeasure(f"openssl speed printed something else than expected:\n{output[-1000:]}")
@@ -135,7 +136,7 @@ def print_tables(session):
 
 
 def figures(session, facts, versions):
-    """By program (and link and size): [median, least, largest]."""
+    """Returns [median, least, largest] by program, or by program, link and size."""
     def cells(table):
         return {
             key if isinstance(key, str) else ", ".join(report.size_name(k) if isinstance(k, int) else k

@@ -1,6 +1,7 @@
-// The same hops as through two agents, bare: the simulation hands a small message to a process beside it, which
-// sleeps on a futex; that one writes it to a TCP connection; the process at the other end, which sleeps in
-// recv, hands it to its simulation, which sleeps on a futex. Nothing is kept, checked, resumed or encrypted.
+// The hops of a message through two agents, without Ligament. The simulation passes a small message to a
+// process on its machine, which sleeps on a futex. This process writes the message to a TCP connection. The
+// process at the other end sleeps in recv, and passes the message to its simulation, which sleeps on a futex.
+// Nothing is stored, checked, resumed or encrypted.
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,7 +12,7 @@
 static struct box *out, *in;  // from the simulation, and to it
 static uint32_t received;
 static int connection;
-static size_t message;  // bytes; all of a plan are alike, as they carry no length
+static size_t message;  // bytes; messages have no length field, so all of a plan have the same size
 static pid_t relay;
 
 static void *relay_inwards(void *unused) {
@@ -51,8 +52,8 @@ static inline const void *peer_receive(size_t bytes) {
 
 static inline void peer_release(size_t bytes) { (void)bytes; }
 
-// Side A knows that everything has come. The relay of side B ends when that of side A has: until then it may
-// have something to bring.
+// Side A ends when it has received everything. The relay of side B ends after that of side A, which may still
+// send until then.
 static void peer_close(void) {
     if (side == SIDE_B) waitpid(relay, NULL, 0);
 }

@@ -1,4 +1,4 @@
-// effort.h as a library, for the side of an exchange that is written in Python.
+// effort.h as a library, for the side of an exchange that is in Python.
 #include "effort.h"
 
 void effort(double *processor_s, uint64_t *switches) {

@@ -1,6 +1,5 @@
-// The processor time of all processes of this side so far: those in the network namespace of the caller, with
-// their threads. So whoever carries the messages of a program counts, whatever it is called and whoever started
-// it.
+// Processor time of all processes of this side so far: all processes in the network namespace of the caller,
+// with their threads. This includes each process that carries messages, whatever its name or parent.
 #ifndef LAN_EFFORT_H
 #define LAN_EFFORT_H
 #include <dirent.h>
@@ -11,15 +10,16 @@
 
 struct effort {
     double processor_s;  // of all threads, user and system
-    uint64_t switches;   // how often one of them gave up the processor, to wait or to make room
+    // number of times that a thread gave up the processor, to wait or because of another thread
+    uint64_t switches;
 };
 
-// The kernel's own account of a thread: nanoseconds on a processor, and its switches.
+// Adds a thread's values from the kernel: nanoseconds on a processor, and context switches.
 static void add_thread(struct effort *sum, const char *process, const char *thread) {
     char path[600], line[256];
     snprintf(path, sizeof path, "/proc/%s/task/%s/schedstat", process, thread);
     FILE *file = fopen(path, "r");
-    if (!file) return;  // it has ended meanwhile
+    if (!file) return;  // the thread has ended meanwhile
     unsigned long long ran = 0, count;
     if (fscanf(file, "%llu", &ran) == 1) sum->processor_s += 1e-9 * (double)ran;
     fclose(file);

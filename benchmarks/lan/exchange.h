@@ -1,6 +1,6 @@
-// The exchange that every C program of this benchmark runs between two ends of a link: plan, the two loops,
-// what is timed and counted, output. A program defines the peer_* functions declared below, as `static inline`,
-// in its own file. How bytes travel is each program's business and not known here.
+// The exchange that every C program of this benchmark runs between two ends of a link: the plan, the two loops,
+// times and counts, and output. A program defines the peer_* functions declared below as `static inline` in its
+// own file. These functions transport the bytes.
 #ifndef LAN_EXCHANGE_H
 #define LAN_EXCHANGE_H
 // Compile with -D_GNU_SOURCE.
@@ -15,30 +15,33 @@
 #include "../lib/timing.h"
 #include "effort.h"
 
-enum side { SIDE_A, SIDE_B };  // A sends first and holds the clock; B answers
+enum side { SIDE_A, SIDE_B };  // A sends first and measures times; B answers
 
 enum kind {
-    LATENCY,  // messages to and fro; a round trip at a time is timed
-    STREAM    // messages from A to B back to back; from the first send until A knows that B has the last
+    LATENCY,  // messages in both directions; each round trip is timed
+    // messages from A to B without pauses; timed from the first send until A knows that B has the last
+    STREAM
 };
 
 struct stage {  // one part of the plan
     enum kind kind;
     size_t bytes;  // of a message; at least 16
     long count;    // LATENCY: round trips; STREAM: messages
-    long warmup;   // as many before them that are not timed
+    long warmup;   // untimed round trips or messages before them
 };
 
 // ---- what each program defines ------------------------------------------------------------------------------
-static void peer_open(int argc, char **argv, size_t largest);  // the words behind SIDE, PLAN and OUT
-static inline void peer_send(void *array, size_t bytes);       // the array may be changed afterwards
-static inline const void *peer_receive(size_t bytes);          // where the bytes are
-static inline void peer_release(size_t bytes);                 // what peer_receive returned is no longer needed
+static void peer_open(int argc, char **argv, size_t largest);  // arguments after SIDE, PLAN and OUT
+// the caller may change the array after this call
+static inline void peer_send(void *array, size_t bytes);
+static inline const void *peer_receive(size_t bytes);          // returns the place of the received bytes
+// ends the use of the bytes that peer_receive returned
+static inline void peer_release(size_t bytes);
 static void peer_close(void);
 
 // ---- what the harness gives to programs ---------------------------------------------------------------------
 static enum side side;
-static char *send_array;  // page-aligned, of the largest size, touched
+static char *send_array;  // page-aligned, with the largest size; every page exists
 
 static _Noreturn void fail(const char *format, ...) {
     va_list arguments;
@@ -52,9 +55,10 @@ static _Noreturn void fail(const char *format, ...) {
 }
 
 // ---- messages -----------------------------------------------------------------------------------------------
-enum { REPLY = 64 };  // bytes of the message by which B says that it has all of a stream
+enum { REPLY = 64 };  // bytes of the message by which B reports that it has received a whole stream
 
-// Each carries its number in its first and last eight bytes, so that none is mistaken for another one.
+// Each message has its number in its first and last eight bytes, so that a program cannot mistake it for
+// another message.
 static inline void hand_over(size_t bytes, uint64_t number) {
     memcpy(send_array, &number, sizeof number);
     memcpy(send_array + bytes - sizeof number, &number, sizeof number);
@@ -115,7 +119,7 @@ static void back_to_back(const struct stage *s, FILE *out) {
 }
 
 // ---- the program --------------------------------------------------------------------------------------------
-// PLAN: "kind bytes count warmup;..." with the kind as a number.
+// Format of PLAN: "kind bytes count warmup;..." with the kind as a number.
 static size_t read_plan(const char *text, struct stage *plan, size_t room, size_t *largest) {
     size_t count = 0;
     *largest = REPLY;
@@ -140,7 +144,7 @@ int main(int argc, char **argv) {
     if (argc < 4 || (argv[1][0] != 'a' && argv[1][0] != 'b')) fail("usage: %s a|b PLAN OUT ...", argv[0]);
     side = argv[1][0] == 'a' ? SIDE_A : SIDE_B;
     size_t count = read_plan(argv[2], plan, sizeof plan / sizeof *plan, &largest);
-    alarm(600);  // an exchange that is broken ends
+    alarm(600);  // ends a broken exchange
     send_array = mmap(NULL, largest, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (send_array == MAP_FAILED) fail("out of memory");
     for (size_t i = 0; i < largest / 8; i++) ((uint64_t *)send_array)[i] = random_word(i);

@@ -1,4 +1,4 @@
-// A place for one small message in memory that two processes share, whose reader sleeps on a futex at once.
+// A slot for one small message in memory shared by two processes. Its reader sleeps on a futex at once.
 #ifndef LAN_FUTEX_H
 #define LAN_FUTEX_H
 #include <linux/futex.h>
@@ -10,8 +10,8 @@
 enum { ROOM = 4096 };
 
 struct box {
-    _Alignas(128) _Atomic uint32_t messages;  // how many have been put here
-    _Atomic uint32_t sleeps;                  // whether the reader must be woken
+    _Alignas(128) _Atomic uint32_t messages;  // number of messages put here
+    _Atomic uint32_t sleeps;                  // 1 if the reader must be woken
     char bytes[ROOM];
 };
 

@@ -1,10 +1,10 @@
-// Ligament's C interface: sends from an array and reads what comes where it lies. One instance at each end.
+// Ligament's C interface. It sends from an array, and reads received bytes in place. Each end has one instance.
 #include <ligament.h>
 
 #include "exchange.h"
 
 static lig_instance *instance;
-static lig_message *message;  // the one that is being read
+static lig_message *message;  // the message that is being read
 static lig_error error;
 
 static inline void checked(lig_status status, const char *what) {

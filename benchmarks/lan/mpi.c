@@ -1,4 +1,5 @@
-// MPI_Send and MPI_Recv between a rank at each end, from a send array into a receive array that is used again.
+// MPI_Send and MPI_Recv between one rank at each end. The send array and the receive array are used again for
+// each message.
 #include <mpi.h>
 
 #include "exchange.h"

@@ -1,7 +1,7 @@
-"""MUSCLE 3's Python library at one end: the same plan, loops and output as exchange.h. But it lets no component
-send twice without a receive between, so each message of a stream is answered.
+"""MUSCLE 3's Python library at one end, with the plan, loops and output of exchange.h. MUSCLE 3 lets no
+component send twice without a receive in between, so each message of a stream is answered.
 
-usage, by muscle_manager: peer_muscle3.py a|b PLAN OUT LIBEFFORT, where PLAN is "kind,bytes,count,warmup/..."
+muscle_manager calls: peer_muscle3.py a|b PLAN OUT LIBEFFORT, where PLAN is "kind,bytes,count,warmup/..."
 """
 
 import ctypes

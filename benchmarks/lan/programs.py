@@ -1,4 +1,5 @@
-"""Every program that exchanges messages between two machines: how it is tuned, built and started at each end.
+"""All programs that exchange messages between two machines: their tuning, their build, and their start at each
+end.
 
 A program has a name like "ligament/tls"; the part before the slash is its family. All C programs are compiled
 with the same flags. The machines are two network namespaces, `a` and `b`, joined by one veth.
@@ -20,18 +21,18 @@ OUT = BUILD / "lan"
 VENV = BUILD / "venv"
 MUSCLE3 = "0.11.0"
 FLAGS = ["-std=gnu11", "-O3", "-march=native", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-function"]
-LATENCY, STREAM = range(2)  # the kinds of stages, as exchange.h has them
+LATENCY, STREAM = range(2)  # the kinds of stages, as in exchange.h
 PORT = 7000
 
 
 @dataclass(frozen=True)
 class Program:
-    """One competitor. `tuning` is what an expert set, for the reader; it is part of the result."""
+    """A competitor. `tuning` lists its tuning for the reader, and is part of the result."""
 
     name: str
     tuning: str
-    small_only: bool = False  # there is no stream of large messages
-    round_trip: float = 1e-4  # about, s: how many are worth their time
+    small_only: bool = False  # True if no stream of large messages is measured
+    round_trip: float = 1e-4  # approximate round trip in s, which determines how many are measured
     largest: int = 1 << 30
 
     @property
@@ -53,7 +54,7 @@ PROGRAMS = [
 
 
 def missing(programs):
-    """One sentence for each thing that these programs need and that is not here, with how to install it."""
+    """Returns one sentence for each missing thing that these programs need, with the way to install it."""
     families = {program.family for program in programs}
     found = [f"cannot make two machines: {unavailable()}"] if unavailable() else []
     for program, package in (("gcc", "build-essential"), ("openssl", "openssl")):
@@ -69,7 +70,8 @@ def missing(programs):
 
 
 def _ensure_venv():
-    """A Python environment with MUSCLE 3 and NumPy, made once under build/; the ping-pong uses the same."""
+    """Makes a Python environment with MUSCLE 3 and NumPy, made once under build/. The ping-pong uses the same
+    environment."""
     stamp = VENV / f"muscle3-{MUSCLE3}"
     if not stamp.exists():
         run([sys.executable, "-m", "venv", "--clear", VENV], seconds=120)
@@ -94,7 +96,8 @@ def build(programs):
 
 # ---- starting ------------------------------------------------------------------------------------------------
 def _model(scratch, words):
-    """A model of the two ends; the side comes after the first of `words` on both command lines."""
+    """Returns a model of the two ends. The side is inserted after the first of `words` on both command lines.
+    """
     ends = (("ping", "a"), ("pong", "b"))
     lines = ["ymmsl_version: v0.1", "model:", "  name: lan", "  components:"]
     lines += [f"    {name}: {{implementation: {name}, ports: {{o_i: out, s: in}}}}" for name, _ in ends]
@@ -107,7 +110,7 @@ def _model(scratch, words):
 
 
 class _Log:
-    """One file for what all processes of a program print."""
+    """A file for the output of all processes of a program."""
 
     def __init__(self, scratch):
         self.path = scratch / "log"
@@ -135,9 +138,10 @@ def _start_openmpi(program, network, scratch, plan, out):
 
 
 def _start_muscle3(program, network, scratch, plan, out):
-    """The manager on one machine starts both instances, each through a command that takes it to its machine."""
+    """Starts the manager on one machine. The manager starts both instances, each by a command that leads to its
+    machine."""
     log, model = _Log(scratch), scratch / "lan.ymmsl"
-    plan = plan.translate({ord(" "): ",", ord(";"): "/"})  # it goes through a shell
+    plan = plan.translate({ord(" "): ",", ord(";"): "/"})  # a shell interprets the command line
     lines = [(HERE.parent / "pingpong/pingpong.ymmsl").read_text(encoding="utf-8"), "programs:"]
     for name, side in (("ping", "a"), ("pong", "b")):
         peer = [VENV / "bin/python", HERE / "peer_muscle3.py", side, plan, out, OUT / "libeffort.so"]
@@ -162,7 +166,8 @@ def _start_ligament(program, network, scratch, plan, out):
 
 
 def play(program, network, stages, scratch, seconds=400):
-    """Runs stages [(kind, bytes, count, warmup)] between the two machines; what each side found, by stage."""
+    """Runs stages [(kind, bytes, count, warmup)] between the two machines. Returns the results of both sides by
+    stage."""
     out, plan = scratch / "result", "".join(" ".join(map(str, stage)) + ";" for stage in stages)
     start = {"bare": _start_bare, "openmpi": _start_openmpi, "muscle3": _start_muscle3,
              "ligament": _start_ligament}
@@ -185,7 +190,7 @@ def play(program, network, stages, scratch, seconds=400):
 
 
 def versions(programs):
-    """The versions of what is measured, as far as these programs are in it."""
+    """Returns the versions of the measured programs among these."""
     families = {program.family for program in programs}
     found = {**mpi.versions(families), "OpenSSL": first_line("openssl", "version")}
     if "ligament" in families:

@@ -1,5 +1,5 @@
-// The limit: a TCP connection and nothing else. Whoever receives sleeps in recv. A message of a page or more is
-// read into fresh memory of its size, as a program must that keeps what it got.
+// The limit: a TCP connection and nothing else. The receiver sleeps in recv. A message of a page or more is
+// read into new memory of its size, as in a program that keeps received data.
 #include "tcp.h"
 
 enum { SMALL = 4096 };

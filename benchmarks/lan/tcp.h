@@ -1,4 +1,4 @@
-// One TCP connection between the two ends, opened by side A, and whole messages over it.
+// One TCP connection between the two ends, opened by side A, and functions for whole messages over it.
 #ifndef LAN_TCP_H
 #define LAN_TCP_H
 #include <arpa/inet.h>
@@ -42,7 +42,7 @@ static inline void tcp_write(int connection, const char *data, size_t bytes) {
     }
 }
 
-// True if all came; not when the other end has closed before the first byte.
+// Returns true if all bytes arrived, and false if the other end closed before the first byte.
 static inline int tcp_read(int connection, char *data, size_t bytes) {
     for (size_t got = 0; got < bytes;) {
         ssize_t n = recv(connection, data + got, bytes - got, 0);

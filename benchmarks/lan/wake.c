@@ -1,15 +1,15 @@
-// Two wake-ups each way, and no network: a small message goes from side A to side B over a process between
-// them, and back over another one. All four are on one machine and sleep on a futex at once; while the message
-// is elsewhere each has time to fall asleep, which two that only answer each other might not have. Side A
-// starts the others.
+// Two wake-ups in each direction, without a network: a small message goes from side A to side B through a
+// process between them, and back through another one. All four processes are on one machine and sleep on a
+// futex at once. With four, each has time to fall asleep while the others have the message; two processes that
+// answer each other might not. Side A starts the others.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "futex.h"
 
-enum { SEATS = 4 };  // A, the one on the way to B, B, the one on the way back
+enum { SEATS = 4 };  // A, the process from A to B, B, the process from B to A
 
-static struct box *boxes;  // by the seat that reads
+static struct box *boxes;  // indexed by the seat of the reader
 static uint32_t received;
 static int seat;
 static pid_t answering;  // side B
@@ -34,7 +34,7 @@ static void peer_open(int argc, char **argv, size_t largest) {
         seat = i;
     }
     if (seat == 2) side = SIDE_B;
-    while (seat % 2) pass_on(get(&boxes[seat], received++), message);  // until side A has gone
+    while (seat % 2) pass_on(get(&boxes[seat], received++), message);  // until side A ends
 }
 
 static inline void peer_send(void *array, size_t bytes) { pass_on(array, bytes); }
@@ -46,7 +46,7 @@ static inline const void *peer_receive(size_t bytes) {
 
 static inline void peer_release(size_t bytes) { (void)bytes; }
 
-// The others end with side A: side B must have written its results by then.
+// The others end with side A, so side B must have written its results before.
 static void peer_close(void) {
     if (seat == 0) waitpid(answering, NULL, 0);
 }

@@ -3,7 +3,7 @@ import java.nio.file.Path;
 import org.ligament.Instance;
 import org.ligament.Message;
 
-/** Java: as ping.c. */
+/** Java: does the same as ping.c. */
 public final class Ping {
     private static void give(Instance instance, double[] data) {
         instance.send("out", 0.0, data.length == 0 ? null : data);

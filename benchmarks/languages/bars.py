@@ -1,4 +1,4 @@
-"""What is promised about the languages, computed from the measurements; nothing is run here."""
+"""Bars for the languages, computed from measurements. Nothing is run here."""
 
 import statistics
 
@@ -7,22 +7,22 @@ from lib.report import Bar, size_name
 KIB = 1 << 10
 SIZES = (0, KIB, 64 * KIB, 1024 * KIB)
 LIKE_C = ("cpp", "rust", "fortran")
-# Times as long as C in the same run. An empty message took C 100 ns where these were chosen: 30 ns more were
-# allowed to compiled languages, 150 to Java, and a microsecond to Python.
+# Times the time of C in the same run. When these bars were chosen, an empty message took 100 ns in C. The
+# allowed excess was 30 ns for compiled languages, 150 ns for Java and 1 µs for Python.
 LIKE_C_SMALL, LIKE_C_LARGE = 1.3, 1.1
 JAVA_SMALL, JAVA_MIDDLE, JAVA_LARGE = 2.5, 1.3, 1.05
 PYTHON_EMPTY = 10
 
 
 class Measurements:
-    """By language and size, for each repetition: the median one-way time, how many times that of the run of C
-    just before, and the time of the first message, ns."""
+    """By language and size, for each repetition: the median one-way time in ns, its ratio to the run of C just
+    before, and the time of the first message in ns."""
 
     def __init__(self):
         self.medians, self.times, self.firsts, self.starts = {}, {}, {}, {}
 
     def add(self, language, bytes_, round_trips, warm):
-        """Takes all round trips of one run, ns; the first `warm` of them do not count."""
+        """Adds all round trips of one run, in ns. The first `warm` of them are not counted."""
         time = statistics.median(round_trips[warm:]) / 2
         self.medians.setdefault((language, bytes_), []).append(time)
         self.firsts.setdefault(language, []).append(round_trips[0] / 2)
@@ -38,7 +38,7 @@ class Measurements:
 
 
 def _allowed(language, bytes_):
-    """How many times as long as C a language may take."""
+    """Returns the maximum ratio of a language's time to the time of C."""
     if language in LIKE_C:
         return LIKE_C_SMALL if bytes_ <= KIB else LIKE_C_LARGE
     if language == "java":
@@ -47,7 +47,7 @@ def _allowed(language, bytes_):
 
 
 def bars(m):
-    """The bars of the languages and sizes that were measured, as `README.md` beside this file has them."""
+    """Returns the bars for the measured languages and sizes. `README.md` in this directory lists them."""
     found = []
     for language, bytes_ in sorted(m.times):
         allowed = _allowed(language, bytes_)

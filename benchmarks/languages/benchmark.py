@@ -12,12 +12,12 @@ from bars import KIB, SIZES, Measurements, bars
 from lib import machine, report
 from lib.machine import CannotMeasure
 
-# One-way times of MUSCLE 2 in µs, measured with Open MPI's 0.24, 0.80, 12 and 105 beside (REQUIREMENTS of this
-# project): C++ through its JVM, and Java within one JVM.
+# One-way times of MUSCLE 2 in µs: C++ through its JVM, and Java within one JVM. They were measured beside Open
+# MPI, which took 0.24, 0.80, 12 and 105 µs.
 MUSCLE2 = {"C++": (12.5, 17.0, 50.0, 970.0), "Java, one JVM": (2.6, 2.2, 12.0, 186.0)}
 ROUNDS = {0: 20_000, KIB: 20_000, 64 * KIB: 6000, 1024 * KIB: 1000}
-# A JVM compiles what runs often, in hundreds of milliseconds, on the core that the code itself uses. All
-# languages have as many rounds before those that count.
+# A JVM takes hundreds of milliseconds to compile hot code, on the core of the code itself. All languages get
+# the same number of warm-up rounds.
 WARM = {0: 800_000, KIB: 800_000, 64 * KIB: 150_000, 1024 * KIB: 15_000}
 
 
@@ -36,7 +36,7 @@ def arguments_of(words):
 
 
 class Session:
-    """One measurement: what was asked for, and what was found so far."""
+    """A measurement: the options of the user, and the results so far."""
 
     def __init__(self, options):
         self.options, self.measured = options, Measurements()
@@ -52,8 +52,8 @@ class Session:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def one_pass(self, number):
-        """Every language once, in the opposite order to the pass before, each with C just before it: how far
-        apart two cores of a virtual machine are changes within minutes."""
+        """Runs every language once, in the opposite order to the previous pass. Each run comes right after a
+        run of C, because the distance between two cores of a virtual machine changes within minutes."""
         order = self.options.languages[:: 1 if number % 2 == 0 else -1]
         others = [language for language in order if language != "c"]
         if "c" in order:

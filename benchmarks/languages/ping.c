@@ -1,5 +1,5 @@
-// C: the yardstick. Usage: ping a|b BYTES ROUNDS FILE. Side a times each round trip and writes the times to
-// FILE, ns.
+// C, the reference for other languages. Usage: ping a|b BYTES ROUNDS FILE. Side a times each round trip and
+// writes the times to FILE, in ns.
 #include <ligament.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// C++: as ping.c.
+// C++: does the same as ping.c.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-! Fortran: as ping.c.
+! Fortran: does the same as ping.c.
 program ping
    use ligament
    use, intrinsic :: iso_fortran_env, only: int64, real64

@@ -1,4 +1,4 @@
-"""Python: as ping.c."""
+"""Python: does the same as ping.c."""
 
 import sys
 from time import perf_counter_ns

@@ -1,4 +1,4 @@
-//! Rust: as ping.c.
+//! Rust: does the same as ping.c.
 
 use ligament_instance::{ArrayRef, Instance, ArrayOrder, Outgoing, MessageTimes, Value};
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-"""The ping-pong in each language: how it is built and started, and what that needs."""
+"""The ping-pong in each language: its build, its start, and its requirements."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ PACKAGES = {"gcc": "build-essential", "g++": "g++", "gfortran": "gfortran", "car
 PYTHON = REPOSITORY / ".venv/bin/python"
 JAR = REPOSITORY / "bindings/java/target/ligament.jar"
 
-# The benchmark's own package, so that it is no part of the project's workspace.
+# A package of its own, outside the workspace of the project.
 CARGO = """[package]
 name = "ping"
 version = "0.1.0"
@@ -43,7 +43,7 @@ def jdk():
 
 
 def missing(languages):
-    """One sentence for each thing that is needed and not here, with how to get it."""
+    """Returns one sentence for each missing thing, with the way to get it."""
     found = list(Ligament().missing())
     for language in languages:
         program = NEEDS.get(language)
@@ -81,7 +81,7 @@ def build(languages):
         package = OUT / "rust"
         package.mkdir(exist_ok=True)
         (package / "Cargo.toml").write_text(CARGO.format(here=HERE, repository=REPOSITORY), encoding="utf-8")
-        # The versions that the project has been tried with.
+        # The lock file of the project pins the versions with which it has been tested.
         shutil.copy(REPOSITORY / "Cargo.lock", package)
         run(["cargo", "build", "--release", "--quiet"], seconds=900, folder=package,
             environment={"CARGO_TARGET_DIR": str(OUT / "target"), "RUSTFLAGS": "-C target-cpu=native"})
@@ -91,10 +91,10 @@ def build(languages):
 
 
 def words(language):
-    """What starts a language's program, without its arguments."""
+    """Returns the command that starts the program in a language, without its arguments."""
     if language == "java":
         access = "--enable-native-access=ALL-UNNAMED"
-        # One collector thread: each side has one core.
+        # Each side has one core, so the JVM gets one thread for garbage collection.
         return [jdk() / "bin/java", access, "-XX:+UseSerialGC", "-cp", f"{JAR}:{OUT}", "Ping"]
     if language == "python":
         return [PYTHON, HERE / "ping.py"]
@@ -115,7 +115,7 @@ def _model(folder, language, bytes_, rounds, cores):
 
 
 def play(language, bytes_, rounds, cores, scratch):
-    """Runs one language with itself; every round trip, ns."""
+    """Runs a language with itself. Returns every round trip in ns."""
     model = _model(scratch, language, bytes_, rounds, cores)
     environment = {"LD_LIBRARY_PATH": str(Ligament().library), "LIGAMENT_LIBRARY": str(Ligament().library)}
     run([Ligament().command, "run", model, "--run-dir", scratch / "run", "--quiet"], seconds=120,
@@ -127,7 +127,7 @@ def play(language, bytes_, rounds, cores, scratch):
 
 
 def versions(languages):
-    """The versions of the compilers and machines that are in it."""
+    """Returns the versions of the compilers and virtual machines."""
     found = {"ligament": Ligament().version()}
     commands = {"c": ("gcc", "--version"), "fortran": ("gfortran", "--version"), "rust": ("rustc", "--version"),
                 "python": (str(PYTHON), "--version")}

@@ -1,4 +1,4 @@
-"""Tests of what is computed from measurements. Run: python3 benchmarks/languages/test_bars.py"""
+"""Tests of the bars. Run: python3 benchmarks/languages/test_bars.py"""
 
 import sys
 import unittest
@@ -9,7 +9,7 @@ from bars import KIB, Measurements, bars  # noqa: E402
 
 
 def measurements(**one_way):
-    """One-way times in ns by language, each as {bytes: ns}."""
+    """Returns measurements from one-way times in ns by language, each as {bytes: ns}."""
     m = Measurements()
     for language, times in one_way.items():
         for bytes_, ns in times.items():

@@ -1,2 +1,1 @@
-"""What benchmarks have in common: machine and processes (machine), tables and bars (report), drawing
-(picture)."""
+"""Common parts of benchmarks: machine and processes (machine), tables and bars (report), drawing (picture)."""

@@ -1,5 +1,6 @@
-// If HOLD names a folder with a FIFO "go", `stay` adds a byte to the file "arrived" beside that, and stays
-// until somebody opens the FIFO for writing; so all that have come so far can be looked at while all are there.
+// If HOLD names a folder with a FIFO "go", `stay` adds a byte to the file "arrived" in the folder, and waits
+// until another process opens the FIFO for writing. A benchmark can then inspect all waiting processes at the
+// same time.
 #ifndef HOLD_H
 #define HOLD_H
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-"""Where the Ligament under measurement is: LIGAMENT_PREFIX as `make install` fills it, or this repository's
-build."""
+"""Finds the Ligament to measure: below LIGAMENT_PREFIX, as `make install` fills it, or in the build of this
+repository."""
 
 import os
 from pathlib import Path
@@ -21,12 +21,12 @@ class Ligament:
             self.headers = REPOSITORY / "crates/capi/include"
 
     def missing(self):
-        """One sentence for each file that is not there, with what to do about it."""
+        """Returns one sentence for each missing file, with advice."""
         files = [self.command, self.library / "libligament.so", self.headers / "ligament.h"]
         return [f"{file} is missing; build Ligament first: make build" for file in files if not file.exists()]
 
     def flags(self):
-        """What a compiler is told to build against it."""
+        """Returns the flags for compiling against this library."""
         return [f"-I{self.headers}", f"-L{self.library}", f"-Wl,-rpath,{self.library}", "-lligament"]
 
     def version(self):

@@ -1,8 +1,9 @@
-// Light components: light [STEPS]. Each takes one message on each port of F_INIT; in each of its steps, one
-// unless said, it sends an empty message on each port of O_I and takes one on each port of S; at its end it
-// sends one on each port of O_F.
+// Light components: light [STEPS]. Each receives a message on each F_INIT port. In each step (one by default),
+// it sends an empty message on each O_I port and receives a message on each S port. At its end it sends a
+// message on each O_F port.
 //
-// Writes the seconds from the first step of all to the last into the file that LIGHT_SECONDS names.
+// Writes the seconds from the first step of all components to the last step into the file that LIGHT_SECONDS
+// names.
 #include <ligament.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""The machine under a benchmark: what it is, building programs on it, running them with a time limit."""
+"""The machine of a benchmark: its properties, building programs on it, and running them with a time limit."""
 
 import ctypes
 import os
@@ -13,19 +13,20 @@ BUILD = REPOSITORY / "build" / "benchmarks"
 
 
 class CannotMeasure(Exception):
-    """Something that the measurement needs is missing or broken; the text says what to do about it."""
+    """A requirement of the measurement is missing or broken. The text gives advice."""
 
 
 def die_with_parent():
-    """For `preexec_fn`: what is measured must not outlive a benchmark that somebody killed."""
+    """Ends the calling process when its parent ends. As `preexec_fn`, it prevents that measured programs
+    outlive a killed benchmark."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def run(command, *, seconds, environment=None, folder=None, cores=None):
-    """Runs a command in its own process group, it and all that it starts on `cores` only, and returns its
-    output.
+    """Runs a command in its own process group and returns its output. The command and all its descendants run
+    on `cores` only.
 
-    Raises CannotMeasure, with the end of what it printed, when it fails or takes longer than `seconds`.
+    Raises CannotMeasure, with the end of the output, if the command fails or takes longer than `seconds`.
     """
     words = [str(word) for word in command]
 
@@ -67,7 +68,7 @@ def run(command, *, seconds, environment=None, folder=None, cores=None):
 
 
 def first_line(*command):
-    """The first line that a command prints, or None where there is no such command."""
+    """Returns the first line that a command prints, or None if the command does not exist."""
     if not shutil.which(command[0]):
         return None
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -90,7 +91,7 @@ def processor():
 
 
 def facts(cores):
-    """What a reader must know of the machine to judge the figures, as a flat dictionary."""
+    """Returns the properties of the machine that a reader needs to judge the figures, as a flat dictionary."""
     index = f"/sys/devices/system/cpu/cpu{cores[0]}/cache/index"
     caches = [f"L{_read(f'{index}{i}/level')} {_read(f'{index}{i}/size')}" for i in range(4)]
     return {
@@ -113,7 +114,8 @@ def _chosen(name):
 
 
 def reads_other_process():
-    """Whether a process may read another one's memory: without it no MPI can copy directly (CMA)."""
+    """Returns True if a process may read the memory of another one. Otherwise no MPI can copy directly (CMA).
+    """
     word = ctypes.create_string_buffer(b"yes", 8)
     got = ctypes.create_string_buffer(8)
 

@@ -1,5 +1,5 @@
-"""Two machines and a link for benchmarks: the networks and spread runs that tests/network has, with the
-failures of a benchmark."""
+"""Two machines and a link for benchmarks: the networks and spread runs of tests/network, with failures that a
+benchmark understands."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ __all__ = ["Network", "SpreadRun", "await_all", "can_spread", "connections", "op
 
 
 def await_all(processes, seconds, said):
-    """Waits until these processes have ended well; `said()` is what they printed, for the error."""
+    """Waits until these processes have ended with status 0. `said()` returns their output for an error."""
     until = time.monotonic() + seconds
     for process in processes:
         try:
@@ -34,7 +34,7 @@ def open_mpi(network, scratch, program, words, **more):
     """Starts two ranks of a program with Open MPI over TCP, the first on machine `a` with `words[0]`, the
     second on `b`.
 
-    mpirun runs on `a` and starts its daemon on `b` through a stand-in for ssh.
+    mpirun runs on `a` and starts its daemon on `b` by a script in place of ssh.
     """
     remote = scratch / "remote"
     enter = " ".join(map(str, network["b"].words("unshare", "--uts", "sh", "-c")))

@@ -1,4 +1,5 @@
-"""A line chart on two logarithmic axes as SVG, drawn by hand so that a benchmark needs no plotting library."""
+"""A line chart on two logarithmic axes as SVG. It is written without a plotting library, so that benchmarks
+need none."""
 
 import math
 from xml.sax.saxutils import escape
@@ -13,7 +14,7 @@ def _ticks(low, high):
 
 
 def _panel(x0, title, series, x_names, y_label, low, high, colours):
-    """One chart; series are {name: [(index on the x axis, value)]}."""
+    """Draws one chart. The series are {name: [(index on the x axis, value)]}."""
     plot_w, plot_h = WIDTH - LEFT - 20, HEIGHT - TOP - 60
 
     def x(i):

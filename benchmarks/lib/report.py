@@ -1,11 +1,11 @@
-"""What a benchmark prints: tables, bars, and the one JSON object on its last line."""
+"""The output of a benchmark: tables, bars, and one JSON object on the last line."""
 
 import json
 import statistics
 
 
 class Bar:
-    """One promise: a value, what single repetitions gave, and the limit that the value is held to."""
+    """A bar: a value, the values of single repetitions, and the limit for the value."""
 
     def __init__(self, name, value, repetitions, op, limit, unit):
         self.name, self.value, self.repetitions = name, value, list(repetitions)
@@ -29,7 +29,7 @@ class Bar:
 
 
 def significant(value):
-    """Four significant digits: more would be noise in the output."""
+    """Rounds to four significant digits, because further digits are noise."""
     return float(f"{value:.4g}")
 
 
@@ -40,7 +40,8 @@ def size_name(bytes_):
 
 
 def head(title, facts, repetitions, flags, programs):
-    """What is measured, where and how: a line for each fact, and one for each program with how it is tuned."""
+    """Prints the conditions of the measurement: a line for each fact, and a line with the tuning of each
+    program."""
     print(f"{title}\n")
     for name, value in facts.items():
         print(f"  {name.replace('_', ' '):<20} {value}")
@@ -52,7 +53,7 @@ def head(title, facts, repetitions, flags, programs):
 
 
 def table(title, columns, rows):
-    """`rows` are (head, [cell or None, ...]); cells are numbers or text."""
+    """Prints a table. `rows` are (head, [cell or None, ...]); cells are numbers or text."""
     print(f"\n{title}")
     cells = [[head, *("" if c is None else c if isinstance(c, str) else f"{c:.4g}" for c in row)]
              for head, row in rows]
@@ -67,7 +68,7 @@ def last_line(figures, bars):
 
 
 def spread(values):
-    """The median, and where there is more than one repetition their least and largest."""
+    """Returns the median, and for several repetitions also their least and largest value."""
     if not values or len(values) == 1:
         return values[0] if values else None
     return f"{statistics.median(values):.4g} ({min(values):.3g} to {max(values):.3g})"

@@ -1,5 +1,4 @@
-"""Runs of many small parts: their models, as text, and of one run how long it takes and what it uses of memory
-and of processors."""
+"""Runs of many small parts: their models as text, and the duration, memory and processor time of a run."""
 
 import contextlib
 import os
@@ -19,7 +18,7 @@ LIMIT = 120  # s after which a run is given up
 
 # ---- models --------------------------------------------------------------------------------------------------
 def model(name, components, conduits, programs, more=()):
-    """`programs` are pairs of a name and what the model says of it."""
+    """Returns a model. `programs` are pairs of a name and the program's entry in the model."""
     lines = ["ymmsl_version: v0.1", "model:", f"  name: {name}", "  components:", *components]
     lines += ["  conduits:", *conduits] if conduits else []
     lines += ["implementations:", *(f"  {program}: {said}" for program, said in programs), *more]
@@ -27,16 +26,16 @@ def model(name, components, conduits, programs, more=()):
 
 
 def ends(components, conduits):
-    """The sender and the receiver of each conduit, spread over the components so that each sends and receives
-    as many. A step of at least one to each side of the ring, a longer one each round: never back to the
-    sender."""
+    """Yields the sender and receiver of each conduit. Each component sends on as many conduits as it receives
+    from. In the ring of components, a conduit leads at least one place ahead, and further in each round, so
+    that it never leads to its own sender."""
     for k in range(conduits):
         sender, round_ = k % components, k // components
         yield sender, (sender + 1 + round_ % (components - 1)) % components
 
 
 def web(components, conduits, executable, steps=1):
-    """Light components (light.c) in one process, with conduits spread over them."""
+    """Returns a model of light components (light.c) in one process, with conduits spread over them."""
     sends, receives = [[] for _ in range(components)], [[] for _ in range(components)]
     lines = []
     for sender, receiver in ends(components, conduits):
@@ -53,13 +52,13 @@ def web(components, conduits, executable, steps=1):
 
 
 def node(executable, steps=1):
-    """What a model says of the program of its light components."""
+    """Returns the name and the entry of the program of light components."""
     return "node", f"{{executable: {executable}, args: ['{steps}']}}"
 
 
 def light(instances):
-    """What a model of so many light components says under `ligament:`; 10,000 is the most where it says
-    nothing."""
+    """Returns the lines under `ligament:` for a model of this many light components. The default limit is
+    10,000."""
     most = [f"  instances: {instances}"] if instances > 10_000 else []
     return ["ligament:", "  light: [node]", *most]
 
@@ -74,16 +73,16 @@ def compiled(source, program, *more):
 
 # ---- one run -------------------------------------------------------------------------------------------------
 class Scratch:
-    """A folder for runs. What is in it stays until all is measured: a file system that has just deleted
-    thousands of files takes longer to make new ones (ext4 passes over every inode that was freed a moment
-    ago)."""
+    """A folder for runs. Its contents stay until the end of the measurement: a file system that has just
+    deleted thousands of files takes longer to make new ones (ext4 checks each inode that was freed recently).
+    """
 
     def __init__(self, place):
         self.path = Path(tempfile.mkdtemp(prefix="runs-", dir=place))
         self._count = 0
 
     def new(self):
-        """A new folder."""
+        """Makes a new folder."""
         self._count += 1
         folder = self.path / str(self._count)
         folder.mkdir()
@@ -94,14 +93,14 @@ class Scratch:
 
 
 def ligament(text, folder):
-    """The command that runs a model, given as text, in a folder."""
+    """Returns the command that runs a model in a folder. The model is given as text."""
     file = folder / "model.ymmsl"
     file.write_text(text, encoding="utf-8")
     return [Ligament().command, "run", file, "--run-dir", folder / "run", "--quiet"]
 
 
 def seconds(command, folder, soft_limit=None, environment=None):
-    """How long a command takes, from before it is started until it has ended."""
+    """Returns the seconds from before the start of a command until its end."""
     words = [str(word) for word in command]
     if soft_limit:
         words = ["sh", "-c", f'ulimit -Sn {soft_limit} && exec "$@"', "sh", *words]
@@ -111,7 +110,7 @@ def seconds(command, folder, soft_limit=None, environment=None):
 
 
 def started(command, environment, folder):
-    """A process whose output goes to a file in the folder."""
+    """Starts a process whose output goes to a file in the folder."""
     with open(folder / "output", "ab") as output:
         return subprocess.Popen(
             [str(word) for word in command], env=environment, cwd=folder, stdin=subprocess.DEVNULL,
@@ -121,7 +120,7 @@ def started(command, environment, folder):
 
 
 def tree(pid):
-    """The process and all that come of it."""
+    """Returns a process and all its descendants."""
     found = [pid]
     for parent in found:
         with contextlib.suppress(OSError):
@@ -133,14 +132,14 @@ def tree(pid):
 
 # ---- those that hold (hold.h) --------------------------------------------------------------------------------
 def holding(folder):
-    """The environment of programs that hold, with this folder."""
+    """Returns the environment of programs that hold (hold.h) in this folder."""
     os.mkfifo(folder / "go")
     (folder / "arrived").touch()
     return {**os.environ, "HOLD": str(folder)}
 
 
 def await_arrival(processes, count, folder):
-    """Waits until so many programs hold."""
+    """Waits until `count` programs hold."""
     until = time.monotonic() + LIMIT
     while (folder / "arrived").stat().st_size < count:
         failed = [process for process in processes if process.poll() not in (None, 0)]
@@ -150,10 +149,11 @@ def await_arrival(processes, count, folder):
 
 
 def let_go(processes, folder):
-    """Lets all that hold go on, and waits until these processes have ended."""
+    """Releases all programs that hold, and waits until these processes have ended."""
     ended, until = 0, time.monotonic() + LIMIT
     while ended < len(processes):
-        # Each opening lets through who waits; a program that comes later needs another.
+        # Each opening of the FIFO releases the programs that wait at this time. A later program needs another
+        # opening.
         with contextlib.suppress(OSError):
             os.close(os.open(folder / "go", os.O_WRONLY | os.O_NONBLOCK))
         time.sleep(0.002)
@@ -163,7 +163,7 @@ def let_go(processes, folder):
 
 
 def end(processes):
-    """Ends what has not ended."""
+    """Kills the processes that have not ended."""
     for process in processes:
         if process.poll() is None:
             process.kill()
@@ -172,7 +172,7 @@ def end(processes):
 
 # ---- memory and processors -----------------------------------------------------------------------------------
 def proportional(pid):
-    """A process's memory, bytes, what it shares counted as its part of it."""
+    """Returns the memory of a process in bytes. Shared memory counts by the share of this process."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) << 10
@@ -180,20 +180,19 @@ def proportional(pid):
 
 
 def memory_at_peak(text, folder):
-    """The largest proportional memory that a run was seen to have, bytes, looked at again and again until it
-    ends."""
+    """Returns the largest proportional memory of a run, in bytes, from repeated samples until its end."""
     process = started(ligament(text, folder), dict(os.environ), folder)
     peak, until = 0, time.monotonic() + LIMIT
     try:
         while process.poll() is None:
             begun, total = time.monotonic(), 0
             for pid in tree(process.pid):
-                with contextlib.suppress(OSError):  # it has ended
+                with contextlib.suppress(OSError):  # the process has ended
                     total += proportional(pid)
             peak = max(peak, total)
             if time.monotonic() > until:
                 raise CannotMeasure(f"a run took longer than {LIMIT} s; see {folder}")
-            # Whoever is looked at stands still meanwhile.
+            # A sample stops the process for a moment, so the pause grows with the time of the samples.
             time.sleep(max(0.001, time.monotonic() - begun))
     finally:
         end([process])
@@ -203,7 +202,7 @@ def memory_at_peak(text, folder):
 
 
 def processor_time(pid):
-    """The seconds that a process and all that come of it have been on processors."""
+    """Returns the processor seconds of a process and all its descendants."""
     total = 0
     for one in tree(pid):
         for path in Path(f"/proc/{one}/task").glob("*/schedstat"):

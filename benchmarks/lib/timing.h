@@ -1,5 +1,5 @@
-// The parts that C programs of benchmarks share: the clock, the pause of a spinning loop, an order for times,
-// and data that looks random.
+// Common parts of C programs of benchmarks: the clock, the pause of a spinning loop, an order for times, and
+// data that looks random.
 #ifndef BENCHMARKS_TIMING_H
 #define BENCHMARKS_TIMING_H
 #include <stdint.h>
@@ -19,14 +19,14 @@ static inline uint64_t nanoseconds(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// For qsort.
+// Comparison for qsort.
 static inline int ascending(const void *x, const void *y) {
     uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
     return (a > b) - (a < b);
 }
 
-// A word that follows from its place and looks random (SplitMix64): what is sent between machines must not be
-// such that whoever compresses it wins.
+// Returns a word that depends on its index and looks random (SplitMix64). Random data gives no advantage to
+// programs that compress.
 static inline uint64_t random_word(uint64_t place) {
     uint64_t x = (place + 1) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -1,19 +1,21 @@
-"""What is promised of light components."""
+"""Bars for light components."""
 
 import statistics
 
 from lib.report import Bar
 
-# Times as long as threads by hand take for as many components and conduits, without a model file: about 3 s.
+# Times the time of hand-written threads for the same number of components and conduits, without a model file.
+# The limit is about 3 s.
 AS_LONG_AS_THREADS = 3.0
-# Of the 4 GB in which MUSCLE 2 had as many.
+# Limit as a part of the 4 GB in which MUSCLE 2 had the same number of components.
 MEMORY, MUSCLE2 = 0.25, 4e9
 AS_FAST_AS_THREADS = 1.0
 
 
 def bars(name, seconds, memory, rates):
-    """`seconds` are pairs of those of the largest web in each repetition, ours and those of threads, `memory`
-    its bytes; `rates` are pairs of messages per second for each repetition, ours and those of threads."""
+    """Returns the bars. `seconds` has pairs of times of the largest web for each repetition, of Ligament and of
+    threads. `memory` has its bytes. `rates` has pairs of messages per second for each repetition, of Ligament
+    and of threads."""
     longer = [ours / theirs for ours, theirs in seconds]
     ratios = [ours / theirs for ours, theirs in rates]
     memory /= MUSCLE2

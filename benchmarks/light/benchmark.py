@@ -13,9 +13,9 @@ from lib.machine import CannotMeasure
 
 LARGEST = (20_000, 200_000)  # light components, and conduits between them
 CONDUITS = 10  # of each component
-COMPARED = (10, 100, 1000)  # components of the webs that exchange beside threads
+COMPARED = (10, 100, 1000)  # components of the webs that are compared with threads
 MESSAGES, QUICK_MESSAGES = 2_000_000, 200_000
-REST, QUICK_REST = 10.0, 3.0  # s for which the run that waits is looked at
+REST, QUICK_REST = 10.0, 3.0  # s for which the waiting run is observed
 
 
 def arguments_of(words):
@@ -30,8 +30,8 @@ def arguments_of(words):
 
 
 def measure(options, scratch):
-    """Seconds of the largest web, ours and those of threads, and its bytes; messages per second of each
-    compared web, ours and threads', for each repetition; and the processor time of one that waits."""
+    """Returns the seconds of the largest web, of Ligament and of threads, and its bytes; messages per second of
+    each compared web, of both, for each repetition; and the processor time of a waiting run."""
     text, seconds, rates = runs.web(*LARGEST, cases.OUT / "light"), [], {n: [] for n in COMPARED}
     for _ in range(options.repetitions):
         folder = scratch.new()

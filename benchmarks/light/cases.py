@@ -1,5 +1,5 @@
-"""What is measured of light components: a web of them, the same web as threads by hand, and a chain of those
-that wait."""
+"""The measured cases of light components: a web, the same web as hand-written threads, and a chain of waiting
+components."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from lib.machine import BUILD, CannotMeasure, run
 
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "light"
-PART = 1000  # threads of one process
+PART = 1000  # threads in one process
 
 
 def build():
@@ -23,8 +23,8 @@ def build():
 
 
 def row(components, light, gate):
-    """Light components in a row, each of which waits for a message from the one before it, and the first for
-    one from a process of its own, which sends when it is let go."""
+    """Returns a chain of light components. Each waits for a message from the component before it. The first
+    waits for a message from a process that sends when it is released."""
     rows = [f"    c{i}: {{implementation: node, ports: {{f_init: start, o_f: end}}}}"
             for i in range(components)]
     rows.append("    gate: {implementation: gate, ports: {o_i: out}}")
@@ -34,28 +34,29 @@ def row(components, light, gate):
 
 
 def seconds_of_exchange(components, conduits, steps, folder):
-    """From the first step of all light components to the last, s."""
+    """Returns the seconds from the first step of all light components to the last step."""
     text = runs.web(components, conduits, OUT / "light", steps)
     runs.seconds(runs.ligament(text, folder), folder, environment={"LIGHT_SECONDS": str(folder / "seconds")})
     return float((folder / "seconds").read_text())
 
 
 def seconds_of_threads(components, conduits, steps):
-    """The same of a thread for each."""
+    """Returns the same time for one thread in place of each component."""
     return float(run([OUT / "threads", components, conduits, steps], seconds=runs.LIMIT))
 
 
 def seconds_of_all_threads(components, conduits, folder):
-    """From the start to the end of processes that together have so many components, a thread for each, and so
-    many conduits, and pass one message on each. A system that limits threads to 32,768 has no room for more at
-    once."""
+    """Returns the seconds from the start to the end of processes with one thread for each component, which pass
+    one message on each conduit. There are several processes one after the other, because a system with a limit
+    of 32,768 threads has no room for more at once."""
     parts = max(1, components // PART)
     words = [OUT / "threads", components // parts, conduits // parts, 1]
     return sum(runs.seconds(words, folder) for _ in range(parts))
 
 
 def idle(components, rest, folder):
-    """The processor time, s for each s, of a run whose light components all wait, measured for `rest` s."""
+    """Returns the processor seconds per second of a run whose light components all wait, measured for `rest` s.
+    """
     text = row(components, OUT / "light", OUT / "gate")
     process = runs.started(runs.ligament(text, folder), runs.holding(folder), folder)
     try:
@@ -65,7 +66,7 @@ def idle(components, rest, folder):
             if time.monotonic() > until:
                 raise CannotMeasure(f"the light components do not come to wait; see {folder}")
             time.sleep(0.5)
-        time.sleep(1)  # what comes of having been asked
+        time.sleep(1)  # the work for the status request ends
         begun, before = time.monotonic(), runs.processor_time(process.pid)
         time.sleep(rest)
         used = (runs.processor_time(process.pid) - before) / (time.monotonic() - begun)

@@ -1,4 +1,4 @@
-// Sends one empty message on "out", when it is let go (hold.h).
+// Sends one empty message on "out" when it is released (hold.h).
 #include "hold.h"
 #include <ligament.h>
 

@@ -1,4 +1,4 @@
-"""Tests of the models and of the verdict. Run: python3 benchmarks/light/test_light.py"""
+"""Tests of the models and bars. Run: python3 benchmarks/light/test_light.py"""
 
 import sys
 import unittest

@@ -1,14 +1,14 @@
-// The web of light.c by hand, one thread for each submodel: threads COMPONENTS CONDUITS STEPS. Conduits are
-// those of `ends` in lib/runs.py. In each step a submodel sends a message on each of its conduits, and takes
-// one from each that leads to it. A submodel has one lock for all conduits that lead to it. Prints the seconds
-// from the first step of all to the last.
+// The web of light.c as hand-written threads, one for each submodel: threads COMPONENTS CONDUITS STEPS. `ends`
+// in lib/runs.py defines the conduits. In each step a submodel sends a message on each of its outgoing
+// conduits, and takes a message from each incoming conduit. One lock protects all incoming conduits of a
+// submodel. Prints the seconds from the first step of all submodels to the last step.
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROOM = 16 };  // messages that a conduit holds
+enum { ROOM = 16 };  // capacity of a conduit, in messages
 
 struct message {
     double time;
@@ -26,8 +26,8 @@ struct conduit {
 struct submodel {
     pthread_mutex_t lock;
     pthread_cond_t came, left;
-    bool waits;    // for a message
-    int blocked;   // how many senders wait for room
+    bool waits;    // true while it waits for a message
+    int blocked;   // number of senders that wait for room
     struct conduit **out, **in;
     int outs, ins;
     pthread_t thread;

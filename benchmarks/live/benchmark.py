@@ -17,15 +17,17 @@ from lib.report import Bar
 
 FEW, MANY, CONDUITS = 20, 1000, 10_000
 DRAWN, DRAWN_CONDUITS = 1000, 2000
-VIEWERS = 10  # of whom one is stalled
-BARS = {  # by row, what must hold
+VIEWERS = 10  # one of them is stalled
+BARS = {  # the bar of each row
     FEW: 2.0, MANY: 10.0,  # % of a core, run and page together
-    "viewers": 1.5,  # times what one viewer costs
-    "tapped": 2.0, "stalled": 0.5,  # % by which a sender is slower; "not at all" is what can be told
-    "steer in C": 6.0, "steer in Python": 3.0,  # times a call of the language that does nothing: 10 and 100 ns
-    "change": 3.0,  # times the command that only asks, which takes about 10 ms: 20 ms more
+    "viewers": 1.5,  # times the cost of one viewer
+    # % by which the sender becomes slower; 0.5 % is the least that can be resolved
+    "tapped": 2.0, "stalled": 0.5,
+    # times a call in the same language that does nothing; this allows 10 ns in C and 100 ns in Python
+    "steer in C": 6.0, "steer in Python": 3.0,
+    "change": 3.0,  # times a dry run of the command, which takes about 10 ms; this allows 20 ms more
     "useful": 1.0, "laid out": 100.0,
-    "redrawn": 10.0,  # s, ms, ms: what a person waits for is the same on each machine
+    "redrawn": 10.0,  # s, ms, ms; absolute, because a person waits for them on every machine
 }
 PARTS = ("watching", "taps", "steer", "change", "page")
 
@@ -53,13 +55,13 @@ def arguments_of(words):
 
 
 class Results:
-    """Rows for the tables, figures and bars, as they come."""
+    """Collects rows for the tables, figures and bars."""
 
     def __init__(self):
         self.rows, self.figures, self.bars = [], {}, []
 
     def row(self, title, key, values, unit):
-        """A row of one table: what the repetitions gave."""
+        """Adds a row with the values of the repetitions to a table."""
         self.rows.append((title, [statistics.median(values), min(values), max(values), unit]))
         self.figures[key] = report.significant(statistics.median(values))
 
@@ -69,13 +71,14 @@ class Results:
 
 # ---- who watches ---------------------------------------------------------------------------------------------
 def share(run, viewers, stalled, seconds, pictures):
-    """% of a core that the run's own processes and the page take together while so many look."""
+    """Returns the % of a core that the run's own processes and the page take together with this number of
+    viewers."""
     with ExitStack() as stack:
         page = viewer = None
         if viewers or stalled:
             page = stack.enter_context(runs.Page(run))
             viewer = stack.enter_context(runs.Viewers(page, viewers, stalled))
-            time.sleep(1.5)  # the first picture has all that there is
+            time.sleep(1.5)  # the first picture has the whole state
         spent = lambda: run.processor() + (page.processor() if page else 0.0)  # noqa: E731
         before, seen, began = spent(), viewer.pictures if viewer else 0, time.monotonic()
         time.sleep(seconds)
@@ -103,7 +106,8 @@ def watching(options, results):
             results.row(f"{name}: {title}", f"share_{count}_{case}", found[case], "% of a core")
         results.figures[f"pictures_{count}"] = report.significant(statistics.median(pictures))
         results.bar(f"{name}, one viewer", found["one"], BARS[count], "% of a core")
-        # Of next to nothing a ratio says nothing: a tick of the clock is the least that can be told.
+        # The cost of no viewers is nearly 0, so a ratio to it has no meaning. One tick of the clock is the
+        # least that can be resolved.
         least = 100 / runs.TICK / options.seconds
         ratios = [many / max(one, least) for one, many in zip(found["one"], found["many"])]
         results.bar(f"{name}, {VIEWERS} viewers against one", ratios, BARS["viewers"], "times")
@@ -112,8 +116,8 @@ def watching(options, results):
 # ---- taps ----------------------------------------------------------------------------------------------------
 @contextmanager
 def tapped(run, core, stalled):
-    """Somebody looks at the sender's port 20 times a second; or has begun to, and stands still. A value comes a
-    few ms after it was asked for."""
+    """Taps the sender's port 20 times a second, or begins to tap it and stalls. A value arrives some ms after
+    its request."""
     command = [Ligament().command, "tap", run.directory, "code.out", "--every", "0.045"]
 
     def prepare():
@@ -149,7 +153,7 @@ def taps(options, results):
                                                        case == "stalled")) if case != "nobody" else None
                     shown and shown()
                     began = time.monotonic()
-                    # As many values as fit into a pipe are read at the end.
+                    # The pipe buffers some values, which are read at the end.
                     time.sleep(options.seconds / 5)
                     ended = time.monotonic()
                     if case == "tapped":
@@ -158,7 +162,7 @@ def taps(options, results):
                           and end <= ended * 1e9]
                 if not blocks:
                     raise CannotMeasure("the sender wrote down no block of steps")
-                times[case].append(statistics.median(blocks) / 1e5)  # µs of a step; a block has 100
+                times[case].append(statistics.median(blocks) / 1e5)  # µs of a step; a block has 100 steps
     for case, title in (("nobody", "nobody looks"), ("tapped", "tapped"),
                         ("stalled", "a viewer that stands still")):
         results.row(f"a step of 1 ms that sends 1 MiB: {title}", f"step_{case}_us", times[case], "µs")
@@ -188,8 +192,8 @@ def steer(options, results):
 
 
 def change(options, results):
-    """From the command that asks until all have it in force, beside the one before it that only asks
-    whether."""
+    """Measures the time from the steering command until the change is in force in all instances, beside the
+    same command with `--dry-run`."""
     found, asked = [], []
     with runs.Run(runs.ring(FEW)) as run:
         time.sleep(1)

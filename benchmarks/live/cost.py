@@ -1,5 +1,5 @@
-"""How long `steer(t)` takes in Python with nothing to do, and `math.sqrt(t)` beside it: ns of a call, a line
-for each block."""
+"""Prints the ns of a call of `steer(t)` in Python without a change, and of `math.sqrt(t)`: one line for each
+block."""
 
 import math
 import time
@@ -21,5 +21,5 @@ while instance.reuse_instance():
         for t in times:
             bare(t)
         bare_took = time.perf_counter_ns() - began
-        if block > 0:  # the first is for warming up
+        if block > 0:  # the first block warms up
             print(took / CALLS, bare_took / CALLS, flush=True)

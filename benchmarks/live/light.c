@@ -1,5 +1,5 @@
-// Light components that send and receive on all their ports in each step: `light idle` stands still in its
-// second step until the run is ended, `light busy` goes on, a step of one component in 50 µs.
+// Light components that send and receive on all their ports in each step. `light idle` stops in its second step
+// until the run is ended. `light busy` goes on, with 50 µs for a step of one component.
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <stdio.h>

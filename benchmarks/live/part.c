@@ -1,7 +1,6 @@
-// The code that is looked at and steered. `part steps`: one of a ring of codes whose steps sleep 1 ms, which
-// writes down when a change is in force. `part sender CORE`: computes about 1 ms a step and sends 1 MiB to
-// whoever looks, and writes down how long each block of steps took. `part cost`: how long steer(t) takes with
-// nothing to do.
+// The code that is watched and steered. `part steps`: a code in a ring, with steps that sleep 1 ms; it writes
+// the time at which a change is in force. `part sender CORE`: computes about 1 ms in each step and sends 1 MiB;
+// it writes the time of each block of steps. `part cost`: measures the time of steer(t) without a change.
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <sched.h>
@@ -18,7 +17,7 @@ static lig_error error;
 
 static void fine(lig_status status) {
     if (status == LIG_OK) return;
-    // The run is ended when all is measured.
+    // The benchmark ends the run after the measurement.
     if (status == LIG_ERR_RUN_ENDS) exit(0);
     fprintf(stderr, "%s\n", error.message);
     exit(1);
@@ -62,7 +61,7 @@ static void compute(long rounds) {
     sink = x;
 }
 
-// The number of rounds that take 1 ms at best.
+// Returns the number of rounds that take 1 ms at best.
 static long rounds_of_a_step(void) {
     long long best = 1LL << 62;
     const long many = 1000000;
@@ -97,7 +96,7 @@ static void sender(int core) {
     }
 }
 
-// A line for each block of calls: the mean time of one, and of one that does nothing.
+// Prints a line for each block of calls: the mean time of a call, and of a call that does nothing.
 static void cost(void) {
     double time = 0;
     for (int block = 0; block < 21; ++block) {
@@ -110,7 +109,7 @@ static void cost(void) {
         const long long between = now();
         for (int i = 0; i < CALLS; ++i)
             if (!lig_status_name(LIG_OK)) exit(1);
-        // The first is for warming up.
+        // The first block warms up.
         if (block > 0)
             printf("%.3f %.3f\n", (double)(between - began) / CALLS, (double)(now() - between) / CALLS);
     }

@@ -1,4 +1,4 @@
-"""The models that are looked at, a run of one of them, the page of a run, and those who look at it."""
+"""The models that are watched, a run of a model, the page of a run, and its viewers."""
 
 import contextlib
 import http.client
@@ -37,7 +37,7 @@ def build():
 
 # ---- models --------------------------------------------------------------------------------------------------
 def _model(components, conduits, words, more=()):
-    """`words` is the command of the one implementation."""
+    """Returns a model. `words` is the command of its only program."""
     return "\n".join([
         "ymmsl_version: v0.1", "model:", "  name: live", "  components:", *components,
         *(["  conduits:", *conduits] if conduits else []), "implementations:",
@@ -46,7 +46,8 @@ def _model(components, conduits, words, more=()):
 
 
 def ring(instances):
-    """Codes that step together, each with a conduit to the next, and a setting that can be steered."""
+    """Returns a model of codes that step together. Each has a conduit to the next one and a setting that can be
+    steered."""
     components = [f"    p{i}: {{implementation: code, ports: {{o_i: out, s: in}}}}" for i in range(instances)]
     conduits = [f"    p{i}.out: p{(i + 1) % instances}.in" for i in range(instances)]
     return _model(components, conduits, [OUT / "part", "steps"],
@@ -54,18 +55,18 @@ def ring(instances):
 
 
 def sender(core):
-    """A code with a port to which nothing is joined."""
+    """Returns a model of one code with an unconnected port."""
     return _model(["    code: {implementation: code, ports: {o_i: out}}"], [], [OUT / "part", "sender", core])
 
 
 def alone(*words):
-    """A code without ports."""
+    """Returns a model of one code without ports."""
     return _model(["    code: {implementation: code}"], [], words)
 
 
 def web(components, conduits, kind):
-    """Light components in one process, with conduits spread over them so that each sends and receives as
-    many."""
+    """Returns a model of light components in one process. Each component sends on as many conduits as it
+    receives from."""
     sends, receives, lines = [0] * components, [0] * components, []
     for k in range(conduits):
         one, step = k % components, k // components
@@ -82,7 +83,7 @@ def web(components, conduits, kind):
 
 # ---- a run ---------------------------------------------------------------------------------------------------
 class Run:
-    """A run that goes on until this is left; then it is stopped."""
+    """A run that goes on until the end of the `with` block, and is then stopped."""
 
     def __init__(self, model):
         self.folder = Path(tempfile.mkdtemp(prefix="run-", dir=OUT))
@@ -134,13 +135,14 @@ class Run:
         return json.loads(self.command("status", "--json"))
 
     def said(self, instance):
-        """The lines that an instance has printed, as numbers."""
+        """Returns the lines that an instance has printed, as numbers."""
         output = self.directory / "instances" / instance / "output.log"
-        text = output.read_text(encoding="utf-8") if output.exists() else ""  # it has not been started yet
+        # the instance has not been started yet
+        text = output.read_text(encoding="utf-8") if output.exists() else ""
         return [tuple(map(float, line.split())) for line in text.splitlines()[: text.count("\n")]]
 
     def processor(self):
-        """Processor seconds of the run's own processes so far: its head and its guard, and not its
+        """Returns the processor seconds of the run's own processes so far: the head and the guard, without
         instances."""
         head = self.process.pid
         own, program = [head], Path(f"/proc/{head}/exe").resolve()
@@ -152,7 +154,7 @@ class Run:
 
 
 class Once(Run):
-    """A run that comes to its end by itself."""
+    """A run that ends by itself."""
 
     def __enter__(self):
         file = self.folder / "model.ymmsl"
@@ -164,7 +166,7 @@ class Once(Run):
 
 
 def _stat(pid):
-    """The fields of /proc/PID/stat behind the name."""
+    """Returns the fields of /proc/PID/stat after the name."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
 
 
@@ -175,7 +177,7 @@ def _seconds(pid):
 
 # ---- the page ------------------------------------------------------------------------------------------------
 class Page:
-    """The server of a run's page."""
+    """The server of the page of a run."""
 
     def __init__(self, run):
         self.run = run
@@ -198,11 +200,11 @@ class Page:
         self.process.communicate()
 
     def processor(self):
-        """Processor seconds so far."""
+        """Returns the processor seconds so far."""
         return _seconds(self.process.pid)
 
     def opens(self):
-        """A session: the headers that prove it."""
+        """Opens a session. Returns the headers that identify it."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         secret = re.search(r"#\w+=([0-9a-f]+)$", self.link).group(1)
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "X-Ligament": "1",
@@ -216,7 +218,8 @@ class Page:
 
 
 class Viewers:
-    """So many who look at a page four times a second, and so many that ask and never read."""
+    """Viewers that request the page four times a second, and stalled viewers that send a request and never
+    read."""
 
     def __init__(self, page, viewers, stalled=0):
         self.page, self.count, self.stalled_count = page, viewers, stalled
@@ -257,14 +260,14 @@ class Viewers:
                 return
             if answer.status != 200:
                 return self.wrong.append(text.decode(errors="replace")[:200])
-            # To read all of a large one here would take what is measured.
+            # Only the number is read: reading a large picture here would take processor time that is measured.
             picture = int(re.search(rb'"picture":\s*(\d+)', text).group(1))
             self.pictures += 1
             self.over.wait(max(0.0, asked + EVERY - time.monotonic()))
 
 
 def laid_out(page):
-    """How long the server takes to answer where everything stands, ms, when it is asked for the first time."""
+    """Returns the ms in which the server answers the first request for the plan of the model."""
     session = page.opens()
     line = http.client.HTTPConnection("127.0.0.1", page.port, timeout=LIMIT)
     line.connect()
@@ -279,7 +282,7 @@ def laid_out(page):
 
 # ---- a browser -----------------------------------------------------------------------------------------------
 def browse(link, instances, seconds):
-    """When the page was useful, s, and what a redraw takes of script, ms, in Chromium."""
+    """Returns the s until the page was useful, and the ms of script for a redraw, in Chromium."""
     library = REPOSITORY / "tests/live/node_modules/playwright-core/index.mjs"
     if not library.exists():
         run(["npm", "ci", "--no-audit", "--no-fund", "--silent"], seconds=300, folder=REPOSITORY / "tests/live")

@@ -17,10 +17,10 @@ HERE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
 COUNTS = (10**4, 10**5, 10**6)
 STEPS = ("tree", "search", "nearest", "apply", "linear", "apply_linear")
-# The peer's packages, in an environment of their own.
+# An environment for the packages of the peer.
 VENV = REPOSITORY / "build/benchmarks/scipy"
 REQUIREMENTS = "numpy==2.4.6\nscipy==1.17.1\n"
-# Times of SciPy's.
+# times the time of SciPy
 LIMIT = 1.0
 
 
@@ -57,7 +57,7 @@ def ensure_venv():
 
 
 def measured(options, count, flat):
-    """The times of each step, s, of ours and of SciPy's: they take turns on the same points."""
+    """Returns the times of each step in s, of Ligament and of SciPy, which take turns on the same points."""
     drawn = random.Random(count)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("known", "asked")]

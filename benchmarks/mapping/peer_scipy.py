@@ -1,5 +1,5 @@
-"""The nearest of many points by SciPy: `peer_scipy.py KNOWN ASKED`, two files of points, three doubles each.
-Prints one line of JSON with times in s."""
+"""Nearest points by SciPy: `peer_scipy.py KNOWN ASKED`, two files of points with three doubles each. Prints one
+line of JSON with times in s."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 known, asked = (np.fromfile(path).reshape(-1, 3) for path in sys.argv[1:])
-# A flat mesh has no third coordinate here, as a user of SciPy would have it.
+# Points of a flat mesh lose their third coordinate, as a user of SciPy would write it.
 if not known[:, 2].any():
     known, asked = (np.ascontiguousarray(points[:, :2]) for points in (known, asked))
 values = np.ascontiguousarray(known[:, 0])

@@ -1,4 +1,4 @@
-"""What is promised about MPI, computed from the measurements; nothing is run here."""
+"""Bars for MPI programs, computed from measurements. Nothing is run here."""
 
 import statistics
 
@@ -7,37 +7,36 @@ from lib.report import Bar, size_name
 
 SHARE = {"openmpi": 0.5, "mpich": 1.5}  # % of a core
 COMPUTES = 1.05
-# Times as long as MPI_Bcast of as many bytes: a microsecond more was allowed to small messages, where that
-# takes one.
+# Times MPI_Bcast of the same size. Small messages are allowed 1 µs more, where MPI_Bcast takes 1 µs.
 KIB = 1 << 10
 GIVEN_SMALL, GIVEN = 2.0, 1.1
-# Times as long as mpirun alone, which takes about 0.2 s: 50 ms more.
+# Times mpirun alone, which takes about 0.2 s. This allows 50 ms more.
 START = 1.25
 
 
 class Measurements:
-    """By MPI, a value for each repetition."""
+    """Measured values of each repetition, by MPI."""
 
     def __init__(self):
-        # Of ranks that wait, % of a core, the busiest of 1 to 3: in Ligament's calls, and in MPI_Bcast.
+        # Waiting ranks, % of a core, of the busiest among ranks 1 to 3: in calls of Ligament, and in MPI_Bcast.
         self.shares, self.bcast_shares = {}, {}
-        # How long a computation takes, s: beside ranks that wait, and alone.
+        # Time of a computation in s: beside waiting ranks, and alone.
         self.beside, self.alone = {}, {}
-        # By MPI and bytes, how long until the last rank has what rank 0 has, ns: with Ligament, and by
+        # By MPI and bytes, time until the last rank has the message of rank 0, in ns: with Ligament, and by
         # MPI_Bcast.
         self.given, self.bcast = {}, {}
-        # By MPI and ranks, until all take part, s: by `ligament run`, and by the launcher alone.
+        # By MPI and ranks, time until all ranks take part, in s: by `ligament run`, and by the launcher alone.
         self.begun, self.launched = {}, {}
 
 
 def _times(name, ours, theirs, limit):
-    """How many times as long as theirs; `limit` has its unit beside it."""
+    """Returns the bar for the ratio to the times of the peer. `limit` has its unit beside it."""
     ratios = [one / other for one, other in zip(ours, theirs)]
     return Bar(name, statistics.median(ours) / statistics.median(theirs), ratios, "<=", *limit)
 
 
 def bars(m):
-    """The bars of what was measured, as `README.md` beside this file has them."""
+    """Returns the bars for all measurements. `README.md` in this directory lists them."""
     found = []
     for family, title in TITLES.items():
         if family in m.shares:

@@ -13,9 +13,9 @@ from lib.machine import CannotMeasure
 
 RANKS = 4
 WAITS, QUICK_WAITS = 6, 4
-# s; what waits for less has not waited: messages came while the ranks still began.
+# s; a shorter wait is not counted, because its message came while the ranks were still starting
 LEAST = 0.9
-# Messages of a burst, by their bytes, so that all of a burst fit into memory kept for messages.
+# Number of messages in a burst by size in bytes. A whole burst fits into the memory for messages.
 BURSTS = {8: 400, 1 << 10: 400, 64 << 10: 100, 1 << 20: 12}
 REPEATED, QUICK_REPEATED = 10, 2
 STARTS = (1, 2, 4)
@@ -39,7 +39,7 @@ def arguments_of(words):
 
 
 def share(waits):
-    """The share of a core of waits, %, as `waiting` has written them."""
+    """Returns the share of a core of each wait, in %, from the output of `waiting`."""
     long = [share for share, length in waits if length > LEAST]
     if not long:
         raise CannotMeasure("the ranks took seconds to begin, so that no wait was as long as it should be")
@@ -47,7 +47,7 @@ def share(waits):
 
 
 class Session:
-    """One measurement: what was asked for, and what was found so far."""
+    """A measurement: the options of the user, and the results so far."""
 
     def __init__(self, options):
         self.options, self.measured = options, Measurements()
@@ -148,7 +148,7 @@ def main(words):
     cores = programs.cores_here()
     if len(cores) < 2:
         raise CannotMeasure("two cores are needed")
-    # All of it on two cores, however many there are.
+    # All programs run on two cores, so that results are comparable between machines.
     os.sched_setaffinity(0, cores)
     session = Session(options)
     facts, versions = machine.facts(cores), {"ligament": Ligament().version(), **mpi.versions(options.families)}

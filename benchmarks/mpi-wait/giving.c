@@ -1,12 +1,13 @@
-// How long it takes until the last rank has a message, from the moment rank 0 has it: in Ligament's collective
-// call, and where rank 0 receives it by itself and gives it on by MPI_Bcast. In turns: each has just been
-// received, so that both find the same in the caches. giving TIMES COUNT BYTES BURSTS; TIMES gets both of each,
-// ns.
+// Measures the time from the moment at which rank 0 has a message until the last rank has it: by Ligament's
+// collective call, and by a receive on rank 0 followed by MPI_Bcast. The two take turns, and each gets a
+// message that was just received, so that both find the same state of the caches.
+// giving TIMES COUNT BYTES BURSTS; TIMES gets the times of both, ns.
 #include <ligament.h>
 
 #include "../lib/timing.h"
 
-// When rank 0 had the message: the header's own call, with a look at the clock behind it.
+// Time at which rank 0 has the message. The call is the one of the header, with a reading of the clock after
+// it.
 static uint64_t had;
 static lig_status noted_receive_into(lig_instance *instance, const char *port,
                                      const lig_receive_options *options, const lig_array *into,
@@ -21,7 +22,7 @@ static lig_status noted_receive_into(lig_instance *instance, const char *port,
 
 #include <stdio.h>
 
-// Rank 0 comes last, as it does when it has waited for the message.
+// Makes rank 0 arrive last, as after a wait for the message.
 static void gather(int rank) {
     MPI_Barrier(MPI_COMM_WORLD);
     for (uint64_t until = nanoseconds() + 5000; rank == 0 && nanoseconds() < until;) spin_pause();
@@ -60,7 +61,7 @@ int main(int argc, char **argv) {
             MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
             ended[1] = nanoseconds();
             MPI_Reduce(ended, last, 2, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
-            // While a burst begins the other end still sends.
+            // The first part of a burst is not counted, because the other end still sends.
             if (rank == 0 && i >= count / 4)
                 fprintf(file, "%llu %llu\n", (unsigned long long)(last[0] - began[0]),
                         (unsigned long long)(last[1] - began[1]));

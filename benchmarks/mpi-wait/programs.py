@@ -1,4 +1,4 @@
-"""The programs of this benchmark: how they are built, and started by `ligament run` or by mpirun itself."""
+"""The programs of this benchmark: their build, and their start by `ligament run` or by mpirun."""
 
 import os
 import shutil
@@ -29,19 +29,19 @@ def build(families):
 
 
 def words_of(family, ranks):
-    """mpirun as Ligament calls it, without a batch system between."""
+    """Returns mpirun with the options that Ligament uses, without a batch system."""
     own = {"openmpi": ["--host", f"localhost:{ranks}", "--bind-to", "none"],
            "mpich": ["-launcher", "fork", "-rmk", "user", "-bind-to", "none"]}[family]
     return [f"mpirun.{family}", *own, "-n", str(ranks)]
 
 
 def numbers(file):
-    """The numbers that a program has written, a list for each line."""
+    """Returns the numbers that a program has written, one list for each line."""
     return [[float(word) for word in line.split()] for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 class Scratch:
-    """A folder for one run, gone behind it."""
+    """A folder for one run. It is removed at the end of the `with` block."""
 
     def __enter__(self):
         self.path = Path(tempfile.mkdtemp(prefix="run-", dir=OUT))
@@ -52,8 +52,8 @@ class Scratch:
 
 
 def model(family, ranks, program, words, source=None, more=False):
-    """A model with an MPI program and, if that is given, another one that sends to it and may be asked for
-    more."""
+    """Returns a model with an MPI program. With `more`, a second program sends to it and can be asked for more
+    messages."""
     ports = "s: in, o_i: more" if more else "s: in"
     lines = ["ymmsl_version: v0.1", "model:", "  name: measured", "  components:"]
     lines.append(f"    ranks: {{implementation: ranks{f', ports: {{{ports}}}' if source else ''}}}")
@@ -75,7 +75,8 @@ def model(family, ranks, program, words, source=None, more=False):
 
 
 def coupled(family, ranks, name, words, source=None, more=False, seconds=120):
-    """Runs such a model; what the MPI program, and the source, have written, and when the run began."""
+    """Runs such a model. Returns the output of the MPI program, the output of the source, and the time at which
+    the run began."""
     with Scratch() as folder:
         file, other = folder / "ranks", folder / "source"
         text = model(family, ranks, OUT / f"{name}-{family}", [file, *words], source and [other, *source], more)
@@ -88,10 +89,10 @@ def coupled(family, ranks, name, words, source=None, more=False, seconds=120):
 
 
 def launched(family, ranks, name, words, seconds=120):
-    """Runs a program by mpirun alone; what it has written, and when that began."""
+    """Runs a program by mpirun alone. Returns its output, and the time at which it began."""
     with Scratch() as folder:
         file = folder / "ranks"
-        # The launcher is told the same by Ligament.
+        # Ligament sets the same variable for the launcher.
         environment = {**mpi.ENVIRONMENT, "OMPI_MCA_odls_base_sigkill_timeout": "0"}
         began = time.monotonic_ns()
         run([*words_of(family, ranks), OUT / f"{name}-{family}", file, *words], seconds=seconds,
@@ -100,7 +101,7 @@ def launched(family, ranks, name, words, seconds=120):
 
 
 def computed_alone(count):
-    """How long the source computes without a run, s, so often."""
+    """Returns the times of the source's computation without a run, in s."""
     with Scratch() as folder:
         run([OUT / "source", folder / "source", "alone", count], seconds=120)
         return [line[0] for line in numbers(folder / "source")]

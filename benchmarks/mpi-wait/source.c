@@ -11,7 +11,7 @@
 
 #include "../lib/timing.h"
 
-// About a second on a core.
+// Computes for about a second on one core.
 static void *work(void *seed) {
     double x = *(double *)seed;
     for (long i = 0; i < 150000000; i++) x = x * 0.999999 + 1e-6;
@@ -26,7 +26,7 @@ static void compute(FILE *file) {
     pthread_create(&other, NULL, work, &two);
     work(&one);
     pthread_join(other, NULL);
-    // The results are looked at, or the compiler leaves the work out.
+    // The results are printed, because the compiler would otherwise remove the computation.
     fprintf(file, "%g %g\n", (nanoseconds() - began) / 1e9, one + two);
 }
 

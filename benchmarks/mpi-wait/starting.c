@@ -1,5 +1,5 @@
-// When all ranks take part: in a run, or, as `starting FILE alone`, for MPI. FILE gets the moment, ns of
-// CLOCK_MONOTONIC.
+// Writes the time at which all ranks take part: in a run, or with `starting FILE alone` in MPI. FILE gets the
+// time, in ns of CLOCK_MONOTONIC.
 #include <ligament_mpi.h>
 
 #include <stdio.h>

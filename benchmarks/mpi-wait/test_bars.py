@@ -1,4 +1,4 @@
-"""Tests of what is computed from measurements. Run: python3 benchmarks/mpi-wait/test_bars.py"""
+"""Tests of the bars. Run: python3 benchmarks/mpi-wait/test_bars.py"""
 
 import sys
 import unittest
@@ -9,7 +9,7 @@ from bars import Measurements, bars  # noqa: E402
 
 
 def only(**measured):
-    """The one bar of these measurements."""
+    """Returns the only bar for these measurements."""
     m = Measurements()
     for name, values in measured.items():
         getattr(m, name).update(values)

@@ -8,7 +8,7 @@
 
 #define MOST 1000
 
-// Seconds of processor time of this process, all threads.
+// Returns the processor seconds of all threads of this process.
 static double used(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
             shares[count] = (used() - processor) / lengths[count];
         }
     }
-    // Rank 0 waits in Ligament, or sleeps: the others are asked.
+    // Only the other ranks are measured: rank 0 waits in Ligament, or sleeps.
     if (rank == 0) memset(shares, 0, sizeof shares);
     MPI_Reduce(shares, busiest, count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0) {

@@ -1,6 +1,6 @@
-// The same exchange by hand over shared memory: bare (copies|shared) FROM SENDERS TO RECEIVERS EDGE STEPS.
-// With "copies", each sender copies its own array into shared memory, and receivers copy out of it what
-// they want. With "shared", the sender's array is shared memory. Prints the time of an exchange (ns).
+// The same exchange by hand over shared memory: bare (copies|shared) FROM SENDERS TO RECEIVERS EDGE STEPS. With
+// "copies", each sender copies its array into shared memory, and receivers copy their elements out of it. With
+// "shared", the sender's array is in shared memory. Prints the time of an exchange (ns).
 #define _GNU_SOURCE
 #include "layout.h"
 #include <pthread.h>

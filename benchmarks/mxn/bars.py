@@ -1,17 +1,17 @@
-"""What is promised about the exchange of arrays, computed from the measurements; nothing is run here."""
+"""Bars for the exchange of arrays, computed from measurements. Nothing is run here."""
 
 import statistics
 
 from lib.report import Bar
 
-# Times as fast as the best of MPI: with private arrays, and where the sender's array is a loan.
+# Times the speed of the fastest MPI variant: with private arrays, and with a loan as the sender's array.
 PRIVATE, LOAN = 1.1, 1.5
-# Of the speed of the same copies by hand.
+# Times the speed of the same copies by hand.
 BARE = 0.75
 
 
 class Measurements:
-    """Times of an exchange, ns: a value for each repetition, by layout and by what was measured."""
+    """Times of an exchange in ns: a value for each repetition, by layout and program."""
 
     def __init__(self):
         self.times = {}
@@ -23,20 +23,20 @@ class Measurements:
         return list(dict.fromkeys(layout for layout, _ in self.times))
 
     def best_peer(self, layout):
-        """The MPI whose median is least, and its times."""
+        """Returns the MPI variant with the least median, and its times."""
         peers = {what: times for (of, what), times in self.times.items()
                  if of == layout and what.startswith("MPI")}
         return min(peers.items(), key=lambda pair: statistics.median(pair[1]), default=(None, None))
 
 
 def _bar(name, theirs, ours, limit, unit):
-    """How many times as fast as theirs."""
+    """Returns the bar for the ratio of the peer's times to those of Ligament."""
     ratios = [other / one for one, other in zip(ours, theirs)]
     return Bar(name, statistics.median(theirs) / statistics.median(ours), ratios, ">=", limit, unit)
 
 
 def bars(m):
-    """The bars of what was measured, as `README.md` beside this file has them."""
+    """Returns the bars for all measurements. `README.md` in this directory lists them."""
     found = []
     for layout in m.layouts():
         _, peer = m.best_peer(layout)

@@ -13,7 +13,7 @@ from lib.machine import BUILD, CannotMeasure, run
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "mxn"
 FLAGS = ["-O2", "-march=native", "-Wall", "-Wno-stringop-overflow"]
-# How the senders have the cube and how many they are, and the receivers.
+# For each layout: the division of the cube among senders and their number, and the same for receivers.
 LAYOUTS = {"2 to 2": ("first", 2, "last", 2), "4 to 4": ("first", 4, "last", 4),
            "8 to 8": ("first", 8, "last", 8), "blocks 8 to 2": ("blocks", 8, "last", 2)}
 EDGE, QUICK_EDGE = 512, 256
@@ -65,7 +65,8 @@ def build(families):
 
 
 def ours(way, layout, edge):
-    """The time of an exchange by Ligament, ns: from the end of the warm-up to the end of the last exchange."""
+    """Returns the ns of an exchange by Ligament, from the end of the warm-up to the end of the last exchange.
+    """
     source, senders, target, receivers = LAYOUTS[layout]
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=OUT))
     try:
@@ -83,7 +84,7 @@ def ours(way, layout, edge):
 
 
 def peers(options, layout):
-    """The programs beside it, by name: each prints the time of an exchange."""
+    """Yields the times of the other programs by name. Each prints the time of an exchange."""
     arguments = [*map(str, LAYOUTS[layout]), str(options.edge), str(STEPS)]
     ranks = LAYOUTS[layout][1] + LAYOUTS[layout][3]
     yield "bare copies", [OUT / "bare", "copies", *arguments]

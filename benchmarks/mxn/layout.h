@@ -1,12 +1,13 @@
-// How a cube of doubles is divided among ranks, and how its elements are made and checked. All programs of this
-// benchmark include it.
+// The division of a cube of doubles among ranks, and functions that make and check its elements. All programs
+// of this benchmark include it.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-// Exchanges before the clock runs: memory is made, and blocks come back for the first time.
+// Number of exchanges before the clock starts. In them, memory is made and blocks are released for the first
+// time.
 enum { WARM_UP = 5 };
 
 struct part {
@@ -19,7 +20,7 @@ static int64_t now_ns(void) {
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-// The part of a rank: "first" and "last" are slabs of that dimension, "blocks" are eight cubes.
+// Returns the part of a rank. "first" and "last" are slabs in this dimension, "blocks" are eight cubes.
 static struct part part_of(const char *how, uint64_t edge, uint64_t rank, uint64_t ranks) {
     struct part part = {{0, 0, 0}, {edge, edge, edge}};
     if (strcmp(how, "blocks") == 0) {
@@ -37,12 +38,12 @@ static struct part part_of(const char *how, uint64_t edge, uint64_t rank, uint64
 
 static uint64_t count_of(const struct part *part) { return part->shape[0] * part->shape[1] * part->shape[2]; }
 
-// The number in the cube of an element of a part.
+// Returns the number of a part's element in the cube.
 static uint64_t number_of(const struct part *part, uint64_t i, uint64_t j, uint64_t k, uint64_t edge) {
     return ((part->start[0] + i) * edge + part->start[1] + j) * edge + part->start[2] + k;
 }
 
-// Each element is its number in the cube.
+// Sets each element to its number in the cube.
 static void fill(double *data, const struct part *part, uint64_t edge) {
     for (uint64_t i = 0; i < part->shape[0]; ++i)
         for (uint64_t j = 0; j < part->shape[1]; ++j)
@@ -61,7 +62,7 @@ static void check(const double *data, const struct part *part, uint64_t edge) {
             }
 }
 
-// Memory that is there already, so that no page is made while the clock runs.
+// Returns memory whose pages exist, so that no page fault is timed.
 static double *memory(uint64_t count) {
     double *data = aligned_alloc(4096, (count * sizeof *data + 4095) / 4096 * 4096);
     if (data == NULL) {
@@ -72,7 +73,7 @@ static double *memory(uint64_t count) {
     return data;
 }
 
-// The common part of two parts.
+// Returns the intersection of two parts.
 static inline struct part common(const struct part *one, const struct part *other) {
     struct part both;
     for (int axis = 0; axis < 3; ++axis) {

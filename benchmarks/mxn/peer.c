@@ -1,5 +1,5 @@
-// The same exchange with MPI: peer (alltoallw|isend) FROM SENDERS TO RECEIVERS EDGE STEPS. The first ranks
-// send and the others receive; each has its part in memory of its own. Prints the time of an exchange (ns).
+// The same exchange with MPI: peer (alltoallw|isend) FROM SENDERS TO RECEIVERS EDGE STEPS. The first ranks send
+// and the others receive. Each has its part in private memory. Prints the time of an exchange (ns).
 #include "layout.h"
 #include <mpi.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-// A rank of either side: ranks (send|loan|receive) HOW EDGE STEPS FILE. A receiver writes when the
-// exchanges that warm up and when all were over (ns).
+// A rank of either side: ranks (send|loan|receive) HOW EDGE STEPS FILE. A receiver writes the times (ns) at
+// which the warm-up exchanges and all exchanges were over.
 #include "layout.h"
 #include <ligament.h>
 #include <stdbool.h>
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
             lig_loan *loan;
             void *data;
             fine(lig_loan_create(instance, LIG_FLOAT64, 3, array.shape, &loan, &data, &error));
-            // The simulation's own array is the loan; one that was lent before has its elements.
+            // The loan is the array of the simulation. A block that was lent before already has the elements.
             double *elements = data;
             const uint64_t count = count_of(&part);
             if (elements[count - 1] == 0) fill(elements, &part, edge);

@@ -1,4 +1,4 @@
-"""Tests of what is computed from measurements. Run: python3 benchmarks/mxn/test_bars.py"""
+"""Tests of the bars. Run: python3 benchmarks/mxn/test_bars.py"""
 
 import sys
 import unittest
@@ -9,7 +9,7 @@ from bars import Measurements, bars  # noqa: E402
 
 
 def measured(private, loan, copies, shared, **peers):
-    """The measurements of one layout, a time for each."""
+    """Returns the measurements of one layout, with one time for each program."""
     m = Measurements()
     given = {"private arrays": private, "a loan": loan, "bare copies": copies, "bare shared": shared,
              **{f"MPI: {name}": time for name, time in peers.items()}}

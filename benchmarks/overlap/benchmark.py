@@ -24,7 +24,7 @@ BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Program:
-    """One way to send. `step` is how long the computing of a step takes, s."""
+    """A way to send. `step` is the computing time of a step, s."""
 
     name: str
     tuning: str
@@ -93,7 +93,7 @@ def build(chosen):
 
 
 def _model(scratch, program, words):
-    """A sender and a receiver; the sender's own core is the last word of its command line."""
+    """Returns a model of a sender and a receiver. The last argument of the sender is its core."""
     ends = (("sender", "o_i: out"), ("receiver", "s: in"))
     lines = ["ymmsl_version: v0.1", "model:", "  name: overlap", "  components:"]
     lines += [f"    {name}: {{implementation: {name}, ports: {{{port}}}}}" for name, port in ends]
@@ -106,7 +106,7 @@ def _model(scratch, program, words):
 
 
 def play(program, options, scratch):
-    """One run between two machines; the sender's records."""
+    """Makes a run between two machines. Returns the sender's records."""
     out, (own, others) = scratch / "steps", options.cores
     common = [str(word) for word in (out, BYTES, program.step, options.blocks, options.steps)]
     words = {"sender": ["sender", *common, str(own)], "receiver": ["receiver", *common, str(others)]}

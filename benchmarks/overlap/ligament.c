@@ -1,5 +1,5 @@
-// Ligament's C interface. With LIGAMENT_LOAN the array is written where it leaves from; otherwise it is the
-// program's own and `lig_send_array` copies it.
+// Ligament's C interface. With LIGAMENT_LOAN, the program writes the array into a loan. Otherwise the program
+// has the array, and `lig_send_array` copies it.
 #include <ligament.h>
 
 #include "steps.h"

@@ -1,5 +1,5 @@
-// Open MPI: MPI_Isend from two arrays in turn, so that a message may leave while the next step is computed; it
-// is waited for before its array is written again.
+// Open MPI: MPI_Isend from two arrays in turn, so that a message can leave during the next step. The program
+// waits for a message before it writes its array again.
 #include <mpi.h>
 
 #include "steps.h"

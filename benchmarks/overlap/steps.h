@@ -1,6 +1,5 @@
-// A sender that computes in steps and sends 64 MiB at the end of some of them, and its receiver. What differs
-// between programs is the peer_* functions; what is timed is the sender's step: computing, writing the array,
-// sending it.
+// A sender that computes in steps and sends 64 MiB at the end of some of them, and its receiver. Programs
+// differ in the peer_* functions. The step of the sender is timed: computing, writing the array, and sending.
 #ifndef OVERLAP_STEPS_H
 #define OVERLAP_STEPS_H
 // Compile with -D_GNU_SOURCE.
@@ -17,15 +16,15 @@
 
 // ---- what each program defines ------------------------------------------------------------------------------
 static void peer_open(int argc, char **argv, size_t bytes);
-static inline void *peer_array(size_t bytes);             // where the next message is to be written
+static inline void *peer_array(size_t bytes);             // returns the place for the next message
 static inline void peer_send(void *array, size_t bytes);  // returns as soon as the sender may go on
 static inline const void *peer_receive(size_t bytes);
 static inline void peer_release(void);
 static void peer_close(void);
 
 // ---- what the harness gives to programs ---------------------------------------------------------------------
-static int sends;          // whether this process is the sender
-static char *own_array;    // of the message's size, touched; a step that does not send writes here
+static int sends;          // true if this process is the sender
+static char *own_array;    // size of the message, pages exist; written in steps that do not send
 
 static _Noreturn void fail(const char *format, ...) {
     va_list arguments;
@@ -39,8 +38,8 @@ static _Noreturn void fail(const char *format, ...) {
 }
 
 // ---- computing ----------------------------------------------------------------------------------------------
-// Multiplications that depend on each other: nothing but a core is needed, so what a step loses to the sending
-// of messages is the core's time, and memory only where the array is written.
+// The computation is a chain of dependent multiplications, which needs only a core. So a step that takes longer
+// beside the sending of messages has lost time of the core; memory matters only where the array is written.
 static double compute(uint64_t rounds) {
     double x = 1.0;
     for (uint64_t i = 0; i < rounds; i++) {
@@ -56,7 +55,7 @@ static uint64_t own_nanoseconds(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// The number of rounds that take so long, where nobody else wants the core.
+// Returns the number of rounds that take this time on an idle core.
 static uint64_t rounds_of(double seconds) {
     uint64_t rounds = 1 << 24, best = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
@@ -88,8 +87,9 @@ static void keep_to(int core) {
 }
 
 // ---- the two programs ---------------------------------------------------------------------------------------
-// Blocks of steps that do not send and of steps that do, in turn. The first step of a block is not written out:
-// a message of the block before may still be leaving, or the first has not begun to.
+// Blocks of steps without sends and blocks of steps with sends follow each other. The first step of a block is
+// not written out: a message of the previous block may still be leaving, or the first message of this block has
+// not begun to leave.
 static void run_sender(size_t bytes, double seconds, int blocks, int steps, const char *path) {
     FILE *out = fopen(path, "w");
     if (!out) fail("cannot write %s", path);

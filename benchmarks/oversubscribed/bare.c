@@ -1,6 +1,6 @@
-// The limit: rings over shared memory without any library, which differ in how a process waits. `bare yield`
-// gives way until the token is there; `bare futex` sleeps at once; `bare spin` looks for 36 µs, about what a
-// wake-up costs, and then sleeps. Forks the whole ring.
+// The limit: rings over shared memory without a library, with different ways of waiting. `bare yield` yields
+// until the token arrives. `bare futex` sleeps at once. `bare spin` spins for 36 µs, about the time of a
+// wake-up, and then sleeps. Forks the whole ring.
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -12,13 +12,13 @@
 enum { MOST = 256, SPIN_NS = 36000 };
 enum waiting { YIELD, FUTEX, SPIN } waiting;
 
-struct seat {                       // of one position
-    _Alignas(128) _Atomic uint32_t tokens;  // how many have come; written by the position before
-    _Atomic uint32_t sleeps;                // whether it must be woken; written by itself
+struct seat {                       // one position of the ring
+    _Alignas(128) _Atomic uint32_t tokens;  // number of tokens received; written by the position before
+    _Atomic uint32_t sleeps;                // 1 if this position must be woken; written by itself
 };
 
 static struct seat *seats, *mine, *next;
-static char *slabs;  // one per position, written by it, read in place by the next
+static char *slabs;  // one for each position, written by it and read in place by the next
 static size_t slab_bytes;
 static uint32_t received;
 static pid_t children[MOST];
@@ -56,7 +56,7 @@ static int peer_position(int argc, char **argv) {
     return position;
 }
 
-// Every page is touched by its writer and its reader, so that no page fault is timed.
+// Each page is touched by its writer and its reader, so that no page fault is timed.
 static void peer_open(size_t largest) {
     int before = (ring_position + ring_count - 1) % ring_count;
     for (size_t i = 0; i <= largest; i += 4096) {

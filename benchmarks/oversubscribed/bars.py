@@ -1,17 +1,17 @@
-"""What is promised about crowded cores, computed from the measurements; nothing is run here."""
+"""Bars for crowded cores, computed from measurements. Nothing is run here."""
 
 import statistics
 
 from lib.report import Bar, size_name
 
-CROWDED = (4, 8, 32)  # rings with more processes than cores
+CROWDED = (4, 8, 32)  # sizes of rings with more processes than cores
 LARGE = 64 << 10
 HAND_OVER = 1.3  # times a bare futex
 BLOCKED = 0.1  # % of a core
 
 
 class Measurements:
-    """By what was measured, the value of each repetition."""
+    """Measured values of each repetition."""
 
     def __init__(self):
         self.hops = {}  # (program, processes, bytes): µs a hop
@@ -23,7 +23,7 @@ class Measurements:
         return statistics.median(values) if values else None
 
     def best(self, family, processes, bytes_):
-        """The configuration of this family with the shortest hop, or None."""
+        """Returns the configuration of this family with the shortest hop, or None."""
         found = {
             program: self.hop(program, n, b)
             for program, n, b in self.hops
@@ -33,7 +33,7 @@ class Measurements:
 
 
 def _faster(m, family, title, processes, bytes_, factor):
-    """The bar that Ligament's hop takes at most 1/factor of this family's best, or None where one is
+    """Returns the bar that a hop of Ligament takes at most 1/factor of this family's best, or None if one is
     missing."""
     other = m.best(family, processes, bytes_)
     ours = m.hops.get(("ligament", processes, bytes_))
@@ -47,14 +47,14 @@ def _faster(m, family, title, processes, bytes_, factor):
 
 
 def _least(processes, bytes_):
-    """How many times as fast as Open MPI a hop shall be."""
+    """Returns the required ratio of Open MPI's hop to Ligament's hop."""
     if bytes_:
         return 1.2
     return 1.0 if processes == 32 else 0.85
 
 
 def bars(m):
-    """All bars that the measured programs and rings allow, as `README.md` beside this file has them."""
+    """Returns all bars for the measured programs and rings. `README.md` in this directory lists them."""
     found = []
     for bytes_ in (0, LARGE):
         for processes in CROWDED:

@@ -16,11 +16,11 @@ from lib import machine, mpi, report
 from lib.ligament import Ligament
 from lib.machine import CannotMeasure
 
-LAPS, PARKED, BLOCKED = range(3)  # the kinds of stages, as ring.h has them
+LAPS, PARKED, BLOCKED = range(3)  # the kinds of stages, as in ring.h
 RINGS = (2, 4, 8, 32)
 SIZES = (0, LARGE)
-GAP_US = 5000  # sleep before a hand-over: the receiver, which may spin for 1 ms, has parked long since
-HAND_OVERS = 6  # of each pass: what a core's caches hold after a sleep changes from run to run
+GAP_US = 5000  # pause before a hand-over; the receiver spins for at most 1 ms, so it has parked by then
+HAND_OVERS = 6  # in each pass; the contents of a core's caches after a sleep differ from run to run
 BLOCKED_S = 6
 
 
@@ -58,14 +58,14 @@ def _chosen(only, parser):
 
 
 class Session:
-    """One measurement: what was asked for, and what was found so far."""
+    """A measurement: the options of the user, and the results so far."""
 
     def __init__(self, options):
         self.options, self.measured = options, Measurements()
         self.worst_lap = {}  # ms, by (program, processes, bytes)
 
     def play(self, program, processes, plan, cores=None):
-        """What each position of the ring wrote, as records."""
+        """Runs a ring. Returns the output of each position as records."""
         scratch = Path(tempfile.mkdtemp(prefix="run-", dir=programs.OUT))
         try:
             found = programs.play(program, processes, plan, cores or self.options.cores, scratch, seconds=240)
@@ -74,7 +74,8 @@ class Session:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def laps(self, program, processes):
-        # In ms. The order that a start finds by luck stays, so many short plays are made.
+        # In ms. A ring keeps the order of processes that its start finds by luck, so there are many short
+        # rings.
         length = 150 if self.options.quick else 200
         plan = [(LAPS, bytes_, length, 3) for bytes_ in SIZES]
         for record in self.play(program, processes, plan)[0]:
@@ -94,7 +95,7 @@ class Session:
         self.measured.blocked.setdefault((program.name, processes), []).append(max(shares))
 
     def one_pass(self, number):
-        """Every program once, in the opposite order to the pass before."""
+        """Runs every program once, in the opposite order to the previous pass."""
         chosen = self.options.programs if number % 2 == 0 else self.options.programs[::-1]
         for processes in self.options.rings:
             for program in chosen:
@@ -107,7 +108,7 @@ class Session:
                     self.hand_over(program, cores)
 
     def wait_long(self):
-        """Once: nothing that a second time would show."""
+        """Measures once the values that a repetition would not change."""
         for program in self.options.programs:
             if program.name in ("ligament", "bare/futex", "openmpi/cma"):
                 self.blocked(program, 2)
@@ -138,7 +139,8 @@ def print_tables(session):
 
 
 def figures(session, facts, versions):
-    """`hop_us` by program, ring and size: [median, least, largest]; the others by what their tables have."""
+    """Returns `hop_us` by program, ring and size as [median, least, largest], and the other values by the keys
+    of their tables."""
     measured, hops = session.measured, {}
     for (name, n, bytes_), values in measured.hops.items():
         cell = [report.significant(v) for v in (statistics.median(values), min(values), max(values))]

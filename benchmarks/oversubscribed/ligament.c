@@ -1,11 +1,11 @@
-// Ligament's C interface: sends from an array and reads what comes where its sender put it. `ligament run`
-// starts one instance for each position, which is the argument.
+// Ligament's C interface. It sends from an array, and reads received bytes in place. `ligament run` starts one
+// instance for each position, which is the argument.
 #include <ligament.h>
 
 #include "ring.h"
 
 static lig_instance *instance;
-static lig_message *message;  // the one that is being read
+static lig_message *message;  // the message that is being read
 static lig_error error;
 
 static inline void checked(lig_status status, const char *what) {

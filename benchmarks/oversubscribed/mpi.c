@@ -1,5 +1,5 @@
-// MPI_Send and MPI_Recv round a ring of ranks, from a send array into a receive array. Compiled once with Open
-// MPI and once with MPICH; how each is tuned stands in programs.py.
+// MPI_Send and MPI_Recv round a ring of ranks, from a send array into a receive array. Compiled with Open MPI
+// and with MPICH. programs.py has the tuning of each.
 #include <mpi.h>
 
 #include "ring.h"

@@ -1,4 +1,4 @@
-"""Every program that goes round the ring: how it is tuned, built and started.
+"""All programs that pass the token: their tuning, build and start.
 
 A program has a name like "openmpi/cma"; the part before the slash is its family. All are compiled with the same
 flags.
@@ -19,13 +19,14 @@ FLAGS = ["-std=gnu11", "-O3", "-march=native", "-D_GNU_SOURCE", "-Wall", "-Wextr
 
 @dataclass(frozen=True)
 class Program:
-    """One competitor. `tuning` is what an expert set, for the reader; it is part of the result."""
+    """A competitor. `tuning` lists its tuning for the reader, and is part of the result."""
 
     name: str
     tuning: str
     options: tuple = ()  # of the launcher
     environment: dict = field(default_factory=dict)
-    spins: bool = False  # waits without giving way, so that a lap takes seconds; measured less often
+    # True if it waits without yielding, so that a lap takes seconds; it is measured less often
+    spins: bool = False
 
     @property
     def family(self):
@@ -60,7 +61,7 @@ def named(name):
 
 
 def missing(programs):
-    """One sentence for each thing that these programs need and that is not here, with how to install it."""
+    """Returns one sentence for each missing thing that these programs need, with the way to install it."""
     families = {program.family for program in programs}
     found = [] if shutil.which("gcc") else ["gcc is missing; install it with: apt-get install build-essential"]
     found += mpi.missing(families)
@@ -79,7 +80,7 @@ def build(programs):
 
 
 def _model(folder, processes):
-    """A model file of a ring whose components differ in their argument only."""
+    """Returns a model of a ring. Its components differ only in their argument."""
     ring = range(processes)
     lines = ["ymmsl_version: v0.1", "model:", "  name: ring", "  components:"]
     lines += [f"    p{i}: {{implementation: p{i}, ports: {{o_i: out, s: in}}}}" for i in ring]
@@ -91,7 +92,7 @@ def _model(folder, processes):
 
 
 def command(program, processes, scratch):
-    """The command line of a program; `scratch` is an empty folder for whatever it leaves behind."""
+    """Returns the command line of a program. `scratch` is an empty folder for its files."""
     if program.family in mpi.TITLES:
         return [*mpi.launcher(program.family, processes, program.options), OUT / f"ring_{program.family}"]
     if program.family == "bare":
@@ -100,8 +101,8 @@ def command(program, processes, scratch):
 
 
 def play(program, processes, plan, cores, scratch, seconds):
-    """Runs a ring through its plan, [(kind, bytes, amount, laps)] as ring.h reads it; what each position
-    wrote."""
+    """Runs a ring with its plan, [(kind, bytes, amount, laps)] as ring.h reads it. Returns the output of each
+    position."""
     out, page = scratch / "result", scratch / "page"
     page.write_bytes(bytes(4096))
     environment = {

@@ -1,6 +1,6 @@
-// The ring that every C program of this benchmark runs: plan, the token's way, what is timed, output. A program
-// defines the peer_* functions declared below, as `static inline`, in its own file. How bytes travel is each
-// program's business and not known here. Which cores are used is settled by who starts the programs.
+// The ring that every C program of this benchmark runs: the plan, the way of the token, times and output. A
+// program defines the peer_* functions declared below as `static inline` in its own file. These functions
+// transport the bytes. The caller of the programs chooses the cores.
 #ifndef OVERSUBSCRIBED_RING_H
 #define OVERSUBSCRIBED_RING_H
 // Compile with -D_GNU_SOURCE.
@@ -20,31 +20,34 @@
 #include "../lib/timing.h"
 
 enum kind {
-    LAPS,    // the token goes round without a rest; position 0 times the laps
-    // The owner of the token sleeps first, so that the next process has parked; the hand-over alone is timed.
+    LAPS,    // the token goes round without a pause; position 0 times the laps
+    // The owner of the token sleeps first, so that the next process has parked. Only the hand-over is timed.
     PARKED,
-    BLOCKED  // position 0 sleeps once before it sends; the others report what processor time waiting took
+    BLOCKED  // position 0 sleeps once before it sends; the others report the processor time of their wait
 };
 
 struct stage {  // one part of the plan
     enum kind kind;
     size_t bytes;  // of the token: 0, or at least 16
-    long amount;   // LAPS: for how long, ms; PARKED, BLOCKED: how long to sleep, µs
-    long laps;     // LAPS: the fewest that are timed, even if it takes longer; PARKED: how many
+    long amount;   // LAPS: duration in ms; PARKED, BLOCKED: sleep in µs
+    long laps;     // LAPS: minimum number that is timed, even if it takes longer; PARKED: number
 };
 
 // ---- what each program defines ------------------------------------------------------------------------------
 static int peer_position(int argc, char **argv);    // 0 … ring_count-1; a program may fork the ring here
 static void peer_open(size_t largest);
 static inline void peer_send(void *array,
-                             size_t bytes);  // to the next position; the array may be changed afterwards
-static inline const void *peer_receive(size_t bytes);     // from the position before; where the bytes are
-static inline void peer_release(void);                    // what peer_receive returned is no longer needed
+                             // to the next position; the caller may change the array after this call
+                             size_t bytes);
+// from the position before; returns the place of the bytes
+static inline const void *peer_receive(size_t bytes);
+// ends the use of the bytes that peer_receive returned
+static inline void peer_release(void);
 static void peer_close(void);
 
 // ---- what the harness gives to programs ---------------------------------------------------------------------
 static int ring_count, ring_position;
-static char *send_array, *receive_array;  // page-aligned, of the largest size, touched
+static char *send_array, *receive_array;  // page-aligned, with the largest size; every page exists
 
 static _Noreturn void fail(const char *format, ...) {
     va_list arguments;
@@ -59,8 +62,10 @@ static _Noreturn void fail(const char *format, ...) {
 
 // ---- the page that all positions see ------------------------------------------------------------------------
 struct page {
-    _Alignas(128) _Atomic uint64_t stages_over;  // written by position 0 before it sends a stage's last token
-    _Alignas(128) _Atomic uint64_t sent_at;      // PARKED: when the token's holder began to send, ns
+    // written by position 0 before it sends the last token of a stage
+    _Alignas(128) _Atomic uint64_t stages_over;
+    // PARKED: time at which the owner of the token began to send, ns
+    _Alignas(128) _Atomic uint64_t sent_at;
 };
 
 static struct page *page;
@@ -80,8 +85,8 @@ static struct page *open_page(void) {
 }
 
 // ---- the token ----------------------------------------------------------------------------------------------
-// A token with bytes carries its lap in its first and last eight, so that none can be mistaken for an older
-// one.
+// A token with bytes has its lap in its first and last eight bytes, so that a program cannot mistake it for an
+// older token.
 static inline void hand_on(size_t bytes, uint64_t lap) {
     if (bytes) {
         memcpy(send_array, &lap, sizeof lap);
@@ -116,7 +121,7 @@ static void laps_first(const struct stage *s, uint64_t number, FILE *out) {
     static uint64_t took[MOST_LAPS];
     uint64_t length = (uint64_t)s->amount * 1000000u, begun = nanoseconds(), warm_until = begun + length / 5;
     uint64_t last = begun, timed_from = 0, lap = 0;
-    long timed = -1;  // below 0 while warming up
+    long timed = -1;  // below 0 during the warm-up
     for (int over = 0; !over; lap++) {
         if (timed < 0 && lap > 0 && last >= warm_until) timed = 0, timed_from = last;
         over = timed >= 0 && timed + 1 >= s->laps && (last - timed_from >= length || timed + 1 == MOST_LAPS);
@@ -145,9 +150,8 @@ static void laps_other(const struct stage *s, uint64_t number) {
     }
 }
 
-// Where there are several cores each position keeps to one of them: otherwise the kernel lets those that never
-// look before they sleep hop along on one core, and lets others wake up on a second one that has gone to sleep
-// itself.
+// On several cores, each position keeps to one core. Otherwise the kernel would place positions that sleep at
+// once all on one core, and would wake others on a second core that is asleep itself.
 static void keep_to_one_core(cpu_set_t *before) {
     if (sched_getaffinity(0, sizeof *before, before)) fail("sched_getaffinity: %s", strerror(errno));
     int left = ring_position % CPU_COUNT(before), core = 0;
@@ -158,7 +162,7 @@ static void keep_to_one_core(cpu_set_t *before) {
     if (sched_setaffinity(0, sizeof one, &one)) fail("sched_setaffinity: %s", strerror(errno));
 }
 
-// Both positions sleep before they send, and both time what they receive.
+// Both positions sleep before they send, and both time the hand-over that they receive.
 static void parked(const struct stage *s, FILE *out) {
     uint64_t *took = calloc((size_t)s->laps, sizeof *took);
     if (!took) fail("out of memory");
@@ -199,7 +203,7 @@ static void blocked_other(const struct stage *s, FILE *out) {
 }
 
 // ---- the program --------------------------------------------------------------------------------------------
-// RING_PLAN: "kind bytes amount laps;..." with the kind as a number.
+// Format of RING_PLAN: "kind bytes amount laps;..." with the kind as a number.
 static size_t read_plan(struct stage *plan, size_t room, size_t *largest) {
     const char *text = variable("RING_PLAN");
     size_t count = 0;
@@ -235,7 +239,7 @@ int main(int argc, char **argv) {
     size_t count = read_plan(plan, sizeof plan / sizeof *plan, &largest);
     page = open_page();
     ring_position = peer_position(argc, argv);
-    alarm(300);  // a ring that is broken ends, and does not spin on
+    alarm(300);  // ends a broken ring, which would otherwise spin forever
     char path[4096];
     snprintf(path, sizeof path, "%s.%d", variable("RING_OUT"), ring_position);
     FILE *out = fopen(path, "w");

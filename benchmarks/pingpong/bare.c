@@ -1,7 +1,7 @@
-// The limit: loops over shared memory without any library. Compiled once for each of four variants:
-// BARE_INLINE nothing but one cache line each way; BARE_ONE one copy into shared memory, read there; BARE_TWO a
-// second copy, into the receiver's array; BARE_LOAN no copy, the writer works in shared memory.
-// A side alternates over as many shared buffers (slabs) as the plan says.
+// The limit: loops over shared memory without a library. Compiled in four variants. BARE_INLINE: one cache line
+// in each direction. BARE_ONE: one copy into shared memory, read in place. BARE_TWO: a second copy, into the
+// receiver's array. BARE_LOAN: no copy, because the writer works in shared memory. A side alternates over the
+// number of shared buffers (slabs) in the plan.
 #include "harness.h"
 
 #if defined(BARE_INLINE) + defined(BARE_ONE) + defined(BARE_TWO) + defined(BARE_LOAN) != 1
@@ -12,13 +12,13 @@ static struct line *lines;  // one per side
 static uint64_t sent, received;
 static enum side here, there;
 static unsigned next_slab, their_slab, slab_count = 1;
-static size_t slab_step;  // from one slab to the next in this case
+static size_t slab_step;  // distance between slabs in this case
 #ifndef BARE_INLINE
-static char *slabs[2];  // one area per side, written by it
-static size_t area;     // bytes in each
+static char *slabs[2];  // one area per side, written by this side
+static size_t area;     // bytes in each area
 #endif
 
-// Shared memory must be there before the fork, so the plan is read here already.
+// Shared memory must exist before the fork, so the plan is read before it.
 static enum side peer_side(int argc, char **argv) {
     (void)argc, (void)argv;
     lines = map_shared(-1, 4096);
@@ -40,7 +40,7 @@ static enum side peer_side(int argc, char **argv) {
     return fork_pair();
 }
 
-// Every page is touched by both sides, so that no page fault is timed.
+// Each page is touched by both sides, so that no page fault is timed.
 static void peer_open(enum side side, size_t largest) {
     (void)largest;
     here = side, there = (enum side)(1 - side);

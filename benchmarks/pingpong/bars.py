@@ -1,4 +1,4 @@
-"""What is promised about the ping-pong, computed from the measurements; nothing is run here."""
+"""Bars for the ping-pong, computed from measurements. Nothing is run here."""
 
 import math
 import statistics
@@ -7,15 +7,16 @@ from lib.report import Bar, size_name
 
 KIB, MIB = 1 << 10, 1 << 20
 MPI = ("openmpi", "mpich")
-# Times as long as C, which took 0.1 µs where a microsecond was promised.
+# Times the time of C, which was 0.1 µs; this allows 1 µs.
 PYTHON_EMPTY = 10.0
-# Times as long as without counts and looks, which may cost 5 ns of 100.
+# Times the time without counters and taps; this allows 5 ns of 100.
 WATCHED = 1.05
 
 
 def boundary(lines):
-    """Between the two clusters of the bare line's times where there are two (two cores that are now near, now
-    far), else None. A cluster has at least three members and a twentieth of all."""
+    """Returns the time between the two clusters of the bare line's times, or None if there is one cluster. Two
+    clusters mean two cores whose distance changes. A cluster has at least three members and a twentieth of all
+    times."""
     lines = sorted(lines)
     least = max(3, len(lines) // 20)
     gaps = [(lines[i] / lines[i - 1], i) for i in range(least, len(lines) - least + 1)]
@@ -24,11 +25,12 @@ def boundary(lines):
 
 
 class Measurements:
-    """What side A wrote for each program, mode and size, with side B's processor time added, in order of time.
+    """The records of side A for each program, mode and size, with side B's processor time added, in order of
+    time.
 
-    Only records that were taken while the two cores were at one and the same distance count: those at `place`,
-    "far" or "near"; `boundary` separates the two, and is None where all is one.
-"""
+    Only records at one distance between the two cores are used: those at `place`, "far" or "near". `boundary`
+    separates the two distances, and is None if there is only one.
+    """
 
     def __init__(self):
         self.records = {}
@@ -39,16 +41,16 @@ class Measurements:
         self.records.setdefault((program, record["mode"], record["bytes"]), []).append(record)
 
     def lines(self):
-        """Every time that a bare line took, in ns."""
+        """Returns all times of the bare line, in ns."""
         found = [record for records in self.records.values() for record in records]
         return [record[key] for record in found for key in ("line_before_ns", "line_after_ns")]
 
     def settle(self):
-        """Looks at all records anew for whether there are two distances."""
+        """Computes the boundary between the two distances from all records."""
         self.boundary = boundary(self.lines())
 
     def counts(self, record):
-        """Whether the cores were at the chosen distance before and after this record was taken."""
+        """Returns True if the cores were at the chosen distance before and after this record."""
         if self.boundary is None:
             return True
         lines = record["line_before_ns"], record["line_after_ns"]
@@ -61,7 +63,7 @@ class Measurements:
         return bool(self.accepted(program, mode, bytes_))
 
     def distance(self):
-        """The median of the bare line over what counts, in ns."""
+        """Returns the median of the bare line over the used records, in ns."""
         lines = [r["line_before_ns"] for key in self.records for r in self.accepted(*key)]
         return statistics.median(lines) if lines else math.nan
 
@@ -76,7 +78,7 @@ class Measurements:
         return sorted({bytes_ for _, m, bytes_ in self.records if m == mode})
 
     def best_mpi(self, mode, bytes_):
-        """The MPI configuration with the smallest median at this size, or None."""
+        """Returns the MPI configuration with the smallest median at this size, or None."""
         found = {
             program: self.median(program, mode, bytes_)
             for program, m, b in self.records
@@ -85,8 +87,8 @@ class Measurements:
         return min(found, key=found.get) if found else None
 
     def faster(self, name, program, other, mode, bytes_, factor):
-        """The bar that `program` is at least `factor` times as fast as `other`, or None where one is missing:
-        the ratio of the medians, with the ratios of single repetitions as its spread."""
+        """Returns the bar that `program` is at least `factor` times as fast as `other`, or None if one is
+        missing. Its value is the ratio of the medians, and its spread has the ratios of single repetitions."""
         ours, theirs = self.values(program, mode, bytes_), self.values(other, mode, bytes_)
         if not ours or not theirs:
             return None
@@ -143,8 +145,7 @@ def _against(m, program, other, mode, title, factor_of):
 
 
 def _longer(m, title, pair, bytes_, limit):
-    """That the first program of a pair takes at most so many times as long as the second, `limit` with its
-    unit."""
+    """Returns the bar that the first program of a pair takes at most `limit` times as long as the second."""
     ours, theirs = (m.values(program, "plain", bytes_) for program in pair)
     if not ours or not theirs:
         return None
@@ -153,14 +154,14 @@ def _longer(m, title, pair, bytes_, limit):
 
 
 def _rows_and_looks(m):
-    """What it costs that messages are counted and ports can be tapped."""
+    """Yields the bars for the cost of counting messages and of taps."""
     for bytes_ in (0, KIB):
         pair = ("ligament/view", "unwatched/view")
         yield _longer(m, f"rows and looks, {size_name(bytes_)}", pair, bytes_, (WATCHED, "times without"))
 
 
 def bars(m):
-    """All bars that the measured programs and sizes allow; `README.md` beside this file lists them."""
+    """Returns all bars for the measured programs and sizes; `README.md` in this directory lists them."""
     found = list(_against_mpi(m, "ligament/view", "plain", "plain view", _plain_view))
     found += _against_mpi(m, "ligament/view", "worked", "worked view", _worked_view)
     found += _against_mpi(m, "ligament/loan", "worked", "worked loans", _worked_loan)

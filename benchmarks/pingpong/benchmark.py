@@ -21,7 +21,7 @@ MEANING = {
     "echo": "the received data is sent back (reported only, one repetition)",
 }
 SIZES = [0, *(1024 << i for i in range(17))]
-SECONDS, QUICK_SECONDS = 780, 75  # after this no further pass is begun
+SECONDS, QUICK_SECONDS = 780, 75  # no further pass begins after this time
 QUICK_SIZES = [0, *(kib << 10 for kib in (1, 16, 64, 128, 256, 1024, 4096, 65536))]
 
 
@@ -82,17 +82,18 @@ def _chosen(only, parser):
 
 
 class Session:
-    """One measurement: the chosen programs, where they leave their output, and what they said so far."""
+    """A measurement: the chosen programs, the folder for their output, and the results so far."""
 
     def __init__(self, options):
         self.options = options
         self.measured = Measurements()
-        self.slabs = {}  # by mode and size: how many shared buffers Ligament was seen to use
+        self.slabs = {}  # by mode and size: the number of shared buffers that Ligament used
         self.passes = 0
         self.deadline = time.monotonic() + (QUICK_SECONDS if options.quick else SECONDS)
 
     def rounds(self, program, bytes_):
-        """Timed round trips: many for small messages, at least 20 (quick: 8), within about 0.3 s."""
+        """Returns the number of timed round trips: many for small messages, at least 20 (quick: 8), within
+        about 0.3 s."""
         quick = self.options.quick
         traffic, least, most, seconds = (96 << 20, 8, 4000, 0.12) if quick else (512 << 20, 20, 20000, 0.3)
         by_time = seconds / (2 * (program.latency + program.per_byte * bytes_))
@@ -106,7 +107,7 @@ class Session:
         return self.options.sizes
 
     def missing(self, program, mode):
-        """The sizes that have not been measured often enough yet."""
+        """Returns the sizes that have too few measurements."""
         wanted = min(self.options.repetitions, program.most_repetitions)
         if mode == "echo" or (self.options.quick and program.family == "muscle3"):
             wanted = 1
@@ -114,7 +115,7 @@ class Session:
         return [b for b in sizes if len(self.measured.accepted(program.name, mode, b)) < wanted]
 
     def cases(self, program, mode, sizes):
-        """The plan of one program run: (mode, bytes, rounds, warmup, slabs)."""
+        """Returns the plan of one program run: (mode, bytes, rounds, warmup, slabs)."""
         found = []
         for bytes_ in sizes:
             rounds = self.rounds(program, bytes_)
@@ -123,7 +124,7 @@ class Session:
         return found
 
     def run(self, program, mode, sizes):
-        """Runs one program once in one mode; its records, side B's processor time added to side A's."""
+        """Runs one program once in one mode. Returns side A's records with side B's processor time added."""
         cases = self.cases(program, mode, sizes)
         return self._in_scratch(lambda scratch: peers.command(program, scratch), program.environment, cases)
 
@@ -135,7 +136,7 @@ class Session:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _run_in(self, scratch, command, environment, cases):
-        """Runs a command on a plan and reads what both sides wrote."""
+        """Runs a command on a plan, and reads the output of both sides."""
         out = scratch / "result"
         environment = {
             **environment,
@@ -162,10 +163,12 @@ class Session:
         return sides[0]
 
     def one_pass(self):
-        """Every program once, in turn, with the sizes that it still lacks; False when there was nothing to do.
+        """Runs every program once, in turn, with the sizes that have too few measurements. Returns False if no
+        size was left.
 
-        On a virtual machine the two cores may be two threads of one core now and two cores a few seconds later.
-        Records are kept apart by that, so sizes that were met at the wrong moment are measured again.
+        On a virtual machine the two cores may be two threads of one core now, and two cores a few seconds
+        later. Records of the two cases are kept apart, so a size that was measured in the wrong case is
+        measured again.
         """
         order = [(program, mode) for mode in self.options.modes for program in self.options.programs]
         if self.passes % 2:
@@ -185,7 +188,7 @@ class Session:
         return worked
 
     def _await_place(self):
-        """Where the cores move, waits a little until they are at the distance that counts."""
+        """If the distance of the cores changes, waits a little until they are at the chosen distance."""
         until = time.monotonic() + (0.5 if self.options.quick else 2.0)
         while self.measured.boundary and time.monotonic() < until:
             line = self._in_scratch(lambda _: [peers.OUT / "bare_inline"], {}, [(0, 0, 100, 10, 1)])[0]
@@ -193,18 +196,18 @@ class Session:
                 return
 
     def _choose_place(self):
-        """The distance that the user wants, or the one at which less is missing."""
+        """Chooses the distance that the user wants, or the distance with fewer missing measurements."""
         lacking = {}
         for self.measured.place in ("near", "far"):
             lacking[self.measured.place] = self.lacking()
         self.measured.place = self.options.distance or min(("far", "near"), key=lacking.get)
 
     def lacking(self):
-        """How many program, mode and size still are measured less often than wanted."""
+        """Returns the number of missing measurements."""
         return sum(len(self.missing(p, mode)) for p in self.options.programs for mode in self.options.modes)
 
     def _note_slabs(self, program, mode, record):
-        """The bare loops alternate over as many buffers as Ligament did at the same size."""
+        """Notes the number of buffers that Ligament used, so that the bare loops use the same number."""
         key = (mode, record["bytes"])
         if program.name == "ligament/loan":
             self.slabs[key] = max(record["send_buffers"], 1)
@@ -214,7 +217,7 @@ class Session:
 
 # ---- output --------------------------------------------------------------------------------------------------
 def _columns(session, mode):
-    """Programs as columns: the MPI configurations become one, the better of each size."""
+    """Returns the columns: one for each program, and one for the better MPI configuration of each size."""
     names = [p for p in session.options.programs if mode in p.modes and p.family not in MPI]
     return [p for p in names if not p.empty_only]
 
@@ -254,8 +257,8 @@ def _microseconds(measured, program, mode, bytes_, key):
 
 
 def figures(session, facts, versions):
-    """By program, mode and size: [median, 99th percentile, least and largest median of a repetition, processor
-    time], all in µs; "mpi" is the better configuration of each size, named last."""
+    """Returns by program, mode and size: [median, 99th percentile, least and largest median of a repetition,
+    processor time], all in µs. "mpi" is the better configuration of each size, which is named last."""
     measured = session.measured
     found = {}
 
@@ -294,7 +297,7 @@ def figures(session, facts, versions):
 
 
 def line_facts(measured):
-    """What the bare line between the cores said, in ns, and which distance counts."""
+    """Prints the times of the bare line between the cores, in ns, and the chosen distance."""
     lines = measured.lines()
     return {
         "counted_ns": report.significant(measured.distance()),

@@ -1,10 +1,10 @@
-// A file in memory (memfd: the same file system as /dev/shm): pwrite by the sender, pread into its own array by
-// the receiver, and a count in a shared page that says that the file is complete.
+// A file in memory (memfd, which uses the same file system as /dev/shm). The sender calls pwrite, and the
+// receiver calls pread into its array. A counter in a shared page tells that the file is complete.
 #include <errno.h>
 #include "harness.h"
 
 static struct line *lines;  // one per side
-static int files[2];        // one per side, written by it
+static int files[2];        // one per side, written by this side
 static enum side here, there;
 static uint64_t sent, received;
 

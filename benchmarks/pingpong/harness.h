@@ -1,6 +1,6 @@
-// The ping-pong that every C program of this benchmark runs: plan, pinning, the two loops, the work done on the
-// arrays, timing and output. A program defines the peer_* functions declared below, as `static inline`, in its
-// own file, so all of them are inlined alike. How bytes travel is each program's business and not known here.
+// The ping-pong that every C program of this benchmark runs: the plan, the cores, the two loops, the work on
+// the arrays, times and output. A program defines the peer_* functions declared below as `static inline` in its
+// own file, so all of them are inlined alike. These functions transport the bytes.
 #ifndef PINGPONG_HARNESS_H
 #define PINGPONG_HARNESS_H
 // Compile with -D_GNU_SOURCE.
@@ -24,41 +24,43 @@
 
 #include "line.h"
 
-enum side { SIDE_A = 0, SIDE_B = 1 };  // A sends first and holds the clock; B answers
+enum side { SIDE_A = 0, SIDE_B = 1 };  // A sends first and measures times; B answers
 
 enum mode {
     PLAIN,   // arrays untouched between exchanges
-    WORKED,  // each sender rewrites its whole array first, each receiver sums what it got
-    ECHO     // B sends back the data that it received; A's array stays untouched
+    WORKED,  // each sender rewrites its whole array first, and each receiver sums the elements
+    ECHO     // B sends the received data back; A's array stays untouched
 };
 
 struct exchange {  // one line of the plan
     enum mode mode;
     size_t bytes;
-    long rounds, warmup;  // round trips that are timed, and those before them that are not
+    long rounds, warmup;  // timed round trips, and untimed ones before them
     int slabs;            // shared buffers per direction that the bare loops alternate over
 };
 
 // ---- what each program defines ------------------------------------------------------------------------------
-// Which side this process is. A program that starts its own second process forks here (see fork_pair).
+// Returns the side of this process. A program that starts its own second process forks here (see fork_pair).
 static enum side peer_side(int argc, char **argv);
 static void peer_open(enum side side, size_t largest);
 static void peer_start(const struct exchange *x);               // before the first round of a case
-static inline void *peer_array(size_t bytes);                   // where the next message's data is to stand
+// returns the place for the data of the next message
+static inline void *peer_array(size_t bytes);
 static inline void peer_send(void *array, size_t bytes);
 static inline const void *peer_receive(size_t bytes);           // the received data
-static inline void peer_release(void);  // what peer_receive returned is no longer needed
-static inline void peer_echo(const void *data, size_t bytes);   // send what was received, then release it
+static inline void peer_release(void);  // ends the use of the data that peer_receive returned
+static inline void peer_echo(const void *data, size_t bytes);   // sends received data, then releases it
 static void peer_close(void);
 
 // ---- what the harness gives to programs ---------------------------------------------------------------------
-static char *send_array, *receive_array;  // page-aligned, of the largest size, touched; a program may use them
+// page-aligned, with the largest size; every page exists; a program may use them
+static char *send_array, *receive_array;
 
 static _Noreturn void fail(const char *format, ...);
 
-static pid_t pair_parent, pair_child;  // of fork_pair; 0 where a launcher started the processes
+static pid_t pair_parent, pair_child;  // set by fork_pair; 0 if a launcher started the processes
 
-// A process that failed must not leave the other one spinning.
+// Ends both processes, because the other one would spin forever.
 static _Noreturn void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -71,7 +73,8 @@ static _Noreturn void fail(const char *format, ...) {
     _exit(1);
 }
 
-// The parent becomes side A and the child side B; whatever was mapped shared before is shared between them.
+// Forks. The parent becomes side A and the child side B. Shared mappings that exist before are shared between
+// them.
 static inline enum side fork_pair(void) {
     pid_t parent = getpid(), child = fork();
     if (child < 0) fail("cannot fork");
@@ -93,7 +96,7 @@ static inline void *map_shared(int descriptor, size_t bytes) {
 
 // ---- the work of mode WORKED: the same machine code in every program ----------------------------------------
 typedef uint64_t lanes __attribute__((vector_size(64), aligned(8), may_alias));
-enum { LANES = 8, STRIDE = 4 * LANES };  // four accumulators, so that memory and not an adder is the limit
+enum { LANES = 8, STRIDE = 4 * LANES };  // four accumulators, so that memory is the bottleneck and not an adder
 
 // array[i] = value + i
 static __attribute__((noinline)) void rewrite(void *array, size_t bytes, uint64_t value) {
@@ -128,9 +131,9 @@ static void check_sum(const void *array, size_t bytes, uint64_t value, long roun
         fail("round %ld with %zu bytes: the received data is not what was sent", round, bytes);
 }
 
-// The value that a side writes in a round: another one each time, never the same on both sides.
+// Returns the value that a side writes in a round: a new one in each round, and never the same on both sides.
 static inline uint64_t value_of(enum side side, long round) { return 2 * (uint64_t)round + 1000 + side; }
-enum { UNTOUCHED = -1 };  // the "round" whose value stands in arrays that are not rewritten
+enum { UNTOUCHED = -1 };  // "round" whose value is in arrays that are not rewritten
 
 // ---- clock --------------------------------------------------------------------------------------------------
 static inline uint64_t ticks(void) {
@@ -155,7 +158,7 @@ static double processor_seconds(void) {
 }
 
 // ---- the two loops ------------------------------------------------------------------------------------------
-// The number of different values; sorts the list.
+// Returns the number of different values, and sorts the list.
 static long distinct(uint64_t *list, long n) {
     qsort(list, (size_t)n, sizeof *list, ascending);
     long count = n > 0;
@@ -168,8 +171,8 @@ static double line_before;  // one-way time of a bare line before the current ca
 
 static const char *const mode_names[] = {"plain", "worked", "echo"};
 
-// Side A. Each round trip is timed on its own; one stamp ends a round and starts the next, so that reading the
-// clock costs one call per round trip. Times written out are half of a round trip.
+// Runs side A. Each round trip is timed. One reading of the clock ends a round and starts the next. The output
+// has half of each round trip.
 static void ask(const struct exchange *x, FILE *out) {
     size_t n = (size_t)x->rounds;
     uint64_t *took = malloc(n * sizeof *took), *sent_at = malloc(n * sizeof *sent_at);
@@ -192,7 +195,7 @@ static void ask(const struct exchange *x, FILE *out) {
         int final = round == x->rounds - 1;
         if (!final) peer_release();
         uint64_t now = ticks();
-        if (final) {  // where no round is checked, the last one is, off the clock
+        if (final) {  // if rounds are not checked, the last one is, without being timed
             if (x->mode != WORKED)
                 check_sum(data, x->bytes, value_of(x->mode == ECHO ? SIDE_A : SIDE_B, UNTOUCHED), round);
             peer_release();
@@ -222,7 +225,7 @@ static void ask(const struct exchange *x, FILE *out) {
     free(took), free(sent_at), free(received_at);
 }
 
-// Side B.
+// Runs side B.
 static void answer(const struct exchange *x, FILE *out) {
     double processor = 0;
     for (long round = -x->warmup; round < x->rounds; round++) {
@@ -238,7 +241,7 @@ static void answer(const struct exchange *x, FILE *out) {
         char *array = peer_array(x->bytes);
         if (x->mode == WORKED) rewrite(array, x->bytes, value_of(SIDE_B, round));
         peer_send(array, x->bytes);
-        if (final) {  // as in ask: checked when the answer is on its way
+        if (final) {  // as in ask: checked after the answer is sent
             if (x->mode == PLAIN) check_sum(data, x->bytes, value_of(SIDE_A, UNTOUCHED), round);
             peer_release();
         }
@@ -256,7 +259,7 @@ static const char *variable(const char *name) {
     return value;
 }
 
-// PINGPONG_PLAN: "mode bytes rounds warmup slabs;..." with the mode as a number.
+// Format of PINGPONG_PLAN: "mode bytes rounds warmup slabs;..." with the mode as a number.
 static size_t read_plan(struct exchange *plan, size_t room, size_t *largest) {
     const char *text = variable("PINGPONG_PLAN");
     size_t count = 0;
@@ -276,7 +279,8 @@ static size_t read_plan(struct exchange *plan, size_t room, size_t *largest) {
     return count;
 }
 
-// PINGPONG_CORES: "A,B". Before anything is allocated, so that memory and helper threads follow.
+// Format of PINGPONG_CORES: "A,B". This is called before any allocation, so that memory and helper threads
+// follow the core.
 static void pin(enum side side) {
     int core[2];
     if (sscanf(variable("PINGPONG_CORES"), "%d,%d", &core[0], &core[1]) != 2) fail("PINGPONG_CORES is not A,B");
@@ -297,7 +301,7 @@ int main(int argc, char **argv) {
     static struct exchange plan[256];
     size_t largest, count = read_plan(plan, sizeof plan / sizeof *plan, &largest);
     first_tick = ticks(), first_nanosecond = nanoseconds();
-    alarm(300);  // a partner that never answers ends the program, not the day
+    alarm(300);  // ends the program if the partner never answers
     enum side side = peer_side(argc, argv);
     pin(side);
     send_array = new_array(largest), receive_array = new_array(largest);

@@ -1,7 +1,7 @@
-"""The ping-pong that every Python program of this benchmark runs: plan, pinning, loops, timing and output.
+"""The ping-pong that every Python program of this benchmark runs: plan, cores, loops, times and output.
 
-The same plan, environment and output as harness.h. A program hands `run` two functions, `send(array)` and
-`receive()`; how the data travels is not known here. Messages are arrays of float64; None is the empty message.
+Plan, environment and output are those of harness.h. A program gives `run` two functions, `send(array)` and
+`receive()`, which transport the data. Messages are arrays of float64; None is the empty message.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ MODES = ["plain", "worked", "echo"]
 
 
 def plan():
-    """The cases, as (mode, bytes, rounds, warmup, slabs)."""
+    """Returns the cases, as (mode, bytes, rounds, warmup, slabs)."""
     text = os.environ["PINGPONG_PLAN"]
     return [tuple(int(word) for word in case.split()) for case in text.split(";") if case]
 
@@ -30,7 +30,7 @@ def pin(side):
 
 
 class Line:
-    """line.h through ctypes: how far apart the two cores are, in ns."""
+    """line.h through ctypes, which measures the distance of the two cores in ns."""
 
     def __init__(self, side):
         self.library = ctypes.CDLL(os.environ["PINGPONG_LINE"])
@@ -46,7 +46,7 @@ class Line:
 
 
 def content(side, count):
-    """What stands in a side's array where nobody rewrites it."""
+    """Returns the content of a side's array in modes that do not rewrite it."""
     return numpy.arange(count, dtype=numpy.float64) + (0.5 if side == "a" else 0.25)
 
 
@@ -62,7 +62,7 @@ def check(data, expected, bytes_):
 
 
 def check_sum(data, value, count):
-    # Small whole numbers: the sum is exact in float64.
+    # The elements are small whole numbers, so the sum is exact in float64.
     if count and numpy.sum(data) != value * count:
         fail(f"{8 * count} bytes: the received data is not what was sent")
 
@@ -73,7 +73,7 @@ def processor_ns():
 
 
 def ask(case, send, receive, line):
-    """Side A: times each round trip on its own; one stamp ends a round and starts the next."""
+    """Runs side A: times each round trip. One reading of the clock ends a round and starts the next."""
     mode, bytes_, rounds, warmup, _ = case
     count = bytes_ // 8
     array = content("a", count) if bytes_ else None
@@ -86,7 +86,7 @@ def ask(case, send, receive, line):
             stamps[0] = perf_counter_ns()
         if mode == WORKED and bytes_:
             array.fill(i % 1000)
-        data = None  # the last view is given back before the next message
+        data = None  # the last view is released before the next message
         send(array)
         data = receive()
         if mode == WORKED:
@@ -114,7 +114,7 @@ def ask(case, send, receive, line):
 
 
 def answer(case, send, receive, line):
-    """Side B."""
+    """Runs side B."""
     mode, bytes_, rounds, warmup, _ = case
     count = bytes_ // 8
     array = content("b", count) if bytes_ else None

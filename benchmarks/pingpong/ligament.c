@@ -1,7 +1,6 @@
-// Ligament's C interface. Compiled once for each of three ways: LIGAMENT_VIEW sends an array and reads what
-// comes where the sender put it; LIGAMENT_INTO sends an array and receives into one; LIGAMENT_LOAN fills shared
-// memory in place on both sides. `ligament run` starts it twice, as the components ping (argument a) and pong
-// (argument b).
+// Ligament's C interface, compiled in three variants. LIGAMENT_VIEW sends an array and reads received bytes in
+// place. LIGAMENT_INTO sends an array and receives into an array. LIGAMENT_LOAN fills shared memory in place on
+// both sides. `ligament run` starts it twice, as the components ping (argument a) and pong (argument b).
 #include <ligament.h>
 #include <math.h>
 
@@ -12,7 +11,7 @@
 #endif
 
 static lig_instance *instance;
-static lig_message *message;  // the one that is being read
+static lig_message *message;  // the message that is being read
 static lig_error error;
 static uint64_t shape[1];  // of the arrays in this case
 
@@ -40,7 +39,7 @@ static inline lig_array array_at(const void *data) {
 }
 
 #ifdef LIGAMENT_LOAN
-static lig_loan *loan;  // what peer_array handed out last
+static lig_loan *loan;  // the loan that peer_array returned last
 
 static inline void *peer_array(size_t bytes) {
     void *data;

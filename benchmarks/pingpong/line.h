@@ -1,6 +1,6 @@
-// How far apart two cores are: the one-way time of one cache line between them, measured by the two processes
-// that are being benchmarked, before and after every case. On a virtual machine two cores may be two threads of
-// one core now and two cores a few seconds later, and every other time changes two- to fivefold with that.
+// The distance of two cores: the one-way time of one cache line between them. The two processes of a benchmark
+// measure it before and after every case. On a virtual machine two cores may be two threads of one core now and
+// two cores a few seconds later, and all other times then change two- to fivefold.
 #ifndef PINGPONG_LINE_H
 #define PINGPONG_LINE_H
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 
 #include "../lib/timing.h"
 
-struct line {  // written by one side, watched by the other; alone in its pair of cache lines
+struct line {  // written by one side and read by the other; alone in its pair of cache lines
     _Alignas(128) _Atomic uint64_t count;
 };
 
-// The page of both sides' lines: a file of at least one page that the runner made. NULL when it cannot be
-// mapped.
+// Maps the page with the lines of both sides: a file of at least one page, made by the runner. Returns NULL if
+// it cannot be mapped.
 static inline struct line *line_open(const char *path) {
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0) return NULL;
@@ -27,9 +27,8 @@ static inline struct line *line_open(const char *path) {
     return page == MAP_FAILED ? NULL : page;
 }
 
-// Called by both sides (0 and 1) the same number of times. The first exchange waits, yielding, for the partner,
-// so that a thread that still has to deliver something on this core can; then the least of a few means is
-// taken, in ns.
+// Measures the distance in ns, as the least of a few means. Both sides (0 and 1) call it equally often. The
+// first exchange yields until the partner is there, so that another thread on this core can finish its work.
 static inline double line_measure(struct line *lines, int side) {
     enum { BATCHES = 4, ROUNDS = 100 };
     _Atomic uint64_t *mine = &lines[side].count, *theirs = &lines[1 - side].count;

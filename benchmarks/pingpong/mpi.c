@@ -1,5 +1,5 @@
-// MPI_Send and MPI_Recv between two ranks, from a send array into a receive array. Compiled once with Open MPI
-// and once with MPICH; how each is tuned stands in peers.py.
+// MPI_Send and MPI_Recv between two ranks, from a send array into a receive array. Compiled with Open MPI and
+// with MPICH. peers.py has the tuning of each.
 #include <mpi.h>
 
 #include "harness.h"

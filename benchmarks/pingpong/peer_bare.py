@@ -1,8 +1,8 @@
-"""The limit in Python: numpy.copyto into shared memory, read there, and a count that Python itself watches.
+"""The limit in Python: numpy.copyto into shared memory, read in place, and a counter that Python code polls.
 
-One process starts the other by fork. Each side has one shared page with its count, and slabs that it alternates
-over. The count is one aligned 8-byte store after the data; on x86-64 and with the interpreter's own locking on
-arm64 that order holds.
+One process forks the other. Each side has one shared page with its counter, and slabs that it alternates over.
+The counter is one aligned 8-byte store after the data. On x86-64, and on arm64 because of the interpreter's own
+locking, the stores become visible in this order.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ cases = harness.plan()
 
 
 def step_of(bytes_):
-    """From one slab to the next."""
+    """Returns the distance between slabs."""
     return (bytes_ + 4095) // 4096 * 4096
 
 
@@ -28,7 +28,7 @@ libc = ctypes.CDLL(None)
 child = os.fork()
 side = "a" if child else "b"
 if not child:
-    libc.prctl(1, 9)  # die with the parent
+    libc.prctl(1, 9)  # the process dies with its parent
 harness.pin(side)
 other = "b" if side == "a" else "a"
 for area in areas.values():
@@ -42,7 +42,7 @@ sent = received = 0
 
 
 def start(case):
-    """Makes the views of this case's slabs; a view each, so that the loop only picks one."""
+    """Makes one view for each slab of this case, so that the loop only selects a view."""
     _, bytes_, _, _, count = case
     for views, area in ((out_slabs, areas[side]), (in_slabs, areas[other])):
         views[:] = [

@@ -1,4 +1,4 @@
-"""Every program that the ping-pong compares: how it is built, tuned and started, and what it needs.
+"""All programs that the ping-pong compares: their build, tuning, start and requirements.
 
 A program has a name like "openmpi/cma"; the part before the slash is its family. All C programs are compiled
 with the same flags.
@@ -27,7 +27,7 @@ ALL = ("plain", "worked", "echo")
 
 @dataclass(frozen=True)
 class Program:
-    """One competitor. `tuning` is what an expert set, for the reader; it is part of the result."""
+    """A competitor. `tuning` lists its tuning for the reader, and is part of the result."""
 
     name: str
     label: str
@@ -35,7 +35,7 @@ class Program:
     tuning: str = ""
     options: tuple = ()  # of the launcher
     environment: dict = field(default_factory=dict)
-    latency: float = 1e-7  # about; seconds one way, to choose how many rounds are worth their time
+    latency: float = 1e-7  # approximate seconds in one direction, which determine the number of rounds
     per_byte: float = 2e-10
     most_repetitions: int = 99
     empty_only: bool = False
@@ -95,15 +95,14 @@ PROGRAMS = [
         most_repetitions=3,
     ),
 ]
-# Measured where somebody asks for it by name: a library that counts no messages, and does not look whether
-# anybody taps a port.
+# Measured only if the user names it: a library that does not count messages and does not check for taps.
 BY_NAME = [Program("unwatched/view", "Ligament without rows", ("plain",),
                    "as ligament/view, without rows and looks")]
 
 
 # ---- what is needed ------------------------------------------------------------------------------------------
 def missing(programs):
-    """One sentence for each thing that these programs need and that is not here, with how to install it."""
+    """Returns one sentence for each missing thing that these programs need, with the way to install it."""
     families = {program.family for program in programs}
     found = []
     if not shutil.which("gcc"):
@@ -123,7 +122,7 @@ def missing(programs):
 
 
 def _python_missing():
-    """The Python package goes into the benchmark's own environment, from the wheel that `make build` made."""
+    """Installs the Python package from the wheel of `make build` into the environment of the benchmark."""
     ensure_venv()
     wheels = sorted((REPOSITORY / "target/wheels").glob("ligament_coupling-*.whl"),
                     key=lambda wheel: wheel.stat().st_mtime)
@@ -139,7 +138,7 @@ def _python_missing():
 
 
 def ensure_venv():
-    """A Python environment with MUSCLE 3 and NumPy, made once under build/."""
+    """Makes a Python environment with MUSCLE 3 and NumPy once under build/."""
     stamp = VENV / f"muscle3-{MUSCLE3}"
     if stamp.exists():
         return
@@ -160,8 +159,8 @@ def _compile(compiler, source, name, *more):
 
 
 def _unwatched():
-    """Builds the library without rows and looks, from this repository; what a compiler is told to build against
-    it."""
+    """Builds the library without counters and taps from this repository. Returns the flags for compiling
+    against it."""
     target = OUT / "unwatched"
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ligament_unwatched".strip()
     run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "ligament-capi"], seconds=1800,
@@ -177,7 +176,8 @@ def build(programs):
     names = {program.name for program in programs}
     families = {program.family for program in programs}
     _compile("gcc", "line.c", "libline.so", "-shared", "-fPIC")
-    _compile("gcc", "bare.c", "bare_inline", "-DBARE_INLINE")  # always: it tells where the cores are
+    # always, because it measures the distance of the cores
+    _compile("gcc", "bare.c", "bare_inline", "-DBARE_INLINE")
     for kind in ("one", "two", "loan"):
         if f"bare/{kind}" in names:
             _compile("gcc", "bare.c", f"bare_{kind}", f"-DBARE_{kind.upper()}")
@@ -200,7 +200,7 @@ def build(programs):
 
 # ---- starting ------------------------------------------------------------------------------------------------
 def _model(folder, executable, arguments):
-    """The model file with its two programs, and the folder of its run."""
+    """Writes the model file with its two programs. Returns its path and the folder of its run."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [(HERE / "pingpong.ymmsl").read_text(encoding="utf-8"), "programs:"]
     for component, side in (("ping", "a"), ("pong", "b")):
@@ -220,7 +220,7 @@ def _model(folder, executable, arguments):
 
 
 def command(program, scratch):
-    """The command line of a program; `scratch` is an empty folder for whatever it leaves behind."""
+    """Returns the command line of a program. `scratch` is an empty folder for its files."""
     name = program.name
     python = VENV / "bin/python"
     if program.family in mpi.TITLES:
@@ -241,7 +241,7 @@ def command(program, scratch):
 
 
 def versions(programs):
-    """The versions of what is measured, as far as these programs are in it."""
+    """Returns the versions of the measured programs among these."""
     families = {program.family for program in programs}
     found = mpi.versions(families)
     if "zeromq" in families:

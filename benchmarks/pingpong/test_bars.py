@@ -1,4 +1,4 @@
-"""Tests of what is computed from measurements. Run: python3 benchmarks/pingpong/test_bars.py"""
+"""Tests of the bars. Run: python3 benchmarks/pingpong/test_bars.py"""
 
 import sys
 import unittest
@@ -9,7 +9,7 @@ from bars import KIB, MIB, Measurements, bars, boundary  # noqa: E402
 
 
 def measurements(*rows, line=100.0):
-    """Rows are (program, mode, bytes, median_ns, ...one per repetition)."""
+    """Returns measurements from rows (program, mode, bytes, median_ns, ...one per repetition)."""
     m = Measurements()
     for program, mode, bytes_, *medians in rows:
         for median in medians:

@@ -1,5 +1,6 @@
-// ZeroMQ, two PAIR sockets over ipc. zmq_send copies the array, so that it may be changed afterwards as with
-// every other peer; the receiver reads the message where ZeroMQ put it; an echo hands the received message on.
+// ZeroMQ, two PAIR sockets over ipc. zmq_send copies the array, so that the caller may change it afterwards, as
+// with all other programs. The receiver reads the message in the memory of ZeroMQ. An echo sends the received
+// message itself.
 #include <zmq.h>
 
 #include "harness.h"
@@ -9,7 +10,7 @@ static zmq_msg_t arrived;
 
 static enum side peer_side(int argc, char **argv) {
     (void)argc, (void)argv;
-    return fork_pair();  // the context, with its thread, is made after the fork and after pinning
+    return fork_pair();  // the context with its thread is made after the fork and after the choice of the core
 }
 
 static void checked(int result, const char *what) {

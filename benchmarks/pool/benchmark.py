@@ -35,12 +35,12 @@ settings:
 
 
 def measured(place):
-    """s from the first evaluation to the last."""
+    """Returns the s from the first evaluation to the last."""
     directory = place / f"run-{len(list(place.glob('run-*')))}"
     run([LIGAMENT, "run", "--quiet", place / "model.ymmsl", "--run-dir", directory], seconds=120)
     times = [tuple(map(int, (directory / f"instances/member[{at}]/output.log").read_text().split()))
              for at in range(MEMBERS)]
-    # Both must be there before the time counts: whoever starts first works alone until then.
+    # The time begins when both instances take part. Before, the first one works alone.
     return (max(end for _, end in times) - min(begin for begin, _ in times)) / 1e9, \
         (max(begin for begin, _ in times) - min(begin for begin, _ in times)) / 1e9
 
@@ -69,7 +69,7 @@ def main(words):
         (place / "model.ymmsl").write_text(MODEL)
         for _ in range(3 if options.quick else 10):
             time, alone = measured(place)
-            # While one is alone, it does a part of the work that two would have done.
+            # The work that one instance does alone is taken off the ideal time of two.
             ideal = (EVALUATIONS * WORK / 1e9 + alone * (MEMBERS - 1)) / MEMBERS
             ratios.append(time / ideal)
             took.append(time)

@@ -1,5 +1,5 @@
-/* Computes for WORK ns in each evaluation, and prints when the first began and the last ended
-   (ns, CLOCK_MONOTONIC). */
+/* Computes for WORK ns in each evaluation. Prints the times at which the first evaluation began and the last
+   ended (ns, CLOCK_MONOTONIC). */
 #include <ligament.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,10 +14,10 @@ from lib.machine import BUILD, REPOSITORY, CannotMeasure, first_line, run
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
 LIGAMENT = TARGET / "ligament"
-# The examples' codes in Python find the package there.
+# Codes in Python of the examples find the package in this environment.
 PATH = {"PATH": f"{REPOSITORY / '.venv' / 'bin'}:{TARGET}:{os.environ['PATH']}"}
 EXAMPLES = REPOSITORY / "examples"
-OFF = 0.2  # of the wall time
+OFF = 0.2  # part of the wall time
 OUT = BUILD / "predict"
 PAGE = REPOSITORY / "docs/guides/predicting-a-run.md"
 TABLE, END_OF_TABLE = "<!-- table of benchmarks/run predict --write-page -->\n", "<!-- end of the table -->"
@@ -63,25 +63,27 @@ def arguments_of(words):
 
 
 def models(place):
-    """Name, model, settings of the run that costs are taken from, settings of those that are predicted, and
-    formulas."""
+    """Returns for each model: name, model, settings of the run that costs are taken from, settings of the
+    predicted runs, and formulas."""
     (place / "peer.py").write_text(PEER)
     ring = place / "ring.ymmsl"
     ring.write_text(RING.replace("PEER", str(place / "peer.py")))
     diffusion = EXAMPLES / "reaction-diffusion" / "reaction_diffusion.ymmsl"
     canal = EXAMPLES / "canal-network" / "canal_network.ymmsl"
     plate = EXAMPLES / "heated-plate" / "heated_plate.ymmsl"
-    wide = {"plate.n_x": "400", "plate.n_y": "240"}  # else starting Java is most of the run
+    # in a smaller model, the start of Java takes most of the time
+    wide = {"plate.n_x": "400", "plate.n_y": "240"}
     steps = "ligament_costs: 1\ncomponents:\n"
     reaches = ["river", "upper", "north", "south", "lower", "polder"]
-    # All that is counted in the canals grows with the time that they are simulated for.
+    # The counts of all canals grow in proportion to the simulated time.
     canal_steps = "".join(f"  {reach}: {{steps: measured * FACTOR}}\n" for reach in [*reaches, "weather",
                                                                                      "town", "collector"])
     return [
         ("reaction-diffusion", diffusion, {"macro.t_max": "2400.0"},
          [({"macro.t_max": "2400.0"}, ""), ({"macro.t_max": "7200.0"},
                                             steps + "  macro: {steps: t_max / dt}\n")]),
-        # A shorter one is mostly the start of its fifteen programs, which varies by more than its steps take.
+        # In a shorter run, the start of its fifteen programs would take most of the time, and it varies by more
+        # than the time of all steps.
         ("canal-network", canal, {"t_max": "324000.0"},
          [({"t_max": "324000.0"}, ""), ({"t_max": "972000.0"}, steps + canal_steps.replace("FACTOR", "3"))]),
         ("heated-plate", plate, {**wide, "plate.t_max": "300.0"},
@@ -100,7 +102,7 @@ def settings_of(settings):
 
 
 def measured(model, settings, cores, place):
-    """The wall time (s) of a run on these cores, and its directory."""
+    """Returns the wall time (s) of a run on these cores, and its directory."""
     directory = place / f"run-{len(list(place.glob('run-*')))}"
     words = [LIGAMENT, "run", "--quiet", "--run-dir", directory, model, *settings_of(settings)]
     run(words, seconds=900, folder=place, environment=PATH, cores=cores)
@@ -150,7 +152,7 @@ def main(words):
 
 
 def runs_of(all_models, cores):
-    """What is predicted and run: a name for it, the model, its settings, formulas, and cores."""
+    """Yields the predicted runs: name, model, settings, formulas, and cores."""
     for name, model, first, others in all_models:
         for settings, formulas in others:
             for on in (cores[:1], cores[:2]):
@@ -159,8 +161,8 @@ def runs_of(all_models, cores):
 
 
 def predict_all(all_models, cores, place, version, repetitions):
-    """Runs each model on two cores, takes its costs from the run of median length, predicts all others, and
-    writes that into a file."""
+    """Runs each model on two cores, takes its costs from the run of median length, predicts all other runs, and
+    writes the predictions to a file."""
     runs = [[measured(model, first, cores[:2], place) for _, model, first, _ in all_models]
             for _ in range(repetitions)]
     costs = {name: sorted(of_model)[len(of_model) // 2][1] for (name, *_), of_model in zip(all_models,
@@ -175,11 +177,11 @@ def predict_all(all_models, cores, place, version, repetitions):
 
 
 def measure_all(all_models, cores, place, repetitions, frozen):
-    """Makes the predicted runs, and lays what they took beside what the file says."""
+    """Makes the predicted runs, and compares their times with the predictions in the file."""
     predictions = json.loads(frozen.read_text())["predicted_s"]
     rows, figures, bars = [], {}, []
     runs = list(runs_of(all_models, cores))
-    # In turns, since a machine is not as fast at all times.
+    # The runs take turns, because the speed of a machine changes.
     rounds = [[measured(model, settings, on, place)[0] for _, _, model, settings, _, on in runs]
               for _ in range(repetitions)]
     for (what, name, _, settings, _, on), times in zip(runs, zip(*rounds)):
@@ -196,7 +198,7 @@ def measure_all(all_models, cores, place, repetitions, frozen):
 
 
 def write_page(rows, facts):
-    """Puts the table where the page has a place for it."""
+    """Writes the table into its place on the page."""
     text = PAGE.read_text()
     before, rest = text.split(TABLE, 1)
     _, after = rest.split(END_OF_TABLE, 1)

@@ -43,7 +43,7 @@ def arguments_of(words):
 
 
 def proportional(pid):
-    """The memory of a process and of its guard, bytes, what they share counted once."""
+    """Returns the memory of a process and of its guard, in bytes. Memory that they share counts once."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     total = 0
     for one in [pid, *children]:
@@ -53,7 +53,7 @@ def proportional(pid):
 
 
 def planned(ranks, folder):
-    """Seconds until a run with so many ranks is up, and its memory then, bytes."""
+    """Returns the seconds until a run with this number of ranks is up, and its memory in bytes at this time."""
     (folder / "model.ymmsl").write_text(MODEL.format(ranks=ranks), encoding="utf-8")
     by_hand = [word for name in ("macro", "flow", "wall") for word in ("--manual", name)]
     words = [Ligament().command, "run", folder / "model.ymmsl", "--run-dir", folder / "run", "--quiet",
@@ -67,8 +67,8 @@ def planned(ranks, folder):
                 raise CannotMeasure(f"a run of {ranks} ranks does not come up; see {folder}")
             time.sleep(0.002)
         seconds = time.monotonic() - began
-        # The token is there before the first endpoint is waited for; whoever gets an answer talks to the whole
-        # run.
+        # The token exists before the run waits for the first endpoint. An answer to a request shows that the
+        # whole run is up.
         subprocess.run([Ligament().command, "status", folder / "run", "--json"], check=True, timeout=LIMIT,
                        stdout=subprocess.DEVNULL)
         return seconds, proportional(process.pid)

@@ -1,16 +1,15 @@
-"""What is promised about many instances with remote conduits, computed from the measurements; nothing is run
-here."""
+"""Bars for many instances with remote conduits, computed from measurements. Nothing is run here."""
 
 import statistics
 
 from lib.report import Bar
 
-MUSCLE2 = 4e9  # bytes, in which MUSCLE 2 had as many
+MUSCLE2 = 4e9  # bytes in which MUSCLE 2 had the same number
 
 
 def bars(found, least):
-    """The bars. `found` has the runs of each case by its name, `least` is the name of the one that has one pair
-    only."""
+    """Returns the bars. `found` has the runs of each case by its name. `least` is the name of the case with
+    only one pair."""
     made = []
     for name, runs in found.items():
         if name == least:

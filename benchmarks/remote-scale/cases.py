@@ -1,5 +1,5 @@
-"""The models that are started over two machines, as text, and one run of one of them: how long its start and
-its end take, and what memory and which connections it has when all of it is there."""
+"""The models that are started over two machines, as text, and a run of a model: the times of its start and its
+end, and its memory and connections when all instances are up."""
 
 import os
 import time
@@ -25,12 +25,11 @@ def build():
 
 @dataclass(frozen=True)
 class Case:
-    """So many instances on two machines, half of them on each, with so many conduits each to the other
-    machine."""
+    """Instances on two machines, half of them on each, with conduits of each to the other machine."""
 
     name: str
     instances: int
-    conduits: int  # of an instance: half of them leave it
+    conduits: int  # of each instance; half of them leave it
     light: bool = False
 
     def __post_init__(self):
@@ -43,12 +42,13 @@ class Case:
 
 
 def names(case, side):
-    """The components on one machine, `a` or `b`."""
+    """Returns the components on one machine, `a` or `b`."""
     return [f"{side}{i}" for i in range(case.instances // 2)]
 
 
 def model(case, folder):
-    """Each instance sends to as many on the other machine, one after the other, and receives from as many."""
+    """Returns the model. Each instance sends to consecutive instances on the other machine, and receives from
+    the same number."""
     half, each = case.instances // 2, case.conduits // 2
     ports = (f"{{o_i: [{', '.join(f'o{k}' for k in range(each))}], s: "
              f"[{', '.join(f'i{k}' for k in range(each))}]}}")
@@ -61,14 +61,15 @@ def model(case, folder):
     executable, held = OUT / ("light" if case.light else "process"), half if case.light else 1
     lines += ["implementations:"]
     lines += [f"  {side}: {{executable: {executable}, args: ['{folder}', '{held}']}}" for side in "ab"]
-    # The model says where each runs: hundreds of names would be a long command line.
+    # The model places the instances, because options for hundreds of names would make a long command line.
     lines += ["ligament:", *(["  light: [a, b]"] if case.light else []), "  place:"]
     lines += [f"    '{domain}': [{', '.join(names(case, side))}]" for domain, side in enumerate("ab")]
     return "\n".join(lines) + "\n"
 
 
 def _proportional(pid):
-    """A process's memory, bytes, what it shares counted as its part of it; 0 where it has ended."""
+    """Returns the memory of a process in bytes, with its share of shared memory. Returns 0 if the process has
+    ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -82,13 +83,13 @@ def memory(network):
 
 
 def between(network):
-    """How many TCP connections join the two machines now."""
+    """Returns the number of TCP connections between the two machines."""
     other = {address for address in network["a"].addresses}
     return sum(remote.rpartition(":")[0].strip("[]") in other for _, remote in connections(network["b"]))
 
 
 def measure(case, scratch, command):
-    """{"start_s", "end_s", "memory", "connections"} of one run."""
+    """Makes a run. Returns {"start_s", "end_s", "memory", "connections"}."""
     scratch.mkdir()
     os.mkfifo(scratch / "go")
     (scratch / "arrived").touch()
@@ -113,12 +114,12 @@ def measure(case, scratch, command):
 
 
 def _let_go(fifo, spread):
-    """Opens the FIFO until the run is over: each opening lets through who waits, and one that comes later needs
-    another."""
+    """Opens the FIFO again and again until the run is over. Each opening releases the processes that wait at
+    this time."""
     until = time.monotonic() + LIMIT
     while any(process.poll() is None for process in spread.processes) and time.monotonic() < until:
         try:
             os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
         except OSError:
-            pass  # nobody waits
+            pass  # no process waits
         time.sleep(0.002)

@@ -1,9 +1,9 @@
-// One of many instances: sends an empty message on each port of O_I, receives one on each port of S. With
-// -DLIGHT one process is all instances of its machine.
+// One of many instances. It sends an empty message on each O_I port, and receives one on each S port. With
+// -DLIGHT, one process has all instances of its machine.
 //
-// usage: member FOLDER COUNT. When as many instances of this process as COUNT have what they wait for, it adds
-// a byte to FOLDER/arrived and stays until somebody opens the FIFO FOLDER/go for writing; so all can be looked
-// at while all are there.
+// usage: member FOLDER COUNT. When COUNT instances of this process have received their messages, the process
+// adds a byte to FOLDER/arrived and waits until another process opens the FIFO FOLDER/go for writing. A
+// benchmark can then inspect all processes at the same time.
 #include <fcntl.h>
 #include <ligament.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
-"""Tests of what is computed from measurements, and of the models. Run: python3
-benchmarks/remote-scale/test_bars.py"""
+"""Tests of the bars and models. Run: python3 benchmarks/remote-scale/test_bars.py"""
 
 import sys
 import unittest

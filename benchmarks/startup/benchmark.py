@@ -13,7 +13,7 @@ from lib.machine import CannotMeasure
 
 PROCESSES = (1, 2, 5, 10, 20, 50, 100, 200, 300)
 QUICK_PROCESSES = (1, 10, 50, 150)
-SOFT_LIMIT = 1024  # of open files, as many systems have it
+SOFT_LIMIT = 1024  # of open files, the default of many systems
 # Light components and their conduits.
 WEBS = ((1, 0), (10, 0), (10, 100), (100, 0), (100, 1000), (100, 5000), (300, 3000), (1000, 0), (1000, 1000),
         (1000, 10_000), (1000, 25_000), (1000, 50_000))
@@ -32,7 +32,7 @@ def arguments_of(words):
 
 
 class Processes:
-    """Chains of processes: seconds of every repetition, by length; and bytes of memory."""
+    """Chains of processes: seconds of every repetition by length, and bytes of memory."""
 
     def __init__(self, options):
         self.options = options
@@ -55,13 +55,13 @@ class Processes:
             self.memory_alone[n] = cases.memory_alone(n, scratch.new())
 
     def slope(self, values):
-        """a and b of a + bn."""
+        """Returns a and b of the fit a + bn."""
         ns = list(values)
         medians = [statistics.median(v) if isinstance(v, list) else v for v in values.values()]
         return least_squares([[1.0] * len(ns), ns], medians)
 
     def beyond_own(self):
-        """Bytes of memory that a process has beyond the same process without the library and the run."""
+        """Returns the memory in bytes that the library and the run add to a process."""
         return self.slope(self.memory)[1] - self.slope(self.memory_alone)[1]
 
     def tables(self):
@@ -101,7 +101,7 @@ class Processes:
         }
 
     def slopes(self, values):
-        """The slope of each repetition."""
+        """Returns the slope of each repetition."""
         return [self.slope({n: v[i] for n, v in values.items()})[1] for i in range(self.options.repetitions)]
 
     def bars(self):
@@ -111,8 +111,8 @@ class Processes:
 
 
 class Light:
-    """Webs of light components in one process: seconds of every repetition, and bytes of memory, by their
-    numbers of components and of conduits."""
+    """Webs of light components in one process: seconds of every repetition and bytes of memory, by the numbers
+    of components and conduits."""
 
     def __init__(self, options):
         self.options = options
@@ -133,7 +133,7 @@ class Light:
             self.memory[web] = runs.memory_at_peak(model, scratch.new())
 
     def fit(self, values):
-        """a, b and c of a + bn + cm."""
+        """Returns a, b and c of the fit a + bn + cm."""
         ones, ns, ms = [1.0] * len(values), [n for n, _ in values], [m for _, m in values]
         return least_squares([ones, ns, ms], list(values.values()))
 

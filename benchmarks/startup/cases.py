@@ -1,5 +1,5 @@
-"""What is started: chains of processes, webs of light components, and the same processes without the library;
-and what memory they have when all of it is there."""
+"""The cases: chains of processes, webs of light components, and the same processes without the library; and
+their memory when all of them have done their exchange."""
 
 import os
 import time
@@ -14,7 +14,7 @@ OUT = BUILD / "startup"
 
 
 def chain(processes, executable):
-    """Processes of which each has a conduit to the next."""
+    """Returns a model of processes in a chain, each with a conduit to the next."""
     components = [f"    p{i}: {{implementation: link, ports: {{o_i: out, s: in}}}}" for i in range(processes)]
     conduits = [f"    p{i}.out: p{i + 1}.in" for i in range(processes - 1)]
     return runs.model("chain", components, conduits, [("link", f"{{executable: {executable}}}")])
@@ -29,8 +29,8 @@ def build():
 
 
 def alone(processes):
-    """How long it takes to start so many processes that do nothing and to wait for them, one launcher doing
-    both: what no library can go below."""
+    """Returns the seconds in which one launcher starts processes that do nothing and waits for them. No library
+    can be faster."""
     program, environment = str(OUT / "alone"), dict(os.environ)
     begun = time.monotonic()
     children = [os.posix_spawn(program, [program], environment) for _ in range(processes)]
@@ -40,15 +40,15 @@ def alone(processes):
 
 
 def threads(components, conduits, folder):
-    """How long a process takes from its start to its end that has a thread for each of so many components, and
-    a queue for each conduit, and passes one message on each."""
+    """Returns the seconds of a process with one thread for each component and a queue for each conduit, which
+    passes one message on each conduit."""
     return runs.seconds([OUT / "threads", components, conduits, 1], folder)
 
 
 # ---- memory --------------------------------------------------------------------------------------------------
 def _memory_when_all_arrived(processes, count, folder):
-    """The proportional memory of these process trees, bytes, when `count` programs have done their exchange;
-    then lets them go, and waits for their end."""
+    """Returns the proportional memory of these process trees in bytes when `count` programs have done their
+    exchange. Then releases them, and waits for their end."""
     try:
         runs.await_arrival(processes, count, folder)
         total = sum(runs.proportional(pid) for process in processes for pid in runs.tree(process.pid))
@@ -59,14 +59,14 @@ def _memory_when_all_arrived(processes, count, folder):
 
 
 def memory(model, programs, folder):
-    """The proportional memory of a run, bytes, all its processes together, when each of its `programs`
+    """Returns the proportional memory of all processes of a run in bytes, when each of its `programs`
     (processes that hold) has done its exchange."""
     command, environment = runs.ligament(model, folder), runs.holding(folder)
     return _memory_when_all_arrived([runs.started(command, environment, folder)], programs, folder)
 
 
 def memory_alone(count, folder):
-    """The same of so many processes without the library and without a run."""
+    """Returns the same for processes without the library and without a run."""
     environment = runs.holding(folder)
     children = [runs.started([OUT / "alone"], environment, folder) for _ in range(count)]
     return _memory_when_all_arrived(children, count, folder)

@@ -1,4 +1,4 @@
-"""Least squares in plain Python: which numbers times which columns come closest to what was measured."""
+"""Least squares in plain Python: finds the coefficients of columns that fit measured values best."""
 
 
 def least_squares(columns, values):
@@ -12,7 +12,7 @@ def least_squares(columns, values):
 
 
 def solve(left, right):
-    """The solution of a small system of linear equations, by Gauss's elimination with pivots."""
+    """Solves a small system of linear equations by Gaussian elimination with pivots."""
     size = len(right)
     rows = [[*left[i], right[i]] for i in range(size)]
     for i in range(size):

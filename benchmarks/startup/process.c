@@ -1,7 +1,7 @@
-// One process of a chain: receives one empty message from the one before it, sends one to the one after it.
-// With -DALONE the same without the library: what a process costs by itself.
+// A process of a chain. It receives an empty message from the process before it, and sends one to the process
+// after it. With -DALONE it does so without the library, as the cost of a bare process.
 //
-// It holds (hold.h) when its exchange is done.
+// It holds (hold.h) after its exchange.
 #include "hold.h"
 
 #ifdef ALONE

@@ -1,4 +1,4 @@
-"""Tests of the verdict. Run: python3 benchmarks/startup/test_bars.py"""
+"""Tests of the bars. Run: python3 benchmarks/startup/test_bars.py"""
 
 import sys
 import unittest

@@ -13,11 +13,11 @@ from lib.machine import BUILD, REPOSITORY, CannotMeasure, first_line, run
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "timeline"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
-# ns that the answering side computes: nothing, so that no message waits for long; or so much that every wait is
-# recorded.
+# Computing time of the answering side in ns. With 0, waits are short and only counted. With 20,000, each wait
+# is recorded.
 EXCHANGES = {"at once": 0, "after 20 µs": 20_000}
 MESSAGE = 1.02  # times a message without the timeline
-# Times two looks at the clock, which a wait needs besides, and which take 40 ns where 100 ns were promised.
+# Times two readings of the clock, which a wait needs in each case. They take 40 ns, so the limit is 100 ns.
 RECORD = 2.5
 
 
@@ -65,7 +65,8 @@ implementations:
 
 
 def exchange(options, pause, with_timeline):
-    """ns of one way, the median of the blocks of one run; and how many waits its timeline has."""
+    """Returns the ns of one direction, as the median of the blocks of one run, and the number of waits in its
+    timeline."""
     words = {
         "PROGRAM": OUT / "ping", "CORE0": options.cores[0], "CORE1": options.cores[1], "BLOCKS": options.blocks,
         "ROUNDS": 50_000 if pause == 0 else 2000, "PAUSE": pause,
@@ -89,7 +90,8 @@ def exchange(options, pause, with_timeline):
 
 
 def in_a_loop():
-    """ns of one wait in the bare loop, by kind: recorded, added_up; and of two looks at the clock."""
+    """Returns the ns of one wait in the bare loop by kind (recorded, added_up), and of two readings of the
+    clock."""
     found = {}
     for line in run([TARGET / "examples/timeline_cost"], seconds=120).splitlines():
         name, ns = line.split()
@@ -112,7 +114,7 @@ def main(words):
     for name, pause in EXCHANGES.items():
         times, waits = {True: [], False: []}, 0
         for repetition in range(options.repetitions):
-            # Whoever is measured first is not always the same.
+            # The order alternates, so that neither side is always measured first.
             for with_timeline in (True, False) if repetition % 2 else (False, True):
                 ns, seen = exchange(options, pause, with_timeline)
                 times[with_timeline].append(ns)

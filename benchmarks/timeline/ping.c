@@ -1,5 +1,5 @@
-// One of two processes that exchange empty messages, pinned to a core. The one that asks prints the time of one
-// way, ns, for each of a number of blocks of rounds; the other computes for so many ns before it answers.
+// One of two processes that exchange empty messages, each pinned to a core. The asking process prints the ns of
+// one direction for each block of rounds. The other computes for the given ns before it answers.
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <sched.h>
@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
         const double began = now();
         if (asks) ask(rounds);
         else answer(rounds, atof(argv[5]));
-        // The first is for warming up.
+        // The first block warms up.
         if (asks && block > 0) printf("%.3f\n", (now() - began) / (2.0 * rounds));
     }
     check(lig_reuse_instance(instance, &again, &error));

@@ -1,5 +1,5 @@
-// The limit: n plain TCP streams and nothing else. A message goes in pieces to whichever stream takes them;
-// what is not sent yet is at most UNSENT bytes in each. HOST PORT N UNSENT
+// The limit: n plain TCP streams and nothing else. Each piece of a message goes to a stream with room in its
+// socket. At most UNSENT bytes in each socket are not sent yet. HOST PORT N UNSENT
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -14,8 +14,8 @@ enum { MOST = 256, PIECE = 64 << 10 };
 struct header { uint64_t offset, bytes; };
 static struct stream {
     int fd;
-    struct header header;  // of the piece that is under way here
-    size_t done;           // of the header and the piece together
+    struct header header;  // header of the current piece of this stream
+    size_t done;           // bytes done of the header and the piece together
     int busy;
 } streams[MOST];
 static struct pollfd ready[MOST];
@@ -95,7 +95,7 @@ static void peer_receive(char *data, size_t bytes) {
         for (int i = 0; i < n && left; i++) {
             struct stream *s = &streams[i];
             if (!(ready[i].revents & (POLLIN | POLLERR | POLLHUP))) continue;
-            // No byte beyond the message: where both ends send, the next one may be here already.
+            // No byte after the message is read: if both ends send, the next message may have arrived already.
             for (int reads = 0; left && reads < 64; reads++) {
                 char *to = s->done < sizeof s->header ? (char *)&s->header + s->done
                                                       : data + s->header.offset + s->done - sizeof s->header;
@@ -103,7 +103,7 @@ static void peer_receive(char *data, size_t bytes) {
                                                          : s->header.bytes + sizeof s->header - s->done;
                 ssize_t got = read(s->fd, to, want);
                 if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-                if (got == 0 && !s->done) {  // it has sent its last
+                if (got == 0 && !s->done) {  // the other end has sent its last message
                     ready[i].fd = -1;
                     break;
                 }

@@ -1,27 +1,27 @@
-"""What is promised about messages over a wide-area link, computed from the measurements; nothing is run
-here."""
+"""Bars for messages over a wide-area link, computed from measurements. Nothing is run here."""
 
 import statistics
 from dataclasses import dataclass
 
 from lib.report import Bar, size_name
 
-BARE, BARE_LOSSY = 0.9, 0.8  # of the speed of plain TCP streams, as many as are best
-IPERF, IPERF_LOSSY = 0.95, 0.85  # of what iperf3 says it sends, 256 MiB
-SMALL = 0.2  # ms beside half of a ping; as all such, held as a part of the emulated link's own time
-CP, CP_SCP, CP_MANY = 0.9, 5, 10  # of the path's speed; times scp's, at 100 ms; times `scp -r`'s
-SYNC, SYNC_RTTS = 0.5, 3  # s, and round trips beside
-BESIDE = 1  # ms, of 64 B while large messages flow, beside plain TCP's while those of plain TCP flow
-STEPS = 1.2  # % of the time of a run that exchanges each 0.6 s over 11 ms
-# Times what the link itself needs that flaps: 57 s for all messages, with the time in which it is down, and 2 s
-# without any.
+BARE, BARE_LOSSY = 0.9, 0.8  # times the speed of plain TCP streams, with the best number of streams
+IPERF, IPERF_LOSSY = 0.95, 0.85  # times the rate that iperf3 reports for 256 MiB
+SMALL = 0.2  # ms in addition to half of a ping; the bar is a part of the emulated link's own time
+CP, CP_SCP, CP_MANY = 0.9, 5, 10  # times the speed of a path; times scp at 100 ms; times `scp -r`
+SYNC, SYNC_RTTS = 0.5, 3  # s, plus this number of round trips
+BESIDE = 1  # ms more for 64 B while large messages flow than plain TCP takes beside its own large messages
+STEPS = 1.2  # % of the time of a run that exchanges every 0.6 s over 11 ms
+# Times the values of the flapping link itself: 57 s for all messages, including the time in which it is down,
+# and 2 s as the longest gap.
 FLAPS, FLAPS_GAP = 1.75, 1.75
 LINK_FLAPS, LINK_GAP = 57, 2  # s
-PROCESSOR = 2  # times the processor time of plain TCP, since all is encrypted
-RUN_RTTS, RUN = 10, 0.5  # round trips, and s beside, of a run that only begins and ends
-RELAYS = {"relay": 1, "trunk": 2}  # on the way, by program
-RELAYED, RELAYED_SMALL = 0.95, 0.1  # for each: of the speed without it, and ms of half a round trip
-# After 3 s of silence, one way: bytes, how many halves of a ping, and ms beside them.
+PROCESSOR = 2  # times the processor time of plain TCP, because everything is encrypted
+RUN_RTTS, RUN = 10, 0.5  # round trips, plus s, of a run that only begins and ends
+RELAYS = {"relay": 1, "trunk": 2}  # number of relays by program
+# for each relay: part of the speed without it, and ms added to half of a round trip
+RELAYED, RELAYED_SMALL = 0.95, 0.1
+# One direction after 3 s of silence: bytes, number of half pings, and ms in addition.
 AFTER_SILENCE = ((20 << 10, 1, 4), (64 << 10, 1, 4), (256 << 10, 1, 9), (1 << 20, 2, 12), (4 << 20, 6, 35))
 
 
@@ -40,7 +40,7 @@ class Cell:
 
 
 class Measurements:
-    """By what was measured, the value of each repetition."""
+    """Measured values of each repetition."""
 
     def __init__(self):
         self.speed = {}  # (cell, program, bytes, "first" or "later"): Mbit/s to the last byte received
@@ -61,8 +61,8 @@ class Measurements:
         getattr(self, table).setdefault(key, []).append(value)
 
     def best(self, cell, prefix, size, which):
-        """The program of a kind (`bare/16`, `bare/64`) whose median is best, and its values; None if none was
-        measured."""
+        """Returns the program of a kind (`bare/16`, `bare/64`) with the best median, and its values, or None if
+        none was measured."""
         found = {key[1]: values for key, values in self.speed.items()
                  if key[0] == cell and key[1].startswith(prefix) and key[2:] == (size, which)}
         return max(found.items(), key=lambda item: statistics.median(item[1]), default=None)
@@ -74,13 +74,13 @@ def _at_least(name, ours, others, limit, unit):
 
 
 def _at_most(name, ours, peer, limit):
-    """How many times as long as a peer; `limit` has its unit beside it."""
+    """Returns the bar for the ratio to the peer's time. `limit` has its unit beside it."""
     times = [value / peer for value in ours]
     return Bar(name, statistics.median(times), times, "<=", *limit)
 
 
 def bars(m):
-    """All bars that the measured programs and cells allow, as `README.md` beside this file has them."""
+    """Returns all bars for the measured programs and cells. `README.md` in this directory lists them."""
     found = []
     for (cell, program, size, which), ours in sorted(m.speed.items()):
         if program != "ours":

@@ -6,7 +6,7 @@ import statistics
 import time
 from pathlib import Path
 
-import programs  # first: it says where the tests' parts are
+import programs  # must be first, because it adds the modules of the tests to the path
 import copies
 import exchanges
 from bars import AFTER_SILENCE, Cell, Measurements, bars
@@ -20,7 +20,7 @@ STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)  # of the bare program
 LATER = 3  # messages after the first one
 PROGRAMS = ("bare", "ours", "iperf3", "relay", "trunk", "scp")
 SMALL = 64
-PATIENCE = 1200  # s, with a single stream where segments are lost
+PATIENCE = 1200  # s, for a single stream on a link that loses segments
 PARTS = ("bulk", "silence", "small", "beside", "run", "steps", "flaps", "copies")
 
 
@@ -68,14 +68,13 @@ def arguments_of(words):
 
 
 class Session:
-    """One measurement: what was asked for, and what was found so far."""
+    """A measurement: the options of the user, and the results so far."""
 
     def __init__(self, options):
         self.options, self.measured, self.failures, self.seed = options, Measurements(), Failures(), 0
 
     def kinds(self, judged=False):
-        """Each program with each number of streams that it is tried with; when in a hurry, only the one that is
-        `judged`."""
+        """Returns each program and number of streams. In a quick run, only the number that is `judged`."""
         chosen = self.options.programs
         if judged and self.options.quick:
             chosen = [name for name in chosen if name in ("ours", "relay", "trunk")]
@@ -115,7 +114,8 @@ class Session:
         self.measured.add("appears", cell, copies.appears(link))
 
     def silence(self, cell, link):
-        """Each size once after 3 s of silence, after a large message, as between the steps of a simulation."""
+        """Measures each size once after 3 s of silence, after a large message, as between the steps of a
+        simulation."""
         plan = [(2, self.options.sizes[0] // 4, 0), *((1, size, 3000) for size, _, _ in AFTER_SILENCE)]
         for name, streams in self.kinds(judged=True):
             with self.failures.of(name, f"{cell}, silence"):
@@ -133,7 +133,8 @@ class Session:
                 self.measured.add("small", (cell, title), statistics.median(played.halves()))
 
     def beside(self, cell, link):
-        """64 B while large messages flow: of other connections, and of another conduit of one run."""
+        """Measures 64 B while large messages flow, on other connections and on another conduit of the same run.
+        """
         streams = self.options.streams[:1] if self.options.quick else (16, 64)
         kinds = [("bare", n) for n in streams if "bare" in self.options.programs]
         kinds += [("ours", self.options.ours), ("run", 0)] if "ours" in self.options.programs else []
@@ -143,13 +144,13 @@ class Session:
                 self.measured.add("beside", (cell, title), exchanges.beside(link, cell, name, n, 300))
 
     def of_one_link(self):
-        """What is measured over links of its own, in quick once."""
+        """Measures the parts with links of their own. A quick run does so once."""
         for part in ("steps", "flaps"):
             if part in self.options.skip or self.options.quick and getattr(self.measured, part):
                 continue
             for name, streams in (("bare", 1), ("ours", self.options.ours)):
                 if name not in self.options.programs or (part, name) == ("flaps", "bare"):
-                    continue  # a plain stream waits for as long as its backoff says
+                    continue  # a plain stream waits until the end of its backoff
                 with self.failures.of(name, part):
                     if part == "steps":
                         with programs.link(Cell(exchanges.STEP_RTT, 0, "cubic"), self.seed) as link:
@@ -160,7 +161,7 @@ class Session:
                         self.measured.add("gaps", name, gap)
 
     def one_pass(self):
-        """Every cell once, each on a fresh link; the programs in turn."""
+        """Measures every cell once, each on a fresh link. The programs take turns."""
         for cell in self.options.cells:
             self.seed += 1
             with programs.link(cell, self.seed) as link:
@@ -181,7 +182,7 @@ class Session:
         self.of_one_link()
 
     def tell(self, cell):
-        """What has just been measured of a cell: a long measurement that is cut off has said what it found."""
+        """Prints the latest results of a cell, so that an interrupted measurement has shown its results."""
         found = [f"{name} {values[-1]:.0f}{'' if which == 'first' else ' later'}"
                  for (at, name, _, which), values in self.measured.speed.items() if at == cell]
         silence = [f"{name} {report.size_name(size)} {values[-1]:.0f} ms"
@@ -232,8 +233,8 @@ def print_tables(session):
 
 
 def draw(session):
-    """Throughput over the round trip: a panel for each loss and congestion control, a line for the best of each
-    kind."""
+    """Draws the throughput over the round trip: a panel for each loss and congestion control, with a line for
+    the best program of each kind."""
     m, options = session.measured, session.options
     rtts = sorted({cell.rtt for cell in options.cells})
     size, panels = options.sizes[-1], {}
@@ -249,7 +250,7 @@ def draw(session):
 
 
 def figures(session, facts):
-    """By cell, program, size: [median, least, largest]."""
+    """Returns [median, least, largest] by cell, program and size."""
     def cells(table):
         return {
             " | ".join(map(str, key if isinstance(key, tuple) else (key,))):

@@ -1,5 +1,5 @@
-"""Files over the emulated link: `ligament cp` beside scp, and how soon a file appears by `ligament sync`. Both
-sides are directories in memory, so that no disk is measured."""
+"""Measures files over the emulated link: `ligament cp` beside scp, and the delay of a file by `ligament sync`.
+Both sides are directories in memory, so that no disk is measured."""
 
 import contextlib
 import os
@@ -13,18 +13,18 @@ from lib.ligament import Ligament
 from lib.machine import CannotMeasure
 from sshd import Ssh
 
-EACH = 16 << 10  # bytes of each of many files
-APPEARS, TIMES = 1 << 20, 5  # bytes of a file that appears by `sync`, and how many do
+EACH = 16 << 10  # bytes of each small file
+APPEARS, TIMES = 1 << 20, 5  # bytes and number of the files that `sync` copies
 
 
 def missing():
-    """One sentence if there is no ssh to copy by."""
+    """Returns one sentence if ssh is missing, which copies need."""
     return None if shutil.which("sshd") and shutil.which("scp") else "no copies: ssh is not installed"
 
 
 @contextlib.contextmanager
 def place(link):
-    """A directory in memory, and an sshd at the far end of the link."""
+    """Makes a directory in memory, and an sshd at the far end of the link."""
     with tempfile.TemporaryDirectory(prefix="lig-wan-", dir="/dev/shm") as folder:
         ssh = Ssh(Path(folder), link.b, "Subsystem sftp internal-sftp\n")
         try:
@@ -34,7 +34,7 @@ def place(link):
 
 
 def timed(link, seconds, *command):
-    """Runs a command at the near end; s."""
+    """Runs a command at the near end. Returns its s."""
     begun = time.monotonic()
     link.a.run(*command, limit=seconds)
     return time.monotonic() - begun
@@ -46,7 +46,7 @@ def _cp(folder):
 
 
 def one_file(link, program, size, seconds):
-    """Mbit/s of one file of so many bytes, from the command's start to its end."""
+    """Returns the Mbit/s for one file of this size, from the start of the command to its end."""
     with place(link) as (folder, ssh):
         with open(folder / "data", "wb") as file:
             for begin in range(0, size, 1 << 20):
@@ -59,7 +59,7 @@ def one_file(link, program, size, seconds):
 
 
 def many_files(link, program, files, seconds):
-    """s for a directory of so many small files."""
+    """Returns the s for a directory of small files."""
     with place(link) as (folder, ssh):
         (folder / "many").mkdir()
         for number in range(files):
@@ -72,7 +72,8 @@ def many_files(link, program, files, seconds):
 
 
 def appears(link):
-    """s from a file's close until it is at the far end, the median of a few, by `ligament sync`."""
+    """Returns the s from the close of a file until it is at the far end by `ligament sync`, as the median of
+    some files."""
     with place(link) as (folder, _):
         here, there = folder / "here", folder / "there"
         here.mkdir()
@@ -90,7 +91,7 @@ def appears(link):
                     time.sleep(0.002)
                 took.append(time.monotonic() - begun)
                 time.sleep(1)
-            return statistics.median(took[1:])  # the first one waits for sync itself
+            return statistics.median(took[1:])  # the first one includes the start of sync
         finally:
             sync.kill()
             sync.wait()

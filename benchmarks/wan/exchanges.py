@@ -1,5 +1,5 @@
-"""Exchanges as simulations have them: a small message while large ones flow, one after each step, many over a
-link that flaps, and a run that only begins and ends."""
+"""Exchanges as in simulations: a small message while large ones flow, one message after each step, many
+messages over a flapping link, and a run that only begins and ends."""
 
 import statistics
 
@@ -8,15 +8,16 @@ from bars import Cell
 from lib.machine import CannotMeasure
 
 SMALL, BULK = 64, 16 << 20
-SMALLS, EVERY = 40, 50  # small messages beside large ones, and the pause between them, ms
-# Exchanges, ms between them, ms of round trip, bytes each way.
+SMALLS, EVERY = 40, 50  # number of small messages beside large ones, and the pause between them in ms
+# Number of exchanges, ms between them, ms of the round trip, and bytes in each direction.
 STEPS, STEP, STEP_RTT, STEP_SIZE = 50, 600, 11, 64 << 10
-FLAPS, FLAPS_SIZE = 500, 256 << 10  # messages to and fro
-FLAPPING, DOWN_EVERY, DOWN = Cell(40, 0, "cubic", 100), 7, 2  # s: the link is down so long in each period
+FLAPS, FLAPS_SIZE = 500, 256 << 10  # messages in both directions
+# s: in each period of 7 s the link is down for 2 s
+FLAPPING, DOWN_EVERY, DOWN = Cell(40, 0, "cubic", 100), 7, 2
 
 
 def beside(link, cell, program, streams, allowed):
-    """ms: half of a round trip of 64 B while large messages flow from the same end, the median."""
+    """Returns half of a round trip of 64 B in ms, while large messages flow from the same end; the median."""
     seconds = SMALLS * (EVERY + 200) / 1e3
     large = max(2, int(seconds * cell.rate * 1e6 / 8 / BULK) + 1)
     plans = [[(large, BULK, 0)], [(10, SMALL, 0), (SMALLS, SMALL, EVERY)]]
@@ -33,7 +34,8 @@ def beside(link, cell, program, streams, allowed):
 
 
 def steps(link, program, streams):
-    """%: what an exchange after each step of 0.6 s, both ways at once, adds to the time of the steps."""
+    """Returns the % that an exchange after each step of 0.6 s, in both directions at once, adds to the time of
+    the steps."""
     plan = [(5, STEP_SIZE, 0, "both"), (STEPS, STEP_SIZE, STEP, "both")]
     played = programs.play(link, program, plan, streams, 2 * STEPS * STEP / 1e3)
     costs = [(end - begun) / 1e6 for begun, end, _ in played.messages[5:]]
@@ -41,8 +43,8 @@ def steps(link, program, streams):
 
 
 def flaps(program, streams, seed):
-    """s for all messages to and fro, and the longest time without one, over a link that goes down again and
-    again."""
+    """Returns the s for all messages in both directions, and the longest gap between two, over a link that goes
+    down repeatedly."""
     with programs.link(FLAPPING, seed, "--cut-every", f"{DOWN_EVERY}:{DOWN}") as link:
         played = programs.play(link, program, [(FLAPS, FLAPS_SIZE, 0, "echo")], streams, 600)
     ends = [answered for _, answered, _ in played.messages]
@@ -51,5 +53,6 @@ def flaps(program, streams, seed):
 
 
 def whole_run(link):
-    """s from the command of a run of two instances, one at each end, until it is over everywhere."""
+    """Returns the s from the command that starts a run with one instance at each end until the run is over at
+    both ends."""
     return programs.play_run(link, [[(1, SMALL, 0)]], 60)[1]

@@ -1,4 +1,4 @@
-"""Peers that fail. A benchmark compares: one peer that fails is reported, and the others count."""
+"""Failures of peers. A peer that fails is reported, and the comparison goes on with the others."""
 
 import contextlib
 import subprocess
@@ -9,15 +9,15 @@ OURS = ("ours", "relay", "trunk", "run", "cp")
 
 
 class Failures:
-    """The failures of peers, a line for each."""
+    """Collects the failures of peers, one line for each."""
 
     def __init__(self):
         self.lines = []
 
     @contextlib.contextmanager
     def of(self, program, where):
-        """Around what a program is to do. If a peer fails, the rest of the block is left out; if ours fails,
-        that is an error, since nothing is left to compare."""
+        """Guards a block that runs a program. If a peer fails, the rest of the block is skipped. If Ligament
+        fails, this is an error, because there is nothing left to compare."""
         try:
             yield
         except (CannotMeasure, AssertionError, subprocess.SubprocessError) as problem:

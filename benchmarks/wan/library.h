@@ -1,5 +1,4 @@
-// The parts that both programs with the library share: its last error, and calls that end the program if they
-// fail.
+// Common parts of both programs with the library: the last error, and calls that end the program if they fail.
 #ifndef WAN_LIBRARY_H
 #define WAN_LIBRARY_H
 #include <ligament.h>

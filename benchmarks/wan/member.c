@@ -1,4 +1,4 @@
-// Two instances of a run that is spread over both ends of the link. Nothing more on its command line.
+// One of two instances of a run that spans both ends of the link. It has no further arguments.
 #include "library.h"
 
 static lig_instance *instance;

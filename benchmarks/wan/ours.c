@@ -1,5 +1,5 @@
-// A path of Ligament's library, encrypted. HOST PORT KEY STREAMS [RELAY...]; 0 streams: as many as it finds
-// right. With files of relays, the nearest first, it goes over these only.
+// A path of Ligament's library, encrypted. HOST PORT KEY STREAMS [RELAY...]; with 0 streams, the library
+// chooses the number. With the files of relays, the nearest first, the path goes only over these relays.
 #include "library.h"
 
 static lig_path *path;
@@ -17,13 +17,13 @@ static void peer_open(int is_a, int argc, char **argv) {
     else
         TRY(lig_path_listen(argv[2], at, &options, &path, &error));
     TRY(lig_path_wait_connected(path, 30, &error));
-    pause_ms(1500);  // until all streams are there, as they are of the bare program
+    pause_ms(1500);  // until all streams are connected, as those of the bare program are
 }
 
 static void peer_send(const char *data, size_t bytes) {
     uint64_t request;
     TRY(lig_path_isend(path, data, bytes, &request, &error));
-    // Its bytes are not touched before the answer has come, and then it has arrived.
+    // The bytes stay unchanged until the answer has come. The message has then arrived.
 }
 
 static void peer_receive(char *data, size_t bytes) {

@@ -1,4 +1,4 @@
-"""ping.py ADDRESS COUNT: round trips of ICMP echoes, ms, one on a line. Needs root."""
+"""ping.py ADDRESS COUNT: prints round trips of ICMP echoes in ms, one on each line. Needs root."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What exchanges messages over the emulated link: how each is built, and started at both ends."""
+"""Programs that exchange messages over the emulated link: their build, and their start at both ends."""
 
 import contextlib
 import json
@@ -23,11 +23,11 @@ HERE = Path(__file__).resolve().parent
 OUT = BUILD / "wan"
 FLAGS = ["-std=gnu11", "-O3", "-march=native", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-function"]
 PORT = 7000
-UNSENT = 64 << 10  # the most that waits in each of the bare program's sockets
+UNSENT = 64 << 10  # maximum number of unsent bytes in each socket of the bare program
 
 
 def missing():
-    """One sentence for each thing that is needed and not here."""
+    """Returns one sentence for each missing thing."""
     found = [no_wan()] if no_wan() else []
     return found + Ligament().missing()
 
@@ -42,7 +42,7 @@ def build():
 
 
 def link(cell, seed, *more):
-    """The emulated link of a cell; `more` are further options of the emulator."""
+    """Makes the emulated link of a cell. `more` are further options of the emulator."""
     more = ("--cc", cell.cc, "--seed", seed, *more)
     return Wan(OUT / "wan_emulator", rtt=cell.rtt, rate=cell.rate, loss=cell.loss, more=more)
 
@@ -52,8 +52,8 @@ def has_iperf3():
 
 
 class Played:
-    """What both ends have written down: for each message (sent, answered, received), ns; processor time of
-    both, s."""
+    """The output of both ends: for each message (sent, answered, received) in ns, and the processor time of
+    both in s."""
 
     def __init__(self, first, second):
         first, second = first.splitlines(), second.splitlines()
@@ -64,27 +64,27 @@ class Played:
 
     @classmethod
     def read(cls, folder, number):
-        """What the ends of exchange `number` have left in a folder."""
+        """Reads the output of exchange `number` from a folder."""
         return cls((folder / f"a{number}").read_text(), (folder / f"b{number}").read_text())
 
     def halves(self):
-        """Half of each round trip, ms."""
+        """Returns half of each round trip, in ms."""
         return [(answered - sent) / 2e6 for sent, answered, _ in self.messages]
 
 
 def words_of(plan):
-    """A plan as the programs read it: [(count, bytes, pause in ms) or (…, kind), ...]."""
+    """Returns a plan in the form that the programs read: [(count, bytes, pause in ms) or (…, kind), ...]."""
     return ",".join(":".join(map(str, part)) for part in plan)
 
 
 def play(link_, program, plan, streams, seconds):
-    """One exchange after a plan (`words_of`), with fresh connections: from `a` to `b`."""
+    """Makes one exchange from `a` to `b` with a plan (`words_of`), with new connections."""
     return play_beside(link_, program, [(plan, streams)], seconds)[0]
 
 
 def play_beside(link_, program, plans, seconds):
-    """Exchanges at the same time, [(plan, streams), ...], each with connections of its own; a `Played` for
-    each."""
+    """Makes exchanges [(plan, streams), ...] at the same time, each with connections of its own. Returns a
+    `Played` for each."""
     with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder, Processes(link_, folder) as started:
         folder, ends, relays = Path(folder), [], started.relays(RELAYS.get(program, 0))
         for number, (plan, streams) in enumerate(plans):
@@ -112,8 +112,8 @@ def play_beside(link_, program, plans, seconds):
 
 
 def play_run(link_, plans, seconds):
-    """A run over both ends of the link with a pair of instances for each plan: a `Played` for each, and how
-    long the run took from its command to its end everywhere, s."""
+    """Makes a run over both ends of the link with a pair of instances for each plan. Returns a `Played` for
+    each, and the s from the command to the end of the run at both ends."""
     pairs = range(len(plans))
     with tempfile.TemporaryDirectory(prefix="run-", dir=OUT) as folder:
         folder = Path(folder)
@@ -136,11 +136,11 @@ def play_run(link_, plans, seconds):
 
 
 RELAYS = {"relay": 1,
-          "trunk": 2}  # on the way of a path, by program; the last one is beside `b`, and one more beside `a`
+          "trunk": 2}  # relays of a path by program; the last one is beside `b`, and a second one beside `a`
 
 
 class Processes(contextlib.ExitStack):
-    """What runs at both ends of a link; all that is left is ended."""
+    """The processes at both ends of a link. At the end of the `with` block, the remaining ones are ended."""
 
     def __init__(self, link_, folder):
         super().__init__()
@@ -159,7 +159,7 @@ class Processes(contextlib.ExitStack):
         self.link[side].processes = [p for p in self.link[side].processes if p is not process]
 
     def relays(self, count):
-        """Starts so many relays in a row; their files, the nearest to `a` first."""
+        """Starts relays in a row. Returns their files, the nearest to `a` first."""
         files = [self.folder / f"{side}.relay" for side in "ab"[2 - count:]]
         for side, onward in [("b", None), ("a", "b")][:count]:
             file = self.folder / f"{side}.relay"
@@ -175,12 +175,12 @@ class Processes(contextlib.ExitStack):
         return files
 
     def said(self):
-        """The end of what they have printed."""
+        """Returns the end of their output."""
         return (self.folder / "log").read_text(errors="replace")[-2000:]
 
 
 class Key:
-    """A key for paths, by the library that is measured."""
+    """Makes a key for paths, with the measured library."""
 
     @staticmethod
     def make(file):
@@ -192,7 +192,7 @@ class Key:
 
 
 def iperf3(link_, streams, size, seconds):
-    """Mbit/s that iperf3 reports for so many bytes at its receiving end."""
+    """Returns the Mbit/s that iperf3 reports at its receiving end."""
     server = link_.b.start("iperf3", "-s", "-1", "-p", PORT, stdout=subprocess.DEVNULL)
     time.sleep(0.2)
     words = ["iperf3", "-c", link_.b.v4, "-p", PORT, "-P", streams, "-n", size // streams, "-J"]
@@ -202,6 +202,6 @@ def iperf3(link_, streams, size, seconds):
 
 
 def ping(link_):
-    """The median of some round trips, ms."""
+    """Returns the median of some round trips, in ms."""
     return statistics.median(map(float, link_.a.run(sys.executable, HERE / "ping.py", link_.b.v4, 11,
                                                     limit=60).split()))

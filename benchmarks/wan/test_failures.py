@@ -1,4 +1,4 @@
-"""Tests of what follows when a program fails. Run: python3 benchmarks/wan/test_failures.py"""
+"""Tests of the handling of failed programs. Run: python3 benchmarks/wan/test_failures.py"""
 
 import contextlib
 import io

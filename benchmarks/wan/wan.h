@@ -1,10 +1,10 @@
-// Both ends of a link exchange messages after a plan, and write down when each was sent and when its last byte
-// was there. The ends are on one machine, so their clocks are one.
+// Both ends of a link exchange messages with a plan, and write the times at which each message was sent and its
+// last byte arrived. The ends are on one machine, so they have one clock.
 //
-// A plan is words COUNT:BYTES:PAUSE[:KIND], with commas between: so many messages from a to b, each PAUSE ms
-// after the answer to the one before. An answer has 8 bytes; it is as long as the message where that has at
-// most 64, or where KIND is `echo`. With KIND `both` there are no answers: both ends send PAUSE ms after what
-// they have received.
+// A plan has the parts COUNT:BYTES:PAUSE[:KIND], with commas between them. A part sends COUNT messages from a
+// to b, each PAUSE ms after the answer to the previous one. An answer has 8 bytes; it is as long as the message
+// if that has at most 64 bytes, or if KIND is `echo`. With KIND `both` there are no answers: both ends send
+// PAUSE ms after their last receive.
 #ifndef WAN_H
 #define WAN_H
 #include <errno.h>
@@ -36,7 +36,7 @@ static void pause_ms(double ms) {
     if (ms > 0) nanosleep(&t, NULL);
 }
 
-// The functions that each program has of its own.
+// Functions that each program defines.
 static void peer_open(int is_a, int argc, char **argv);
 static void peer_send(const char *data, size_t bytes);
 static void peer_receive(char *data, size_t bytes);
@@ -62,7 +62,7 @@ struct word {
     enum kind kind;
 };
 
-// Reads the first word of what is left of a plan; where the next one is, or NULL.
+// Reads the first part of a plan. Returns the place of the next part, or NULL.
 static const char *read_word(const char *plan, struct word *word) {
     char kind[8] = "";
     if (sscanf(plan, "%d:%zu:%lf:%7[a-z]", &word->count, &word->bytes, &word->ms, kind) < 3 || word->bytes < 8)
@@ -83,7 +83,7 @@ static void check(const char *data, size_t bytes, uint64_t number) {
                                                 (unsigned long long)number);
 }
 
-// PROGRAM a|b OUT PLAN ...
+// Usage: PROGRAM a|b OUT PLAN ...
 int main(int argc, char **argv) {
     if (argc < 4) fail("usage: %s a|b OUT PLAN ...", argv[0]);
     int is_a = argv[1][0] == 'a';
@@ -96,9 +96,10 @@ int main(int argc, char **argv) {
         if (word.bytes > largest) largest = word.bytes;
         if (word.kind != ANSWERED && word.bytes > to_and_fro) to_and_fro = word.bytes;
     }
-    // If both send, the last message may still be on its way; the one before it has arrived.
+    // If both ends send, the last message may still be under way, and the one before it has arrived. So two
+    // arrays take turns.
     char *data = memory(largest), *other = memory(to_and_fro), *back = memory(to_and_fro);
-    uint64_t x = 88172645463325252ull;  // looks random, so that nothing is won by compressing it
+    uint64_t x = 88172645463325252ull;  // looks random, so that compression gives no advantage
     for (size_t i = 0; i + 8 <= largest; i += 8)
         x ^= x << 13, x ^= x >> 7, x ^= x << 17, memcpy(data + i, &x, 8);
     memcpy(other, data, to_and_fro);

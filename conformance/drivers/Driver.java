@@ -1,4 +1,4 @@
-// The driver of Java: rebuilds what comes, as README.md says.
+// The driver in Java. It receives messages, rebuilds them, and sends them on; README.md describes the ways.
 
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -47,7 +47,8 @@ public final class Driver {
         };
     }
 
-    /** The same elements, each second one of an array twice as long in each dimension. */
+    /** Returns the same elements as every second element of an array with twice the length in each
+     * dimension. */
     static Array strided(ArrayView view, Arena arena) {
         long[] roomy = view.shape();
         long bytes = view.dtype().size();
@@ -99,7 +100,7 @@ public final class Driver {
         return list;
     }
 
-    /** Makes the mistake; what Java calls it. */
+    /** Makes the wrong call, and returns the status and text of the error in Java. */
     static Map<String, Object> mistake(Instance instance, String call, String port, String out) {
         try {
             switch (call) {

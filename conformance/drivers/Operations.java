@@ -1,5 +1,4 @@
-// Calls the operations that the rebuilding driver has no use for, in Java, and prints what comes of them
-// (README.md).
+// Calls the operations that the other driver in Java does not use, and prints their results (README.md).
 
 import java.util.List;
 import java.util.Map;
@@ -78,7 +77,8 @@ public final class Operations {
         }
     }
 
-    /** Sends back what comes on both slots, a third message, and one under settings of its own. */
+    /** Receives on two slots, and sends both messages back. Then it sends a third message, and one with an
+     * overlay of its own. */
     static final class Taker extends Submodel {
         private boolean done;
 
@@ -113,7 +113,7 @@ public final class Operations {
         public void observeFinal(Instance instance) {}
     }
 
-    /** Adds all up, and scales each slot's number, by settings. */
+    /** Adds up all inputs, and multiplies the number of each slot by a setting. */
     static final class Scale extends Mapper {
         Scale() {
             super(List.of("a", "b[]"), List.of("sum", "each[]", "spare"));
@@ -139,7 +139,7 @@ public final class Operations {
         }
     }
 
-    /** Sends this rank's two rows of the array. */
+    /** Sends the two rows of the array that this rank has. */
     static void rows() {
         try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("rows")))) {
             instance.reuseInstance();
@@ -156,7 +156,7 @@ public final class Operations {
         }
     }
 
-    /** Receives the part of this rank, of each rank another one. */
+    /** Receives the part of the array that belongs to this rank. */
     static void part() {
         try (Instance instance = new Instance(Map.of(Operator.S, List.of("part")))) {
             instance.reuseInstance();
@@ -200,7 +200,7 @@ public final class Operations {
         }
     }
 
-    /** Sums up the events that are delivered in each tick. */
+    /** Prints the sum of the events that are delivered in each tick. */
     static void count() {
         try (Instance instance = new Instance(Map.of(Operator.S, List.of("input")))) {
             instance.reuseInstance();

@@ -1,4 +1,4 @@
-// The driver of C: rebuilds what comes, as README.md says.
+// The driver in C. It receives messages, rebuilds them, and sends them on; README.md describes the ways.
 #include <ligament.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 static lig_error error;
 
-// The calls that must succeed.
+// Ends the program if a call that must succeed fails.
 static void fine(lig_status status) {
     if (status == LIG_OK) return;
     fprintf(stderr, "%s: %s\n", lig_status_name(status), error.message);
@@ -19,7 +19,7 @@ static void *roomy(size_t bytes) {
     return memory;
 }
 
-// A copy of a text that ends with a NUL.
+// Returns a copy of a text with a NUL at its end.
 static char *copied(lig_string text) {
     char *copy = roomy(text.size + 1);
     if (text.size) memcpy(copy, text.data, text.size);
@@ -56,7 +56,8 @@ static void spread(const lig_array_view *view, char *to, const int64_t *strides)
     }
 }
 
-// An array of the caller's own with the same elements, in the same order. Its memory is to be freed.
+// Returns an array in memory of the caller, with the same elements in the same order. The caller frees the
+// memory.
 static lig_array own(const lig_array_view *view) {
     lig_array array = {.dtype = view->dtype, .ndim = view->ndim, .order = view->order};
     int64_t strides[LIG_MAX_DIMS], bytes = (int64_t)lig_dtype_size(view->dtype);
@@ -193,7 +194,7 @@ static lig_value *setting(lig_instance *instance, const char *name, const char *
     return list;
 }
 
-// The array that `how` asks to receive into. Its memory is to be freed.
+// Returns an array of the type and shape in `how`, to receive into. The caller frees its memory.
 static lig_array wanted(const lig_value *how) {
     lig_array array = {0};
     char *dtype = text_of(how, "dtype"), *order = text_of(how, "order");
@@ -216,7 +217,7 @@ static lig_array wanted(const lig_value *how) {
     return array;
 }
 
-// Makes the mistake: the name of the status, and the text.
+// Makes the wrong call, and returns the name of the status and the text of the error.
 static lig_value *mistake(lig_instance *instance, const char *call, const char *port, const char *out) {
     double number, numbers[5];
     lig_message *message = NULL;
@@ -257,7 +258,7 @@ static lig_value *mistake(lig_instance *instance, const char *call, const char *
     return answer;
 }
 
-// Sends what is made of a message, in the way that was asked for.
+// Sends a rebuilt message in the way that the case asks for.
 static void send_made(lig_instance *instance, const char *out, const lig_send_options *at, const char *way,
                       const lig_value *how, const lig_message *message) {
     if (strcmp(way, "value") == 0 || strcmp(way, "any") == 0 || strcmp(way, "default") == 0 ||
@@ -319,7 +320,7 @@ static lig_send_options at_times(const lig_times *times) {
                               .has_next_timestamp = times->has_next_timestamp};
 }
 
-// Receives on a port, and sends on each O_F port that belongs to it.
+// Receives on a port, and sends on each `O_F` port that belongs to this port.
 static void pass(lig_instance *instance, const char *port, const lig_names *sending, const lig_value *how) {
     char *way = text_of(how, "way"), *call = NULL;
     const bool into = strcmp(way, "into") == 0, wrong = strcmp(way, "error") == 0;

@@ -1,5 +1,6 @@
-// The driver of C++: rebuilds what comes, as README.md says. With the argument "threads" each port is a
-// thread's own: they take turns with the instance, and read messages at once.
+// The driver in C++. It receives messages, rebuilds them, and sends them on; README.md describes the ways. With
+// the argument "threads", each port has a thread of its own. The threads take turns with the instance, and read
+// their messages at the same time.
 #include <ligament/ligament.hpp>
 
 #include <cmath>
@@ -12,7 +13,7 @@
 using ligament::ArrayRef, ligament::ArrayView, ligament::Extents, ligament::Instance, ligament::Kind;
 using ligament::Message, ligament::Order, ligament::Times, ligament::Value, ligament::ValueView;
 
-// Whose turn with the instance it is.
+// Held by the thread that uses the instance.
 static std::mutex turn;
 
 template <class Function>
@@ -26,7 +27,7 @@ void send(Instance &instance, const std::string &out, const Times &times, Data &
     in_turn([&] { instance.send(out, times, std::forward<Data>(data)); });
 }
 
-// Calls `function` with an element of the type that `dtype` names.
+// Calls `function` with a value of the C++ type for `dtype`.
 template <class Function>
 void with_type(lig_dtype dtype, Function function) {
     switch (dtype) {
@@ -47,7 +48,7 @@ void with_type(lig_dtype dtype, Function function) {
     }
 }
 
-// Elements of the caller's own; a vector of bool would have no data().
+// An array of elements. It replaces std::vector, because a vector of bool has no data().
 template <class T>
 struct Own {
     std::unique_ptr<T[]> data;
@@ -79,7 +80,7 @@ void spread(const ArrayView<T> &view, T *to, const std::vector<std::size_t> &str
     }
 }
 
-// The number of elements that lie between neighbours along each dimension.
+// Returns the distance between neighbours in each dimension, in elements.
 std::vector<std::size_t> steps(const Extents &shape, Order order, std::size_t factor = 1) {
     std::vector<std::size_t> strides(shape.size());
     std::size_t step = 1;
@@ -155,7 +156,7 @@ Value setting(Instance &instance, const std::string &name, const std::string &ty
     return as_list(instance.get_setting_as<std::vector<std::vector<double>>>(name));
 }
 
-// Makes the mistake: the name of the status, and the text.
+// Makes the wrong call, and returns the name of the status and the text of the error.
 Value mistake(Instance &instance, const std::string &call, const std::string &port, const std::string &out) {
     std::vector<double> five(5);
     std::vector<std::int32_t> integers(3);
@@ -181,7 +182,7 @@ Value mistake(Instance &instance, const std::string &call, const std::string &po
 
 std::string text(ValueView how, const char *key) { return how.at(key).as<std::string>(); }
 
-// Sends what is made of a message, in the way that was asked for.
+// Sends a rebuilt message in the way that the case asks for.
 void send_made(Instance &instance, const std::string &out, ValueView how, const Message &message) {
     const std::string way = text(how, "way");
     if (way == "value" || way == "any") return send(instance, out, message.times(), rebuilt(message.data()));
@@ -219,7 +220,7 @@ void send_made(Instance &instance, const std::string &out, ValueView how, const 
     });
 }
 
-// Receives an array into one of its own, and sends that.
+// Receives into an array of this program, and sends the array.
 void pass_into(Instance &instance, const std::string &port, const std::vector<std::string> &outs,
                ValueView how) {
     lig_dtype dtype = LIG_BOOL;
@@ -236,7 +237,7 @@ void pass_into(Instance &instance, const std::string &port, const std::vector<st
     });
 }
 
-// Receives on a port, and sends on each O_F port that belongs to it.
+// Receives on a port, and sends on each `O_F` port that belongs to this port.
 void pass(Instance &instance, const std::string &port, const std::vector<std::string> &outs, ValueView how) {
     const std::string way = text(how, "way");
     if (way == "into") return pass_into(instance, port, outs, how);

@@ -1,5 +1,5 @@
-! The driver of Fortran: rebuilds what comes, as README.md says. Compiled with -cpp: what is done to an array is
-! written once (driver_rank.inc) for all types and ranks.
+! The driver in Fortran. It receives messages, rebuilds them, and sends them on; README.md describes the ways.
+! The compiler needs -cpp: driver_rank.inc has the code for arrays once, and is included for each type and rank.
 module driving
    use ligament
    use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -8,12 +8,12 @@ module driving
 
    type(ligament_instance) :: instance
 
-   ! What is to be done with a message, and what came of it.
+   ! A message, the way to handle it, and the result.
    type :: a_job
       character(len=:), allocatable :: port, way, unit
       character(len=128), allocatable :: outs(:)
       real(real64) :: time = 0
-      real(real64), allocatable :: next   ! not allocated: none
+      real(real64), allocatable :: next   ! not allocated if there is no next timestamp
       logical :: unsigned = .false., named = .false.
       integer :: order = LIGAMENT_ROW_MAJOR
       integer(int64), allocatable :: n(:)   ! extents
@@ -83,7 +83,7 @@ contains
 #undef T
 #undef JOIN
 
-   ! Rebuilds an array in the way of the job.
+   ! Rebuilds an array in the way that the case asks for.
    subroutine rebuild_array(job, value, dtype, rank)
       type(a_job), intent(inout) :: job
       class(ligament_value), intent(in) :: value
@@ -103,7 +103,7 @@ contains
       end select
    end subroutine
 
-   ! A whole value, made anew.
+   ! Builds a copy of a value, with the values within it.
    recursive function rebuilt(value) result(made)
       class(ligament_value), intent(in) :: value
       type(ligament_value) :: made
@@ -134,7 +134,8 @@ contains
          call value%get(complex)
          made = ligament_value(complex)
       case (LIGAMENT_KIND_STRING)
-         text = value%get_text()   ! a variable of its own: gfortran 12 loses the texts of functions
+         ! a variable, because gfortran 12 loses a text that a function returns in an expression
+         text = value%get_text()
          made = ligament_value(text)
       case (LIGAMENT_KIND_BYTES)
          call value%view_bytes(bytes)
@@ -165,7 +166,7 @@ contains
       end select
    end function
 
-   ! A setting, read as its type.
+   ! Reads a setting as the type `type`.
    function setting(name, type) result(made)
       character(len=*), intent(in) :: name, type
       type(ligament_value) :: made
@@ -202,11 +203,11 @@ contains
             call made%append(reals(i))
          end do
       case default
-         made = instance%get_setting_as_value(name)   ! its rows are of different lengths
+         made = instance%get_setting_as_value(name)   ! the rows have different lengths
       end select
    end function
 
-   ! Makes a mistake: the status, and what the error says.
+   ! Makes the wrong call, and returns the status and the text of the error.
    function mistake(call, port, out) result(made)
       character(len=*), intent(in) :: call, port, out
       type(ligament_value) :: made
@@ -244,7 +245,7 @@ contains
       call message%free()
    end function
 
-   ! What came, and what is taken where nothing is connected.
+   ! Returns a received message together with the default message of a port without a conduit.
    function with_default(message) result(made)
       type(ligament_message), intent(in) :: message
       type(ligament_value) :: made
@@ -261,7 +262,7 @@ contains
       call none%free()
    end function
 
-   ! Receives on a port, and sends on each O_F port that belongs to it.
+   ! Receives on a port, and sends on each `O_F` port that belongs to this port.
    subroutine pass(how, port, sending)
       type(ligament_message), intent(in) :: how
       character(len=*), intent(in) :: port, sending(:)

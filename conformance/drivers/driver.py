@@ -1,4 +1,5 @@
-"""The driver of Python: rebuilds what comes, as README.md says."""
+"""The driver in Python. It receives messages, rebuilds them, and sends them on; README.md describes the ways.
+"""
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def elements(value):
 
 
 def strided(array):
-    """The same elements, each second one of an array twice as long in each dimension."""
+    """Returns the same elements as every second element of an array with twice the length in each dimension."""
     roomy = np.zeros([2 * extent for extent in array.shape], array.dtype)
     section = roomy[(slice(None, None, 2),) * array.ndim]
     section[...] = array
@@ -41,7 +42,7 @@ def setting(instance, name, kind):
 
 
 def mistake(instance, call, port, out):
-    """Makes the mistake; what Python calls it."""
+    """Makes the wrong call, and returns the class and the text of the error in Python."""
     try:
         if call == "send_unknown_port":
             instance.send("nowhere", Message(0.0))
@@ -69,7 +70,7 @@ def mistake(instance, call, port, out):
 
 
 def made(instance, how, data):
-    """What is sent for what came."""
+    """Returns the data to send for a received message."""
     if how["way"] in ("value", "any"):
         return rebuilt(data)
     if how["way"] == "default":

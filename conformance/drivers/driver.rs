@@ -1,4 +1,4 @@
-//! The driver of Rust: rebuilds what comes, as README.md says.
+//! The driver in Rust. It receives messages, rebuilds them, and sends them on; README.md describes the ways.
 
 use ligament_instance::{
     Array, ArrayMeta, ArrayMut, ArrayOrder, ArrayRef, DType, Error, ErrorKind, Expected, Instance, Message,
@@ -17,7 +17,7 @@ fn entry<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {
     entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// The elements next to each other in the array's own order.
+/// Returns the elements without gaps, in the order of the array.
 fn packed(array: &Array) -> Vec<u8> {
     let (size, strides) = (array.dtype().size(), array.strides());
     let mut bytes = Vec::with_capacity(array.len() as usize * size);
@@ -28,7 +28,7 @@ fn packed(array: &Array) -> Vec<u8> {
     bytes
 }
 
-/// Calls `visit` with the index of each element, in the order of memory.
+/// Calls `visit` with the index of each element, in the order of the elements in memory.
 fn each(shape: &[u64], order: ArrayOrder, mut visit: impl FnMut(&[u64])) {
     if shape.contains(&0) {
         return;
@@ -95,7 +95,7 @@ fn setting_type(name: &str) -> SettingType {
     }
 }
 
-/// Receives into an array of its own.
+/// Receives into an array of this program.
 fn into(
     instance: &mut Instance,
     port: &str,
@@ -118,7 +118,7 @@ fn contiguous<'a>(dtype: DType, shape: &'a [u64], order: ArrayOrder, data: &'a [
     ArrayRef { dtype, shape, strides: None, order, data, offset: 0, names: &[], unit: None }
 }
 
-/// Sends the elements as each second one of an array that is twice as long in each dimension.
+/// Sends the elements as every second element of an array with twice the length in each dimension.
 fn send_strided(instance: &mut Instance, out: &str, times: MessageTimes, array: &Array) -> Result<(), Error> {
     let size = array.dtype().size();
     let mut strides = vec![0; array.ndim()];
@@ -146,12 +146,12 @@ fn send_strided(instance: &mut Instance, out: &str, times: MessageTimes, array: 
     instance.send_array(out, times, section, None)
 }
 
-/// Takes what comes as an array of which something is expected.
+/// Receives an array, and checks it against the expected type and shape.
 fn taken(instance: &mut Instance, port: &str, expected: Expected<'_>) -> Result<(), Error> {
     instance.receive(port, None)?.array_as(&expected).map(drop)
 }
 
-/// Makes the mistake: the name of the error, and its text.
+/// Makes the wrong call, and returns the name and the text of the error.
 fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value {
     let none = Value::None;
     let result = match call {
@@ -188,7 +188,7 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
     Value::Map(vec![entry("status", status.into()), entry("text", text)])
 }
 
-/// Sends what is made of a message, in the way that was asked for.
+/// Sends a rebuilt message in the way that the case asks for.
 fn send_made(instance: &mut Instance, out: &str, how: &Value, message: &Message) -> Result<(), Error> {
     let times = message.times();
     let data = match text(how, "way").as_str() {

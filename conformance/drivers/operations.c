@@ -1,5 +1,4 @@
-// Calls the operations that the rebuilding driver has no use for, in C, and prints what comes of them
-// (README.md).
+// Calls the operations that the other driver in C does not use, and prints their results (README.md).
 #include <ligament.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +145,8 @@ static bool done(void *user) {
     return steps == 1;
 }
 
-// Sends back what comes on both slots, a third message, and one under settings of its own.
+// Receives on two slots, and sends both messages back. Then it sends a third message, and one with an overlay
+// of its own.
 static lig_status solve(lig_instance *instance, void *user, lig_error *why) {
     (void)user, (void)why;
     const lig_receive_options deal[] = {from(0), from(1)};
@@ -172,7 +172,7 @@ static lig_status solve(lig_instance *instance, void *user, lig_error *why) {
     return LIG_OK;
 }
 
-// Sends this rank's two rows of the array.
+// Sends the two rows of the array that this rank has.
 static void rows(void) {
     const lig_port declared[] = {{LIG_O_I, "rows"}};
     const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};
@@ -193,7 +193,7 @@ static void rows(void) {
     lig_instance_free(instance);
 }
 
-// Receives the part of this rank, of each rank another one.
+// Receives the part of the array that belongs to this rank.
 static void part(void) {
     const lig_port declared[] = {{LIG_S, "part"}};
     const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};
@@ -244,7 +244,7 @@ static void pulse(void) {
     lig_instance_free(instance);
 }
 
-// Sums up the events that are delivered in each tick.
+// Prints the sum of the events that are delivered in each tick.
 static void count(void) {
     const lig_port declared[] = {{LIG_S, "input"}};
     const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 1};

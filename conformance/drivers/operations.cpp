@@ -1,5 +1,4 @@
-// Calls the operations that the rebuilding driver has no use for, in C++, and prints what comes of them
-// (README.md).
+// Calls the operations that the other driver in C++ does not use, and prints their results (README.md).
 #include <iostream>
 #include <ligament/ligament.hpp>
 
@@ -54,7 +53,8 @@ static void giver() {
     instance.error_shutdown("it is over, so that nobody hears this");
 }
 
-// Sends back what comes on both slots, a third message, and one under settings of its own.
+// Receives on two slots, and sends both messages back. Then it sends a third message, and one with an overlay
+// of its own.
 struct Taker : ligament::Submodel {
     bool done = false;
     explicit Taker(bool from_the_start = false) : done(from_the_start) {}
@@ -73,7 +73,7 @@ struct Taker : ligament::Submodel {
     void observe_final(Instance &) override {}
 };
 
-// Adds all up, and scales each slot's number, by settings.
+// Adds up all inputs, and multiplies the number of each slot by a setting.
 struct Scale : ligament::Mapper {
     Scale() : Mapper({"a", "b[]"}, {"sum", "each[]", "spare"}) {}
     void map(const ligament::Inputs &inputs, ligament::Outputs &outputs) override {
@@ -93,7 +93,7 @@ struct Scale : ligament::Mapper {
     }
 };
 
-// Sends this rank's two rows of the array.
+// Sends the two rows of the array that this rank has.
 static void rows() {
     Instance instance({{Operator::O_I, {"rows"}}});
     if (!instance.reuse_instance()) return;
@@ -107,7 +107,7 @@ static void rows() {
     }
 }
 
-// Receives the part of this rank, of each rank another one.
+// Receives the part of the array that belongs to this rank.
 static void part() {
     Instance instance({{Operator::S, {"part"}}});
     if (!instance.reuse_instance()) return;
@@ -139,7 +139,8 @@ static void pulse() {
     }
 }
 
-// Sums up the events that are delivered in each tick, those of every second tick batch by batch.
+// Prints the sum of the events that are delivered in each tick. In every second tick, it reads them batch by
+// batch.
 static void count() {
     Instance instance({{Operator::S, {"input"}}});
     if (!instance.reuse_instance()) return;

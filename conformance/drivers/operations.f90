@@ -1,11 +1,11 @@
-! Calls the operations that the rebuilding driver has no use for, in Fortran, and prints what comes of them
-! (README.md).
+! Calls the operations that the other driver in Fortran does not use, and prints their results (README.md).
 module taking
    use ligament
    use, intrinsic :: iso_fortran_env, only: int32, int64
    implicit none
 
-   ! Sends back what comes on both slots, a third message, and one under settings of its own.
+   ! Receives on two slots, and sends both messages back. Then it sends a third message, and one with an overlay
+   ! of its own.
    type, extends(ligament_submodel) :: taker
       logical :: done = .false.
    contains
@@ -81,7 +81,7 @@ program operations
 
 contains
 
-   ! Sends this rank's two rows of the array.
+   ! Sends the two rows of the array that this rank has.
    subroutine rows()
       real(real64) :: mine(2, 6)
       integer :: first, step, i, j
@@ -100,7 +100,7 @@ contains
       call instance%free()
    end subroutine
 
-   ! Receives the part of this rank, of each rank another one.
+   ! Receives the part of the array that belongs to this rank.
    subroutine part()
       real(real64) :: line(6), block(3, 4)
       integer(int64), allocatable :: whole(:)
@@ -122,7 +122,8 @@ contains
       do step = 0, 2
          if (instance%rank() == 2) then
             call instance%receive_into('part', block)
-            ! With the weights of the other languages, whose last index runs fastest.
+            ! The block is transposed, because the last index runs fastest in the other languages and the
+            ! weights follow that order.
             print '(a, i0)', 'part ', int(sum(reshape(transpose(block), [12]) * [(i, i = 1, 12)]))
          else
             call instance%receive_into('part', line(:count))
@@ -150,7 +151,7 @@ contains
       call instance%free()
    end subroutine
 
-   ! Sums up the events that are delivered in each tick.
+   ! Prints the sum of the events that are delivered in each tick.
    subroutine count_events()
       real(real64), allocatable :: times(:)
       integer(int32), allocatable :: ids(:)

@@ -1,5 +1,4 @@
-"""Calls the operations that the rebuilding driver has no use for, in Python, and prints what comes of them
-(README.md)."""
+"""Calls the operations that the other driver in Python does not use, and prints their results (README.md)."""
 
 import sys
 
@@ -58,7 +57,8 @@ def giver():
 
 
 class Taker(Submodel):
-    """Sends back what comes on both slots, a third message, and one under settings of its own."""
+    """Receives on two slots, and sends both messages back. Then it sends a third message, and one with an
+    overlay of its own."""
 
     def __init__(self, instance=None, done=False):
         self.done = done
@@ -86,7 +86,7 @@ class Taker(Submodel):
 
 
 class Scale(Mapper):
-    """Adds all up, and scales each slot's number, by settings."""
+    """Adds up all inputs, and multiplies the number of each slot by a setting."""
 
     inputs = ["a", "b[]"]
     outputs = ["sum", "each[]", "spare"]
@@ -100,7 +100,7 @@ class Scale(Mapper):
 
 
 def rows():
-    """Sends this rank's two rows of the array."""
+    """Sends the two rows of the array that this rank has."""
     instance = Instance({Operator.O_I: ["rows"]})
     instance.reuse_instance()
     first = 2 * instance.rank
@@ -111,7 +111,7 @@ def rows():
 
 
 def part():
-    """Receives the part of this rank, of each rank another one."""
+    """Receives the part of the array that belongs to this rank."""
     instance = Instance({Operator.S: ["part"]})
     instance.reuse_instance()
     print("array", *instance.array_shape("part"))
@@ -138,7 +138,7 @@ def pulse():
 
 
 def count():
-    """Sums up the events that are delivered in each tick."""
+    """Prints the sum of the events that are delivered in each tick."""
     instance = Instance({Operator.S: ["input"]})
     instance.reuse_instance()
     for _ in range(3):

@@ -1,5 +1,4 @@
-//! Calls the operations that the rebuilding driver has no use for, in Rust, and prints what comes of them
-//! (README.md).
+//! Calls the operations that the other driver in Rust does not use, and prints their results (README.md).
 
 use ligament_instance::{
     run_light, run_mapper, run_submodel, ArrayMut, ArrayOrder, ArrayRef, DType, Error, Expected, Instance,
@@ -67,7 +66,8 @@ fn giver() -> Result<(), Error> {
     instance.error_shutdown("it is over, so that nobody hears this")
 }
 
-/// Sends back what comes on both slots, a third message, and one under settings of its own.
+/// Receives on two slots, and sends both messages back. Then it sends a third message, and one with an overlay
+/// of its own.
 struct Taker {
     done: bool,
 }
@@ -114,7 +114,7 @@ impl Submodel for Taker {
     }
 }
 
-/// Adds all up, and scales each slot's number, by settings.
+/// Adds up all inputs, and multiplies the number of each slot by a setting.
 struct Scale;
 
 impl Mapper for Scale {
@@ -146,7 +146,7 @@ impl Mapper for Scale {
     }
 }
 
-/// Sends this rank's two rows of the array.
+/// Sends the two rows of the array that this rank has.
 fn rows() -> Result<(), Error> {
     let mut instance = Instance::new(Some(&Ports::new().with(Operator::OI, "rows")))?;
     instance.reuse_instance()?;
@@ -161,7 +161,7 @@ fn rows() -> Result<(), Error> {
     instance.finish()
 }
 
-/// Receives the part of this rank, of each rank another one.
+/// Receives the part of the array that belongs to this rank.
 fn part() -> Result<(), Error> {
     let mut instance = Instance::new(Some(&Ports::new().with(Operator::S, "part")))?;
     instance.reuse_instance()?;
@@ -194,7 +194,7 @@ fn pulse() -> Result<(), Error> {
     instance.finish()
 }
 
-/// Sums up the events that are delivered in each tick.
+/// Prints the sum of the events that are delivered in each tick.
 fn count() -> Result<(), Error> {
     let mut instance = Instance::new(Some(&Ports::new().with(Operator::S, "input")))?;
     instance.reuse_instance()?;

@@ -373,17 +373,17 @@ export interface FailureRecord {
 export interface ProgressRecord {
   format: string;
   evaluations: number;
-  /** Evaluations with an answer, and those that failed. */
+  /** Evaluations with an answer, including failed ones. */
   answered: number;
   failed: number;
   instances: number;
   /** Instances that have not ended. */
   instances_left: number;
-  /** Time until all are answered, s; `None` before the first answer. */
+  /** Estimated time until all evaluations are answered, in s. `None` before the first answer. */
   remains?: number;
-  /** The names of the parameters, in the order of an answer's `point`. */
+  /** Names of the parameters, in the order of `AnswerEntry::point`. */
   parameters: string[];
-  /** The first failures. */
+  /** Failures, up to a maximum number. */
   failures: FailureRecord[];
 }
 

@@ -1,4 +1,4 @@
-//! Prints what a model file means as JSON, for comparison with the yMMSL reference.
+//! Prints the meaning of a model file as JSON, for comparison with the reference implementation of yMMSL.
 //! Usage: dump_model [--read | --resolve | --flat | --channels] FILE [MODULE_DIRECTORY]
 
 use ligament_model::*;
@@ -91,7 +91,7 @@ fn configuration(config: &Configuration) -> Value {
         .iter()
         .map(|(name, value)| {
             let kind = value.setting_type().name();
-            // JSON has no infinities.
+            // JSON has no infinities, so such numbers are written as texts.
             let value = match value {
                 SettingValue::Float(x) if !x.is_finite() => json!(x.to_string()),
                 SettingValue::FloatList(l) => {

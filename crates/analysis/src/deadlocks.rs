@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Count that stands for any number.
 const UNLIMITED_COUNT: u64 = u64::MAX;
-/// Maximum number of messages that are counted one by one, over all conduits. A run with more messages is
-/// taken to go on forever.
+/// Maximum number of messages that are counted exactly, summed over all conduits. A conduit with more messages
+/// than its share counts as having any number of them.
 const COUNTED: usize = 2_000_000;
 /// Maximum number of circles that are reported.
 const MAX_REPORTED_CIRCLES: usize = 5;
@@ -23,10 +23,10 @@ const MAX_REPORTED_CIRCLES: usize = 5;
 enum Assumption {
     /// An instance that sends or receives in steps makes a step at some time.
     Sometime,
-    /// An instance that receives in steps makes a step in its first pass.
+    /// An instance that receives in steps makes at least one step in its first pass.
     FirstPass,
-    /// An instance that receives in steps makes two steps. Messages that a filter holds back by time do not
-    /// pass.
+    /// An instance that receives in steps makes at least two steps. A filter that waits for a point in model
+    /// time lets no message pass.
     HeldBack,
     /// All instances make as many steps as their scales say.
     Scales,
@@ -49,7 +49,7 @@ pub(crate) fn check(
     options: &CheckOptions,
     problems: &mut Vec<Problem>,
 ) {
-    // Components that cannot begin, and timelines that do not fit, have been reported already.
+    // These problems make components wait, too. They have been reported already.
     let told = |problem: &Problem| matches!(problem.code, Code::WAITING_CIRCLE | Code::TIMELINE_MISMATCH);
     if problems.iter().any(told) {
         return;
@@ -78,7 +78,8 @@ pub(crate) fn check(
                 }
             }
         }
-        // A finding that needs fewer assumptions is more useful, so the search ends here.
+        // The assumptions become stronger from one to the next. A finding under a weak assumption is more
+        // certain, so the search ends with the first one.
         if !circles.is_empty() {
             return;
         }
@@ -89,20 +90,20 @@ pub(crate) fn check(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PredictedWait {
     who: usize,
-    /// Component that is waited for: the sender, or the component that must end a pass before `last` passes
-    /// a message on.
+    /// Component for which `who` waits: the sender of the link, or the component that must end a pass before
+    /// the filter `last` passes a message on.
     on: usize,
     link: usize,
     /// True if the component waits within a step. False if the component waits before it begins.
     in_step: bool,
 }
 
-/// A circle of waits: each wait is for the component of the next wait, and the last wait is for the
-/// component of the first.
+/// A circle of waits. Each wait is for the component of the next wait, and the last is for the component of the
+/// first.
 struct Circle(Vec<PredictedWait>);
 
 impl Circle {
-    /// Returns the wait whose conduit is the place of the report.
+    /// Returns the wait whose conduit is named as the place of the problem.
     fn told_at(&self, order: &OperatorOrder) -> &PredictedWait {
         let ends = |wait: &&PredictedWait| wait.in_step && order.links[wait.link].sends == Sends::AtEnd;
         self.0.iter().find(ends).or(self.0.iter().find(|wait| wait.in_step)).unwrap_or(&self.0[0])
@@ -114,25 +115,25 @@ struct ProgressBounds<'a> {
     order: &'a OperatorOrder,
     assumption: Assumption,
     steps: Vec<StepCount>,
-    /// True if the component makes a step in its first pass, because it has only one pass or because its
+    /// True for a component that makes a step in its first pass, because it has only one pass or because its
     /// scales say so. Indexed by component.
     sure: Vec<bool>,
-    /// Number of passes begun, passes ended (`ended`) and steps begun (`begun`), at most. Indexed by
-    /// component.
+    /// Maximum number of passes begun. The next fields have passes ended and steps begun. Indexed by component.
     passes: Vec<u64>,
     ended: Vec<u64>,
     begun: Vec<u64>,
-    /// True if the component may have ended for good, so that filters release the messages that they hold.
-    /// Indexed by component.
+    /// True for a component that may have ended for good, so that filters behind it release the messages that
+    /// they hold. Indexed by component.
     over: Vec<bool>,
-    /// Components to examine again when a component has made progress.
+    /// For each component, the components whose progress depends on its progress.
     followers: Vec<Vec<usize>>,
     /// Largest count that is exact. A larger count stands for any number.
     most: u64,
 }
 
 impl<'a> ProgressBounds<'a> {
-    /// Returns `None` if the assumption does not determine enough.
+    /// Computes the bounds under an assumption. Returns `None` if the model does not declare enough for the
+    /// assumption, for example no scales.
     fn of(order: &'a OperatorOrder, assumption: Assumption) -> Option<ProgressBounds<'a>> {
         let count = order.parts.len();
         let once = happen_once(order);
@@ -208,7 +209,8 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// Returns the maximum progress of a component with the messages that can arrive.
+    /// Returns the maximum number of passes begun, passes ended and steps begun by a component, if all messages
+    /// that can arrive have arrived.
     fn how_far(&self, at: usize) -> (u64, u64, u64) {
         let part = &self.order.parts[at];
         if !part.is_certain {
@@ -246,7 +248,7 @@ impl<'a> ProgressBounds<'a> {
         !part.is_certain || is_free
     }
 
-    /// Returns the filter of a link if the filter lets none, or not all, of the sent messages arrive.
+    /// Returns the text of a link's filter if the filter keeps some of the sent messages from arriving.
     fn held(&self, link: usize) -> Option<&str> {
         let link = &self.order.links[link];
         let holds = link.holds.as_ref()?;
@@ -254,7 +256,7 @@ impl<'a> ProgressBounds<'a> {
         is_why.then_some(holds.filter.as_str())
     }
 
-    /// Returns true if a filter of a link holds messages back by time.
+    /// Returns true if a filter of a link waits for a point in model time before it passes messages on.
     fn is_by_time(&self, link: usize) -> bool {
         self.order.links[link].holds.as_ref().is_some_and(|holds| holds.hold == Hold::ByTime)
     }
@@ -286,7 +288,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// Returns the smallest of the maximum numbers of messages on these links.
+    /// Returns the number of messages on the link that has the fewest.
     fn least(&self, links: &[usize]) -> u64 {
         links.iter().map(|&link| self.arrived(link)).min().unwrap_or(UNLIMITED_COUNT)
     }
@@ -311,7 +313,7 @@ impl<'a> ProgressBounds<'a> {
         let part = &self.order.parts[who];
         let in_step = self.passes[who] > self.ended[who];
         let links = if in_step { &part.inputs } else { &part.starts };
-        // If the counts are not exact, only a total lack of messages is certain.
+        // If the counts are not exact, a wait is certain only before the first pass has ended.
         let nothing_yet = self.assumption == Assumption::Scales || self.ended[who] == 0 || !in_step;
         if !part.is_certain || !nothing_yet {
             return Vec::new();
@@ -321,7 +323,7 @@ impl<'a> ProgressBounds<'a> {
             (Assumption::Scales, _) => UNLIMITED_COUNT,
             (_, StepCount::InFirst(steps)) if in_step => steps,
             (_, _) if in_step => 1,
-            // A component that has used up all messages that started it waits for another one.
+            // A component that has used all messages that start it needs one message more.
             _ => self.ended[who].saturating_add(1),
         };
         if least >= enough {
@@ -339,7 +341,7 @@ impl<'a> ProgressBounds<'a> {
             .collect()
     }
 
-    /// Returns the circles of waits. A wait that only leads to a circle that was found already is left out.
+    /// Returns the circles of waits. Waits that lead to a circle and are not part of it are left out.
     fn circles(&self) -> Vec<Circle> {
         let mut circles = Vec::new();
         let mut finished: HashSet<usize> = HashSet::new();
@@ -361,12 +363,13 @@ impl<'a> ProgressBounds<'a> {
                 };
                 if let Some(&from) = place.get(&wait.on) {
                     let circle: Vec<PredictedWait> = path[from..].iter().copied().chain([wait]).collect();
-                    // An instance that waits to be started again after all work is done is not a problem.
+                    // An instance that waits for its next start message when all work is done is not stuck.
                     let is_stuck = circle.iter().any(|wait| wait.in_step || self.passes[wait.who] == 0);
                     if is_stuck && circles.len() < MAX_REPORTED_CIRCLES {
                         circles.push(Circle(circle));
                     }
-                    // All components on this path wait for this circle or are part of it.
+                    // All components on this path lead to this circle or are part of it, so no search starts
+                    // from them again.
                     finished.extend(place.keys());
                     break;
                 }
@@ -380,7 +383,7 @@ impl<'a> ProgressBounds<'a> {
         circles
     }
 
-    /// Returns the text that names which component waits for which port of which other component.
+    /// Describes a circle: each component, the port where it waits, and the component for which it waits.
     fn told(&self, flat: &FlatModel, circle: &Circle) -> String {
         let name = |part: usize| format!("\"{}\"", flat.components[part].name);
         let mut text = String::new();
@@ -453,7 +456,7 @@ impl<'a> ProgressBounds<'a> {
         }
     }
 
-    /// Returns advice that would break a circle.
+    /// Returns advice for breaking a circle.
     fn way_out(&self, flat: &FlatModel, circle: &Circle) -> String {
         let waits = &circle.0;
         for wait in waits {
@@ -467,7 +470,7 @@ impl<'a> ProgressBounds<'a> {
             }
         }
         for (at, wait) in waits.iter().enumerate().filter(|(_, wait)| wait.in_step) {
-            // The component that waits for this component, and the port at which it waits.
+            // `before` is the wait of the component that waits for this component.
             let before = &waits[(at + waits.len() - 1) % waits.len()];
             let link = &self.order.links[before.link];
             let (own, theirs) =

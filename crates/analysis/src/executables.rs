@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const SOURCES: &[&str] =
     &["c", "cpp", "cc", "cxx", "C", "f90", "F90", "f95", "f03", "f08", "f", "F", "rs", "go", "java", "cu"];
 
-/// A path of a program: the path as the file has it, and the path with variables filled in.
+/// A path of a program, as the file has it and with its variables filled in.
 #[derive(Clone, Copy)]
 struct ProgramPath<'a> {
     written: &'a str,
@@ -86,8 +86,7 @@ impl ProgramCheck<'_> {
         self.arguments(written, staged);
     }
 
-    /// Fills in the variables of a text. Returns `None` if their values are known only when the program
-    /// starts.
+    /// Fills in the variables of a text. Returns `None` if some values are known only when the program starts.
     fn fill(&mut self, written: &str, what: &str, (code, at): (Code, &At)) -> Result<Option<String>, ()> {
         match fill(self.program, self.model_directory, written) {
             ExpandedText::Known(filled) => Ok(Some(filled)),
@@ -108,7 +107,7 @@ impl ProgramCheck<'_> {
         }
     }
 
-    /// Checks the arguments of an executable that runs a script.
+    /// Checks the script among an executable's arguments.
     fn arguments(&mut self, executable: &str, staged: &HashSet<&str>) {
         let program = self.program;
         let written = program.args.as_deref().unwrap_or_default();
@@ -166,7 +165,7 @@ impl ProgramCheck<'_> {
     }
 }
 
-/// Returns the text with the place where a path was looked for, if this differs from the path in the file.
+/// Returns ` (looked for at PATH)`, or an empty text if the model file has the same path.
 fn looked_for(path: &Path, written: &str) -> String {
     if path == Path::new(written) {
         String::new()
@@ -241,14 +240,14 @@ fn file(
     }
 }
 
-/// Returns advice that shows how to write a script as the argument of its interpreter.
+/// Returns advice to write a script as an argument of its interpreter.
 fn by_interpreter(language: &Language, script: &str) -> String {
     let Language { interpreter, .. } = language;
     let script = script.strip_prefix("./").unwrap_or(script);
     format!("write \"executable: {interpreter}\" and \"args: {script}\"")
 }
 
-/// Returns the problem of the interpreter that a script's first line names, and advice.
+/// Returns the problem and the advice if a script's first line names an interpreter that is not usable.
 fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, String)> {
     if line.ends_with('\r') {
         let advice = "save the file with the line ends of Unix, for example with dos2unix";
@@ -307,7 +306,7 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             advice,
         ));
     }
-    // The user most often means the file beside the model.
+    // A user who writes a name without a directory most often means the file beside the model.
     let beside = program.beside_file(executable);
     let advice = match language(Path::new(executable)) {
         Some(language) => {
@@ -404,12 +403,12 @@ fn arguments(
     }
 }
 
-/// Returns true if this is a short option followed by more text, such as `-n 3`.
+/// Returns true for a short option with more text in the same argument, such as `-n 3`.
 fn is_option_and_more(text: &str) -> bool {
     text.split_once(' ').is_some_and(|(option, _)| option.len() == 2 && option.starts_with('-'))
 }
 
-/// Returns the words of a text as a list of arguments.
+/// Returns the words of a text, separated by commas, as in a list of arguments in YAML.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(", ")
 }
@@ -440,8 +439,8 @@ fn build(program: &Program, path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns advice with the path that the user probably meant, in the form of the model file, for a path
-/// that does not exist.
+/// Returns advice with the path that the user probably meant. The path has the same form, relative or absolute,
+/// as the path in the model file.
 fn meant(path: &Path, written: &str) -> Option<String> {
     let like = similar(path, |path| is_executable(path) || language(path).is_some())?;
     Some(format!("did you mean \"{}\"?", Path::new(written).with_file_name(like).display()))

@@ -79,7 +79,7 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
         unused.remove(&to);
         let between = filters.of(flat, conduit).map_or(&[][..], |filters| filters);
         let declared = units.get(&from);
-        // Problems among the filters alone have been reported already.
+        // Problems between the filters themselves have been reported already.
         let mut found = Vec::new();
         if declared.is_some() {
             let mut known = Vec::new();
@@ -117,7 +117,7 @@ pub(crate) fn check_ports(config: &Configuration, flat: &FlatModel, problems: &m
     }
 }
 
-/// Reports each filter that converts from a unit other than the unit of the values that reach it. `made` is
+/// Reports each filter whose declared unit differs from the unit of the values that reach the filter. `made` is
 /// the unit before the first filter. Returns the unit after the last filter, if known.
 fn check_units<'a>(
     filters: &'a [Filter],
@@ -128,7 +128,7 @@ fn check_units<'a>(
     for filter in filters {
         match filter.name {
             "unit" => {}
-            // A single number has no unit of its own.
+            // Without an axis the result is a single number, which has no unit of its own.
             "reduce" => {
                 reduced |= filter.count("axis").is_none();
                 continue;

@@ -1,6 +1,5 @@
-//! A check of the Python functions that shipped components call: the file must exist, and the function's
-//! name must be in the file. The file is read and never run. So a name counts as missing only if the file
-//! does not contain it. All other faults of a function appear only in a run.
+//! A check of the Python functions that shipped components call. The file must exist, and must contain the
+//! function's name. The check never runs the file. All other faults of a function appear only in a run.
 
 use crate::executables::similar;
 use ligament_catalogue::Code;
@@ -14,11 +13,12 @@ use std::path::Path;
 
 /// Name of the setting that names a function.
 const SETTING: &str = "function";
-/// Endings of files that Python imports. Only files with the first ending can be read as text.
+/// Endings of files that Python imports. Only files with the first ending contain source text.
 const ENDINGS: [&str; 3] = ["py", "pyc", "so"];
 /// Maximum size of a source file that is read, in bytes.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;
-/// Words that show that a file may define names which do not appear in its text.
+/// Words in a source file that show that the file may define names dynamically. No name is reported as missing
+/// from such a file.
 const DYNAMIC: [&str; 7] = ["globals", "locals", "vars", "exec", "setattr", "__dict__", "__getattr__"];
 
 /// `model_file` is the first file of the model. Paths are relative to its directory.
@@ -28,8 +28,7 @@ pub(crate) fn check(
     model_file: Option<&str>,
     problems: &mut Vec<Problem>,
 ) {
-    // A model may have no file, for example if a script has read or made the model. Then the directory to
-    // which paths are relative is unknown here.
+    // A model that a script has made has no file, so no directory is known.
     let Some(directory) = model_file.map(Path::new).and_then(Path::parent) else { return };
     let staged: HashSet<&str> =
         config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
@@ -77,8 +76,8 @@ fn named_for<'a>(
     texts.collect()
 }
 
-/// Returns the problem of a function, as the continuation of a sentence that begins with its name, and
-/// advice.
+/// Returns the problem of a function and advice. The problem continues a sentence that begins with the
+/// function's name.
 fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String, String)> {
     let is_name = |part: &str| !part.is_empty() && part.chars().all(is_of_name);
     let Some((file, name)) =
@@ -102,8 +101,7 @@ fn wrong(text: &str, directory: &Path, staged: &HashSet<&str>) -> Option<(String
         return Some((format!("and there is no file {}", path.display()), file_advice(&path, file)));
     }
     let text = (ending == ENDINGS[0]).then(|| read(&path)).flatten()?;
-    // The part after a dot may be inherited, or belong to an imported module. So only the first part is
-    // checked.
+    // The part after a dot may be inherited or imported, so only the first part is searched in the file.
     let missing = name.split('.').next().filter(|part| !may_define(&text, part))?;
     let advice = match nearest(missing, defined(&text)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
@@ -131,8 +129,7 @@ fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Returns true if a file's code may define a name. The result is false only if no line has the name, and
-/// the code does not create names dynamically.
+/// Returns false only if a file's text lacks a name, and has no sign of names that are made dynamically.
 fn may_define(text: &str, name: &str) -> bool {
     let is_dynamic = |word: &str| DYNAMIC.contains(&word);
     let lines = || text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));

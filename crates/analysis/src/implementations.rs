@@ -33,8 +33,8 @@ pub(crate) fn check(
     }
 }
 
-/// Removes the components that have no implementation. If a script gives code for some components, a
-/// component without code was probably forgotten, which is an error.
+/// Removes the components without an implementation. They are reported as an error if a script gives code for
+/// some components by name: then the user probably forgot these.
 pub(crate) fn leave_out(flat: &mut FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let is_left_out = |component: &FlatComponent| {
         component.implementation.is_none() && !options.given.covers(&component.name, None)

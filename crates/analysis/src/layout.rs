@@ -1,10 +1,10 @@
-//! The positions of a topology's boxes. Boxes are in columns, so that a component is left of the components
-//! that it starts, and few arrows cross.
+//! The positions of a topology's boxes. Boxes are in columns: a component is left of the components that it
+//! starts. The order within each column makes arrows cross rarely.
 //!
 //! The method is layered drawing (Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical
-//! System Structures", 1981). Arrows that would close a cycle are reversed (Eades, Lin, Smyth, 1993).
-//! Columns follow from the longest path. The order within a column follows from barycentres. The heights
-//! follow from least squares under that order (pool adjacent violators; Ayer et al., 1955).
+//! System Structures", 1981). Arrows that would close a cycle are reversed (Eades, Lin, Smyth, 1993). Columns
+//! follow from the longest path. The order within a column follows from barycentres. Heights are fitted by
+//! least squares under that order (pool adjacent violators; Ayer et al., 1955).
 
 use crate::topology::{Topology, TopologyLink};
 use ligament_model::Operator;
@@ -13,11 +13,11 @@ use ligament_model::Operator;
 const SWEEPS: usize = 12;
 /// Number of passes that align heights with the heights of neighbours.
 const ALIGNMENTS: usize = 16;
-/// Weight of arrows that do not decide about columns.
+/// Weight of a soft arrow, which does not force its ends into different columns.
 const SOFT: f64 = 1.0;
 /// Distance between boxes of a column, in the picture's units.
 const GAP: f64 = 34.0;
-/// Distance between an arrow that passes through a column and its neighbours, in the picture's units.
+/// Distance between a box and an arrow that passes it through the same column, in the picture's units.
 const PASSING: f64 = 14.0;
 
 /// The positions of all boxes and arrows.
@@ -25,7 +25,7 @@ const PASSING: f64 = 14.0;
 pub struct Layout {
     /// Column of each box, and its vertical middle measured from the top.
     pub nodes: Vec<BoxPosition>,
-    /// For each link, the heights at which it passes the columns between its ends, from left to right.
+    /// For each arrow, its heights in the columns between its two ends, from left to right.
     pub passes: Vec<Vec<f64>>,
     /// Number of columns.
     pub columns: usize,
@@ -40,10 +40,9 @@ pub struct BoxPosition {
     pub y: f64,
 }
 
-/// Returns the left end of a link, the right end, and the weight of this order. A macro model is left of
-/// the model that it starts. A component that answers is right of the component that it answers. A
-/// component that runs first is left of the component that runs next. A component that only receives is
-/// right of all its senders.
+/// Returns the left end and the right end of an arrow, and the weight of this order. A macro model is left of
+/// the micro model that it starts, and the micro model's answer does not change this. A component that runs
+/// first is left of the component that runs next. A component that only receives is right of all its senders.
 fn direction(topology: &Topology, speaks: &[bool], link: &TopologyLink) -> (usize, usize, f64) {
     let operator = |end: crate::topology::LinkEnd| topology.nodes[end.node].ports[end.port].operator;
     let (from, to) = (link.from.node, link.to.node);
@@ -55,7 +54,7 @@ fn direction(topology: &Topology, speaks: &[bool], link: &TopologyLink) -> (usiz
     }
 }
 
-/// Lays a topology out. `heights` has the heights of the boxes.
+/// Computes the positions of a topology's boxes, which have the heights `heights`.
 pub fn lay_out(topology: &Topology, heights: &[f64]) -> Layout {
     let count = topology.nodes.len();
     let mut speaks = vec![false; count];
@@ -80,7 +79,7 @@ pub fn lay_out(topology: &Topology, heights: &[f64]) -> Layout {
     Grid::new(&column, &arrows, heights).arranged(&column)
 }
 
-/// Returns an order of the boxes in which only few arrows, with low weights, point backwards.
+/// Returns an order of the boxes in which the arrows that point backwards have a low total weight.
 fn sequence(count: usize, arrows: &[(usize, usize, f64)]) -> Vec<usize> {
     let mut out = vec![Vec::new(); count];
     let mut inn = vec![Vec::new(); count];
@@ -118,9 +117,9 @@ fn sequence(count: usize, arrows: &[(usize, usize, f64)]) -> Vec<usize> {
     first
 }
 
-/// Returns the column of each box. A box is right of all boxes from which a hard arrow comes, and no
-/// further to the left than necessary. Soft arrows only place boxes that have no hard arrow, so that
-/// components that interact are in the same column.
+/// Returns the column of each box. A box is right of all boxes from which a hard arrow leads to it, in the
+/// leftmost such column. Soft arrows only place boxes without hard arrows, so that components that interact are
+/// in the same column.
 fn columns(count: usize, order: &[usize], hard: &[(usize, usize)], soft: &[(usize, usize)]) -> Vec<usize> {
     let joined = |arrows: &[(usize, usize)]| {
         let (mut before, mut after) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -333,14 +332,15 @@ mod tests {
 
     #[test]
     fn those_who_interact_stand_below_each_other_and_who_only_speaks_or_listens_beside() {
-        // 0 starts 1, 2 starts 3, 0 and 2 interact; 4 speaks to 0, 5 listens to 3.
+        // Components 0 and 2 start 1 and 3. Components 0 and 2 exchange messages. Component 4 sends to 0, and 5
+        // receives from 3.
         let places = columns(6, &[4, 0, 2, 1, 3, 5], &[(0, 1), (2, 3)], &[(0, 2), (4, 0), (3, 5)]);
         assert_eq!(places, [1, 2, 1, 2, 0, 3]);
     }
 
     #[test]
     fn who_has_nothing_before_it_stands_beside_its_first_neighbour() {
-        // 0 -> 1 -> 2, and 3 -> 2.
+        // Arrows: 0 → 1 → 2, and 3 → 2.
         assert_eq!(columns(4, &[0, 3, 1, 2], &[(0, 1), (1, 2), (3, 2)], &[]), [0, 1, 2, 1]);
     }
 }

@@ -1,5 +1,5 @@
-//! Analysis of a model without running the model. The analysis finds all problems at once. Each problem has
-//! its place, a description of the fault, and advice. The analysis prints nothing and starts no process.
+//! Checks and views of a model, without running the model. A check finds all problems at once. Each problem has
+//! its place, a description of the mistake, and advice. The crate prints nothing and starts no process.
 
 mod deadlocks;
 mod executables;
@@ -59,18 +59,18 @@ pub struct CheckOptions {
     pub given: GivenCode,
     /// Limits that replace those of the files.
     pub limits: LigamentOptions,
-    /// Says if the check looks for executables and other files on this machine.
+    /// The search for executables and other files on this machine.
     pub files: Files,
-    /// Unsupported features that may be ignored.
+    /// Unsupported features that the user allows to be ignored.
     pub ignore: HashSet<Ignorable>,
-    /// True if the report should contain the text of the whole model, for the run directory.
+    /// True if the report must contain the text of the whole model, which goes into the run directory.
     pub with_text: bool,
-    /// For components whose ports the files do not declare: the ports known from an earlier run, by the
-    /// component's name and the name of the operator.
+    /// Ports that are known from an earlier run, for components whose ports the files do not declare. Indexed
+    /// by component name, then by operator name.
     pub declared_ports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
-/// Components for which code is given, so that they need no program in a file.
+/// The components for which a script gives code, so that they need no program in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum GivenCode {
     /// Code is given for no component.
@@ -97,7 +97,7 @@ impl GivenCode {
     }
 }
 
-/// The choice to look for the files that a model names, or not.
+/// A choice to check the files that a model names, or to skip this check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
     /// The files must be on this machine.
@@ -125,7 +125,7 @@ pub fn check_with_modules<P: AsRef<Path>>(
     for path in paths {
         let read = read_file(path.as_ref());
         problems.extend(read.problems);
-        // Files of both versions are merged by the rules of the newer one.
+        // If the files have different versions of yMMSL, the rules of the newer version hold.
         let rules = match version {
             Some(Version::V02) => Version::V02,
             _ => read.version,
@@ -173,8 +173,7 @@ fn finish(
         config.settings.set(name.clone(), value.clone());
     }
     config.ligament.update(options.limits.clone());
-    // If an import failed, the definitions that it should have brought are not reported as missing a second
-    // time.
+    // If an import failed, its definitions are missing as a consequence, and are not reported again.
     let mut imported: HashSet<Identifier> = config.imports.iter().map(|i| i.name.clone()).collect();
     problems.extend(config.resolve_imports(modules));
     imported.retain(|name| {
@@ -195,12 +194,12 @@ fn finish(
 
 /// The origin of a configuration.
 struct Origin {
-    /// Names that imports should have brought and did not bring.
+    /// Names that failed imports would have defined.
     imported: HashSet<Identifier>,
     first_file: Option<Arc<str>>,
 }
 
-/// A model that was examined. If the model can be expanded, this includes the model as it would run.
+/// A model that was examined, and its expanded form if the model can be expanded.
 #[derive(Default)]
 struct ExaminedModel {
     notes: Vec<String>,
@@ -224,7 +223,7 @@ fn examine(
     mpi::check(config, options, problems);
     notyet::check_configuration(config, options, problems);
     if config.models.is_empty() {
-        // If there is another error, the file probably has a model that could not be read.
+        // If the file has another problem, a model is probably in the file and could not be read.
         if problems.is_empty() {
             let at = At { file: origin.first_file.clone(), line: 1, column: 1 };
             problems.push(Problem::error(

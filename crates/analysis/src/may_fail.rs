@@ -1,5 +1,5 @@
-//! A check that the components that may fail without ending the run exist, and that each of them
-//! can fail independently of other components and of other ranks.
+//! A check of `may_fail`, which lists components that may fail without ending the run. Each of them must exist,
+//! and must be able to fail without other components or ranks.
 
 use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;

@@ -1,6 +1,6 @@
-//! Features that a model may ask for and that a run does not support yet. A model with such a feature is
-//! refused with the feature's name, because a run without the feature would give other results than the
-//! model describes. The user may choose to ignore a feature that changes no message.
+//! Features of yMMSL that a run does not support yet. A model with such a feature is refused, because a run
+//! without the feature would give other results. The user may ignore a feature that has no influence on
+//! messages.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
@@ -13,9 +13,9 @@ pub enum Ignorable {
     Checkpoints,
     /// The checkpoint from which to continue. If ignored, the run begins at the beginning.
     Resume,
-    /// The way in which instances wait. Only the speed depends on it.
+    /// The way in which instances wait. It influences only the speed.
     Wait,
-    /// A deadlock that the check has found. If ignored, the run goes on until the deadlock happens.
+    /// A deadlock that the check has found. If ignored, the run goes on until it is in the deadlock.
     Deadlocks,
 }
 
@@ -45,7 +45,7 @@ impl Ignorable {
     }
 }
 
-/// Reports features that the configuration asks for, independent of the model that is run.
+/// Reports features that the configuration uses outside its models.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut found = UnsupportedFeatures { options, problems };
     if !config.checkpoints.is_empty() {
@@ -88,8 +88,7 @@ pub(crate) struct UnsupportedFeatures<'a> {
 }
 
 impl UnsupportedFeatures<'_> {
-    /// Reports a feature that may be ignored: as a warning if the user ignores the feature, or else as an
-    /// error.
+    /// Reports a feature: as a warning if the user ignores it, otherwise as an error.
     pub fn ignorable(&mut self, what: Ignorable, code: Code, at: &At, message: String, remedy: &str) {
         self.problems.push(if self.options.ignore.contains(&what) {
             Problem::warning(code, at, message, "it is ignored, as you have asked")

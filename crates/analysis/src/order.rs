@@ -1,6 +1,6 @@
-//! The consequences of the operators' order for a model: the conduits on which each component receives
-//! before it begins and in each step, the time at which it sends, and the effect of filters on the number
-//! of messages. The search for deadlocks and the unrolled order use this.
+//! The order in which each component receives and sends, as its operators say: the conduits on which it
+//! receives before it begins and in each step, the moment at which it sends, and the effect of filters on the
+//! number of messages. The search for deadlocks and the unrolled order use this module.
 
 use crate::scales::ComponentScales;
 use ligament_model::{ConduitFilter, Configuration, Filter, FlatComponent, FlatModel, ForConduits, Operator};
@@ -22,19 +22,20 @@ pub(crate) enum Sends {
 pub(crate) enum MessageRate {
     /// Each message arrives.
     Each,
-    /// No message arrives before the first message was sent. After that, any number may arrive.
+    /// No message arrives before the first one is sent. Afterwards any number may arrive.
     AnyNumber,
-    /// Of each group of this many messages, the first arrives and the others do not.
+    /// One message arrives for each group of this many sent messages, and it is the first of its group.
     OneIn(u64),
-    /// One message arrives for each pass that this component has ended.
+    /// One message arrives for each pass that the component with this index has ended.
     ForEachPass(usize),
-    /// No message arrives before this component has ended a pass. After that, any number may arrive.
+    /// No message arrives before the component with this index has ended a pass. Afterwards any number may
+    /// arrive.
     AfterPass(usize),
     /// Any number of messages may arrive at any time.
     Unknown,
 }
 
-/// A conduit between components. The code calls such a conduit a link, and a component a part.
+/// A conduit between components. In this module, a conduit is called a link, and a component a part.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderedConduit {
     /// Index of the conduit among the model's conduits.
@@ -43,9 +44,8 @@ pub(crate) struct OrderedConduit {
     pub to: usize,
     pub sends: Sends,
     pub way: MessageRate,
-    /// Number of `last` filters, each of which passes on only the last message of an iteration. The next
-    /// field has the number of `repeat` and `pad` filters, each of which gives a message again in an
-    /// iteration.
+    /// Number of `last` filters on the conduit. Each passes on only the last message of an iteration. The next
+    /// field counts `repeat` and `pad` filters, each of which sends a message again in an iteration.
     pub last: usize,
     pub repeats: usize,
     /// Filter under `ligament:` that holds messages back, if there is one.
@@ -57,10 +57,10 @@ pub(crate) struct OrderedConduit {
 pub(crate) enum Hold {
     /// The first message arrives when a second message is sent, or when the sender has ended.
     UntilMore,
-    /// Of each group of this many messages, only one arrives.
+    /// One message arrives for each group of this many sent messages.
     MostOf(u64),
-    /// No message arrives before, or no message arrives after, a point in model time. It is unknown when a
-    /// code reaches this point.
+    /// Messages before, or after, a point in model time do not arrive. The step in which the sender reaches
+    /// this point is unknown.
     ByTime,
     /// No message arrives until the sender has ended.
     All,
@@ -85,7 +85,7 @@ pub(crate) struct OrderedComponent {
     pub inputs: Vec<usize>,
     /// Indices of the links on which the component sends.
     pub outputs: Vec<usize>,
-    /// Components whose steps call this component, the outermost first. `None` if the callers are unknown.
+    /// Components whose steps call this component, outermost first. `None` if its callers are unknown.
     pub around: Option<Vec<usize>>,
     /// Number of steps that the component makes in each pass, according to its scales.
     pub steps: Option<u64>,
@@ -103,7 +103,7 @@ pub(crate) struct OperatorOrder {
 impl OperatorOrder {
     pub fn of(config: &Configuration, flat: &FlatModel) -> OperatorOrder {
         let scales = ComponentScales::all(&config.ligament);
-        // A component with no instances neither sends nor receives, so its conduits are left out.
+        // A component without instances neither sends nor receives, so its conduits are left out.
         let is_there: Vec<bool> =
             flat.components.iter().map(|component| !component.multiplicity.contains(&0)).collect();
         let part = |component: &FlatComponent| OrderedComponent {
@@ -142,7 +142,7 @@ impl OperatorOrder {
             match operator {
                 Some(Operator::S) => order.parts[to].inputs.push(link),
                 Some(Operator::FInit) => order.parts[to].starts.push(link),
-                // This is the settings port, which no component declares.
+                // A receiving port that the component does not declare is its settings port.
                 None => order.parts[to].starts.push(link),
                 _ => order.parts[to].is_certain = false,
             }
@@ -154,10 +154,10 @@ impl OperatorOrder {
         order
     }
 
-    /// Finds the components that call each component. A component lies within the timeline on which its
-    /// start messages are sent.
+    /// Finds the callers of each component. A component lies within the timeline on which its start messages
+    /// are sent.
     fn nest(&mut self) {
-        // True for a component that has been handled, even if its callers remain unknown.
+        // True for a component that has been handled. Its callers may remain unknown.
         let mut done = vec![false; self.parts.len()];
         for first in 0..self.parts.len() {
             let mut open = if done[first] { Vec::new() } else { vec![(first, 0)] };
@@ -202,7 +202,7 @@ impl OperatorOrder {
         Some(timeline)
     }
 
-    /// Applies the effect of filters to the number of messages of each link.
+    /// Sets the message rate of each link from its filters.
     fn filter(&mut self) {
         for at in 0..self.links.len() {
             let link = &self.links[at];
@@ -245,7 +245,7 @@ pub(crate) fn changes_the_number(filter: &Filter) -> bool {
     filter.is_own() || changes.contains(&filter.name)
 }
 
-/// Returns the filter that holds messages back for the longest time, if any filter does.
+/// Returns the filter that holds messages back longest, if any filter holds messages back.
 fn holding(filters: &[Filter]) -> Option<HoldingFilter> {
     let is_alone = filters.iter().filter(|filter| changes_the_number(filter)).count() == 1;
     let mut found: Option<HoldingFilter> = None;
@@ -256,7 +256,8 @@ fn holding(filters: &[Filter]) -> Option<HoldingFilter> {
             "chunk" if n > 1 => Hold::UntilMore,
             "every" if n > 1 && is_alone => Hold::MostOf(n),
             "block_until" | "block_after" => Hold::ByTime,
-            // These filters may make several messages of one, so the filters after them are not considered.
+            // These filters may make several messages of one, so a later filter may get enough messages to pass
+            // some on.
             "dechunk" | "interpolate_time" => break,
             _ if filter.is_own() => break,
             _ => continue,

@@ -1,5 +1,5 @@
-//! A check that the components and instances exist which the model places in domains or gives inputs, and
-//! that these inputs exist.
+//! A check of the names under which a model places components in domains or gives them inputs: each component,
+//! instance and input must exist.
 
 use crate::executables::similar;
 use crate::Files;
@@ -75,14 +75,14 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
     }
 }
 
-/// The owner of a name.
+/// The component or instance that has a name, if there is one.
 pub(crate) enum NameOwner {
-    /// The name belongs to a component, or to an instance of a component.
+    /// A component, or an instance of a component, has the name.
     Somebodys,
     /// No component has the name. The text is advice.
     NoComponents(String),
-    /// The component has no instance with these indices. The text lists the component's instances: "… has
-    /// the instances …".
+    /// The component exists, and has no instance with these indices. The text lists its instances: "… has the
+    /// instances …".
     NoInstances(String),
 }
 

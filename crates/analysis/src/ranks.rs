@@ -1,4 +1,4 @@
-//! A check that the components whose ranks speak for themselves exist, and can have this number of ranks.
+//! A check of `ranks`: each component exists, and can have this number of ranks.
 
 use crate::place::{whose, NameOwner};
 use ligament_catalogue::Code;

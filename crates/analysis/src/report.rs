@@ -1,27 +1,28 @@
-//! The findings of a check.
+//! The result of a check: problems, notes, and the model that was checked.
 
 use ligament_model::{Configuration, FlatModel, Problem, ResolvedModel};
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// The findings of a check.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
     /// All problems, in the order of the files, and within a file by line.
     pub problems: Vec<Problem>,
-    /// Remarks on checks that are possible only when a program starts. Example: a file below a directory
-    /// that the program's modules name.
+    /// Notes on checks that are possible only when a program starts. Example: a program's file is below a
+    /// directory that its modules name.
     pub notes: Vec<String>,
     /// Configuration that was read. Imports are resolved as far as possible.
     pub configuration: Configuration,
     /// Model as it would run. `None` if the model cannot be expanded.
     pub resolved: Option<ResolvedModel>,
-    /// The same model without its instances, used for results that follow from the order of operators.
+    /// The same model as a graph of components, without expansion to instances. The order of operators is
+    /// computed from it.
     pub(crate) flat: Option<FlatModel>,
     pub(crate) text: Option<String>,
 }
 
-/// The report in the form for programs.
+/// The report as JSON, for programs.
 #[derive(Serialize)]
 struct Json<'a> {
     ok: bool,
@@ -75,8 +76,8 @@ impl CheckReport {
         self.problems.iter().map(|p| format!("{p} [{}]\n", p.code)).collect()
     }
 
-    /// The report as a JSON object: `ok`, `errors`, `warnings`, `notes`, and `problems` with `severity`,
-    /// `code`, `file`, `line`, `column`, `message` and `advice` each.
+    /// Returns the report as a JSON object: `ok`, `errors`, `warnings`, `notes`, and `problems` with
+    /// `severity`, `code`, `file`, `line`, `column`, `message` and `advice` each.
     pub fn to_json(&self) -> serde_json::Value {
         let json = Json {
             ok: self.is_ok(),

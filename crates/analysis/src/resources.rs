@@ -1,4 +1,4 @@
-//! A check that resources are given for components that exist, and in the form that their programs need.
+//! A check of resources: each component exists, and its resources have the form that its program needs.
 
 use ligament_catalogue::Code;
 use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};

@@ -1,5 +1,5 @@
-//! The scales of components: checks that each scale is valid and that scales fit each other, and the
-//! settings by which codes get the scales.
+//! The scales of components: a check that each scale is valid and fits the scales of other components, and the
+//! settings that pass the scales to a component's code.
 
 use crate::order::changes_the_number;
 use crate::place::{whose, NameOwner};
@@ -27,8 +27,8 @@ pub struct ComponentScales {
     pub extent: Vec<f64>,
 }
 
-/// Maximum relative difference between a number of steps and a whole number for the number to count as
-/// whole. A tolerance is necessary because values such as 0.1 are not exact in a computer.
+/// Maximum relative distance of a number of steps from a whole number. A tolerance is necessary because values
+/// such as 0.1 are not exact in binary floating point.
 const CLOSE: f64 = 1e-6;
 
 impl ComponentScales {
@@ -96,7 +96,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     apart(config, flat, problems);
 }
 
-/// Reports a scale that is not a number above zero with a fitting unit.
+/// Reports each scale that is not a positive number with a unit of time or length.
 fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>) {
     let measure = measure(key);
     let why = match Quantity::parse(&scale.text, measure) {
@@ -112,7 +112,7 @@ fn each(name: &Reference, key: &str, scale: &Scale, problems: &mut Vec<Problem>)
     problems.push(Problem::error(Code::BAD_SCALE, &scale.at, message, advice));
 }
 
-/// Reports steps that are longer than the time or length of which they are steps.
+/// Reports each step that is longer than the time or length that it divides.
 fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Problem>) {
     let times = (scales.time_step.as_slice(), scales.total_time.as_slice());
     for ((key, steps), (whole, all), measure) in [
@@ -150,9 +150,9 @@ fn steps_within(name: &Reference, scales: &DeclaredScales, problems: &mut Vec<Pr
     }
 }
 
-/// Reports components that are called in each step of another component and cover more time than this step.
-/// No check compares the number of messages of two components that interact, because this number does not
-/// follow from their scales: a code may use a port only in every tenth step.
+/// Reports each component that is called in every step of another component, and covers more time than this
+/// step. The numbers of messages of two interacting components are not compared, because scales do not
+/// determine them: a code may use a port only in every tenth step.
 fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     if config.ligament.scales.is_empty() {
         return;
@@ -198,9 +198,9 @@ fn apart(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) 
     }
 }
 
-/// Adds the scales to the settings under names such as `COMPONENT.scale.time_step`, so that every language
-/// can read them. Times are in the model's unit of time, or in seconds if the model has none. Lengths are
-/// in metres. If the user has set a setting with the same name, the user's value stays.
+/// Adds the scales to the settings under names such as `COMPONENT.scale.time_step`, so that codes in every
+/// language can read them. Times are in the model's unit of time, or in seconds if the model has none. Lengths
+/// are in metres. A setting that the user has set keeps its value.
 pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Ok(scale) = Identifier::new(DeclaredScales::SETTINGS) else { return };
     let unit = times::unit_of(&model.ligament);

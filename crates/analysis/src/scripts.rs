@@ -1,5 +1,5 @@
-//! Knowledge of scripts and interpreters: the argument of an interpreter that is its script, and the first
-//! line of a script that is executed directly.
+//! Recognition of scripts: the argument of an interpreter that is its script, and the first line of a script
+//! that is executed directly.
 
 use std::path::Path;
 
@@ -25,18 +25,18 @@ const LANGUAGES: &[Language] = &[
     Language { name: "Octave", ending: "m", interpreter: "octave" },
 ];
 
-/// Returns the language that a file's ending shows.
+/// Returns the language of a file, by the ending of its name.
 pub(crate) fn language(path: &Path) -> Option<&'static Language> {
     let ending = path.extension()?.to_str()?;
     LANGUAGES.iter().find(|language| language.ending == ending)
 }
 
-/// The kind of an interpreter's argument.
+/// The position of the script among an interpreter's arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
     /// The argument at this position is the script.
     Script(usize),
-    /// The argument at this position has several words, which the interpreter would take for one option.
+    /// The argument at this position has several words. The interpreter would take them for one option.
     SeveralWords(usize),
     /// There is no script, or its position is unknown.
     Nothing,
@@ -46,14 +46,15 @@ pub(crate) enum ArgumentKind {
 pub(crate) fn script_of(executable: &str, arguments: &[String]) -> ArgumentKind {
     let name = Path::new(executable).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    // `valued` has options whose value is the next argument. `attached` has options whose value may be part
-    // of the same argument. `instead` has the letters of options that replace the script.
+    // `valued` has options whose value is the next argument. `attached` has options whose value may follow in
+    // the same argument. `instead` has the letters of options that take code in place of a script, such as
+    // `-c`.
     let (valued, attached, instead) = match stem {
         "python" | "pypy" | "ipython" => (&["-W", "-X"][..], &["-W", "-X"][..], "cm"),
         "bash" | "sh" | "dash" | "zsh" | "ksh" => {
             (&["-o", "-O", "+o", "+O", "--rcfile", "--init-file"][..], &[][..], "cs")
         }
-        // For these interpreters, only the fact that options come first is known.
+        // Their options are not listed here. The script is only recognised if no option precedes it.
         "Rscript" | "julia" | "perl" | "ruby" | "lua" | "node" | "octave" => {
             return match arguments.first() {
                 Some(first) if !first.starts_with('-') => ArgumentKind::Script(0),

@@ -15,7 +15,7 @@ pub struct ScaleMap {
     pub model: String,
     /// Components that have scales. Components with the same scales share a box.
     pub boxes: Vec<ScaleBox>,
-    /// Sending and receiving box of each conduit between different boxes, without repetition.
+    /// Pairs of boxes that conduits join: sending box and receiving box. No pair occurs twice.
     pub links: Vec<ScaleLink>,
     /// Names of the components without scales.
     pub without: Vec<String>,
@@ -40,7 +40,7 @@ pub struct ScaleBox {
 /// The messages from one box to another box.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleLink {
-    /// Index of the sending box in `ScaleMap::boxes`. The next field has the index of the receiving box.
+    /// Index of the sending box in `ScaleMap::boxes`. The next field has the receiving box.
     pub from: usize,
     pub to: usize,
     /// Operator at which the messages are sent.

@@ -1,5 +1,5 @@
-//! A check that settings have the types that programs expect, and that a component asks for each setting.
-//! Also checks the settings of MUSCLE 3 for the coupling itself.
+//! A check of settings: each has the type that its program expects, and each is used by a component. Also
+//! checks the settings of MUSCLE 3 for the coupling itself.
 
 use ligament_catalogue::Code;
 use ligament_model::{
@@ -8,7 +8,8 @@ use ligament_model::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// A setting: its whole name, its value, and the part of the name before the last part.
+/// A setting: its full name, its value, and the full name without the last part. Example: `macro` is the prefix
+/// of `macro.D`.
 struct SettingEntry<'a> {
     prefix: &'a [ReferencePart],
     value: &'a SettingValue,
@@ -63,7 +64,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("muscle_deadlock_receive_timeout", "a run always looks for deadlocks"),
 ];
 
-/// Checks a setting that is for the coupling itself, and not for a program.
+/// Checks a setting that addresses the coupling itself, such as `muscle_local_log_level`.
 fn check_muscle(setting: &str, name: &Reference, value: &SettingValue, at: &At, problems: &mut Vec<Problem>) {
     if [REMOTE_LOG_LEVEL, LOCAL_LOG_LEVEL].contains(&setting) {
         if read_log_level(setting, value).is_none() {
@@ -122,7 +123,7 @@ fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [SettingEntry<'a>]) -
     seen
 }
 
-/// Returns the indices, if all parts are indices that the component has.
+/// Returns the indices, if all parts are indices within the component's multiplicity.
 fn in_range(parts: &[ReferencePart], shape: &[usize]) -> Option<Vec<usize>> {
     if parts.len() > shape.len() {
         return None;
@@ -148,8 +149,8 @@ fn check_type(
         Some(program) => format!("\"{}\" (the program of \"{}\")", program, component.name),
         None => format!("\"{}\"", component.name),
     };
-    // MUSCLE 3 does not restrict the components that come with Ligament. These components convert values to
-    // the expected type.
+    // The components that come with Ligament convert a value to the type that they need, so a value that can be
+    // converted is accepted.
     let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
     let converts = program.is_some_and(|program| program.shipped().is_some());
     if !converts || entry.value.as_type(supported.setting_type).is_none() {
@@ -220,8 +221,8 @@ fn type_advice(value: &SettingValue, wanted: SettingType) -> String {
     }
 }
 
-/// Warns of settings that no component asks for. Such a setting is for a component that does not exist, or
-/// its name is unknown to all programs that declare their settings.
+/// Warns of settings that no component uses: the component does not exist, or all its programs declare their
+/// settings and none declares this setting.
 fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     let mut components: HashMap<&[ReferencePart], Option<&FlatComponent>> = HashMap::new();
     for component in &flat.components {

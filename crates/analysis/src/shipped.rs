@@ -17,8 +17,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     }
 }
 
-/// Checks the ports of a shipped component that takes ports of any name: such a component receives at
-/// F_INIT and sends at O_F.
+/// Checks the ports of a shipped component that takes ports of any name. Such a component may only receive at
+/// `F_INIT` and send at `O_F`.
 fn check_ports(component: &FlatComponent, shipped: &ShippedComponent, problems: &mut Vec<Problem>) {
     for port in component.ports.values().filter(|_| shipped.ports.is_empty()) {
         if !matches!(port.operator, Operator::FInit | Operator::OF) || !port.timeline.is_empty() {
@@ -66,7 +66,7 @@ fn check_setting(
     problems.push(Problem::error(Code::SHIPPED_SETTING, &at, message, advice));
 }
 
-/// Returns true if single instances of a component have this setting, under their indices.
+/// Returns true if the setting is set for single instances of a component, as in `micro[3].function`.
 fn of_single_instances(config: &Configuration, component: &FlatComponent, name: &Identifier) -> bool {
     let path = component.name.parts();
     config.settings.iter().any(|(whole, _)| match whole.parts().split_last() {

@@ -1,5 +1,5 @@
-//! A check that every component can start: a conduit leads to each receiving port, and no component waits
-//! for itself before it has begun.
+//! A check that every component can start: a conduit leads to each receiving port, and no component must wait
+//! for its own first message.
 
 use crate::notyet::UnsupportedFeatures;
 use crate::order::changes_the_number;
@@ -81,8 +81,8 @@ fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports a port that sends in each step to both `F_INIT` and `S` of one component. Each message arrives
-/// at both ports, so a message that is left at `F_INIT` begins another pass.
+/// Reports a port that sends in each step to both `F_INIT` and `S` of one component. Each message arrives at
+/// both ports, so a message that remains at `F_INIT` starts an unwanted pass.
 pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
     let scales = ComponentScales::all(&config.ligament);
     let mut own = ForConduits::new(&config.ligament.filters);
@@ -95,7 +95,8 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     let mut feeds: BTreeMap<(usize, usize, usize), [Option<&FlatConduit>; 2]> = BTreeMap::new();
     for conduit in in_steps {
         let place = match operator(&conduit.to) {
-            // Filters of timelines make one message of many messages.
+            // A filter of a timeline, such as `last`, makes one message of many, so `F_INIT` may get fewer
+            // messages than `S`.
             Some(Operator::FInit) if conduit.filters.is_empty() && !is_thinned(conduit) => 0,
             Some(Operator::S) => 1,
             _ => continue,
@@ -106,7 +107,7 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     for both in feeds.into_values() {
         let [Some(start), Some(step)] = both else { continue };
         let (from, to) = (flat.port_of(&start.from), &flat.components[start.to.component].name);
-        // A pass of one step takes the same number of messages at both ports.
+        // If a pass has one step, the component takes the same number of messages at both ports.
         if scales.get(to).and_then(ComponentScales::steps) == Some(1) {
             continue;
         }
@@ -124,13 +125,13 @@ pub(crate) fn start_and_steps(config: &Configuration, flat: &FlatModel, problems
     }
 }
 
-/// Returns true if a component cannot begin before it has received a message at this end.
+/// Returns true if a component waits for a message at this end before it begins.
 fn starts(flat: &FlatModel, end: &ligament_model::FlatEnd) -> bool {
     flat.declared(end).is_some_and(|p| p.operator == Operator::FInit && !p.inferred)
 }
 
-/// Finds a circle of components, each of which waits at `F_INIT` for the component before it. The
-/// components are in the direction of the messages.
+/// Finds a circle of components in which each waits at `F_INIT` for the component before it. Returns the
+/// components in the direction of the messages.
 fn waiting_circle(flat: &FlatModel) -> Option<Vec<usize>> {
     let mut waits_for: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];
     for conduit in flat.conduits.iter().filter(|c| starts(flat, &c.to)) {

@@ -1,5 +1,5 @@
-//! The unrolled order of a model. The order shows which operator of which component can run in which round,
-//! if only waiting for messages takes time. Rounds follow each other. All tasks of one round can run at the
+//! The unrolled order of a model: for each operator of each component, the first round in which it can run if
+//! only the wait for messages takes time. Rounds follow one another, and all tasks of one round can run at the
 //! same time.
 
 use crate::order::{MessageRate, OperatorOrder, Sends};
@@ -82,12 +82,12 @@ struct Actor {
     /// Number of the present pass (`pass`) and step (`step`), from 0.
     pass: u64,
     step: u64,
-    /// Iteration to which the pass belongs, the number of the outermost loop first. `None` if unknown.
+    /// Iteration to which the pass belongs: one number for each loop, the outermost first. `None` if unknown.
     path: Option<Vec<u64>>,
     last: Option<usize>,
 }
 
-/// The iteration to which a finished pass belonged, if known, and the last task of the pass.
+/// A finished pass: its iteration, if known, and its last task.
 type FinishedPass = (Option<Vec<u64>>, Option<usize>);
 
 struct TaskMessage {
@@ -95,9 +95,10 @@ struct TaskMessage {
     path: Option<Vec<u64>>,
 }
 
-/// The next content of a link, as a component sees it.
+/// The next message of a link, as its receiver sees it.
 enum LinkContent {
-    /// A message: the tasks that must come before its receipt, and the iteration in which it was sent.
+    /// A message, with the tasks that must end before it can be received, and the iteration in which it was
+    /// sent.
     Message(Vec<usize>, Option<Vec<u64>>),
     NotYet,
     /// No message will arrive any more.
@@ -110,7 +111,7 @@ struct TaskUnroller<'a> {
     steps: u64,
     actors: Vec<Actor>,
     tasks: Vec<OperatorTask>,
-    /// Messages that were sent on each link. `taken` has the number of messages that were received.
+    /// Messages that were sent on each link. `taken` counts the messages that were received.
     messages: Vec<Vec<TaskMessage>>,
     taken: Vec<usize>,
     /// Finished passes of each component.
@@ -150,15 +151,15 @@ impl<'a> TaskUnroller<'a> {
         let mut queue: VecDeque<usize> = (0..self.actors.len()).collect();
         loop {
             self.advance(std::mem::take(&mut queue));
-            // A component waits for a message for another step, and may stop. It then has as many steps as
-            // it has made.
+            // No component can make progress, and one waits for a message for another step. A real code could
+            // stop in place of waiting, so this component stops here.
             let Some(who) = (0..self.actors.len()).find(|&who| self.may_end(who)) else { break };
             self.actors[who].at = At::End;
             queue.push_back(who);
         }
     }
 
-    /// Returns true if a component waits in a step after its first, and its scales do not set the number of
+    /// Returns true if a component waits in a step after its first, and its scales do not fix the number of
     /// steps.
     fn may_end(&self, who: usize) -> bool {
         let actor = &self.actors[who];
@@ -180,7 +181,7 @@ impl<'a> TaskUnroller<'a> {
         }
     }
 
-    /// Lets a component do its next action, if it can. Returns true if it did.
+    /// Executes the next action of a component, if possible. Returns true if the component made progress.
     fn moves(&mut self, who: usize) -> bool {
         let order = self.order;
         let part = &order.parts[who];
@@ -220,7 +221,7 @@ impl<'a> TaskUnroller<'a> {
                         self.actors[who].at = At::Send;
                     }
                     TakeOutcome::NotYet => return false,
-                    // The number of steps is the number of messages.
+                    // No more messages come, so the component has had its last step.
                     TakeOutcome::Never => self.actors[who].at = At::End,
                 }
             }
@@ -251,8 +252,8 @@ impl<'a> TaskUnroller<'a> {
     fn begin(&mut self, who: usize) -> Option<bool> {
         let order = self.order;
         let starts = &order.parts[who].starts;
-        // A message that arrives once for each pass shows the iteration of the pass. This iteration
-        // determines which messages of the repeating links belong to the pass.
+        // A message that arrives once for each pass tells the iteration of the pass. The iteration selects the
+        // messages that belong to the pass on links with `repeat` filters.
         let direct = starts.iter().copied().find(|&link| self.order.links[link].repeats == 0);
         let path = match direct.map(|link| self.find(link, None)) {
             Some(LinkContent::Message(_, path)) => path,
@@ -295,7 +296,8 @@ impl<'a> TaskUnroller<'a> {
         TakeOutcome::All(after)
     }
 
-    /// Returns the next message of a link, or the message that belongs to the iteration `key`.
+    /// Returns the next message of a link. On a link with `repeat` filters, returns the message of the
+    /// iteration `key`.
     fn find(&self, at: usize, key: Option<&[u64]>) -> LinkContent {
         let link = &self.order.links[at];
         let (messages, next) = (&self.messages[at], self.taken[at]);
@@ -303,7 +305,7 @@ impl<'a> TaskUnroller<'a> {
             At::Over => LinkContent::Never,
             _ => LinkContent::NotYet,
         };
-        // The iteration whose message is received again.
+        // Iteration whose message is received again.
         let outer = key.map(|key| &key[..key.len().saturating_sub(link.repeats)]);
         match link.way {
             MessageRate::Unknown
@@ -317,7 +319,8 @@ impl<'a> TaskUnroller<'a> {
                     if let MessageRate::OneIn(n) = link.way { next.saturating_mul(n as usize) } else { next };
                 let paths = messages.iter().map(|message| &message.path);
                 let found = place(link.repeats, next, outer, paths).and_then(|at| messages.get(at));
-                // If filters may change the number of messages, the last existing message is used.
+                // If filters may change the number of messages, the last message that was sent stands for the
+                // received one.
                 let any = matches!(link.way, MessageRate::AnyNumber | MessageRate::OneIn(_))
                     && link.repeats == 0
                     && self.order.parts[link.to].inputs.contains(&at);
@@ -383,8 +386,8 @@ impl<'a> TaskUnroller<'a> {
     }
 }
 
-/// Returns the index of the message or pass that is received: the next one, or, on a repeating link, the
-/// one of the iteration `outer`.
+/// Returns the index of the message or pass that is received: the next one, or the one of iteration `outer` on
+/// a link with `repeat` filters.
 fn place<'p>(
     repeats: usize,
     next: usize,

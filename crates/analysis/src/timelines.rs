@@ -1,12 +1,11 @@
-//! A check that the timelines of a model fit together, by the rules of yMMSL and by the further rules of a
-//! run.
+//! A check of a model's timelines, by the rules of yMMSL and by additional rules of Ligament.
 
 use ligament_catalogue::Code;
 use ligament_model::{check_timelines, Configuration, FlatModel, Problem};
 use std::collections::HashSet;
 
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
-    // A component that waits for itself belongs to no timeline.
+    // A component in a circle of waits never begins, so it belongs to no timeline.
     if problems.iter().any(|problem| problem.code == Code::WAITING_CIRCLE) {
         return;
     }
@@ -14,8 +13,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     nested(flat, problems);
 }
 
-/// Reports ports of programs on timelines within other timelines. A program has no inner components that
-/// could be on the outer timelines.
+/// Reports ports of programs that are on an inner timeline. Only a nested model can have such ports, because a
+/// program has no inner components.
 fn nested(flat: &FlatModel, problems: &mut Vec<Problem>) {
     let mut reported = HashSet::new();
     for component in &flat.components {

@@ -8,8 +8,8 @@ use ligament_model::{
     IMPLEMENTATION_SETTING,
 };
 
-/// Settings by which an instance gets the name of the model's unit of time, and the number of seconds in
-/// this unit.
+/// Setting that passes the name of the model's unit of time to an instance. The next setting passes the length
+/// of the unit in seconds.
 const TIME_UNIT_SETTING: &str = "ligament_time_unit";
 const SECONDS_SETTING: &str = "ligament_time_unit_in_seconds";
 
@@ -32,8 +32,7 @@ pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Gives the model's unit of time to the shipped components whose files have a unit of time. The settings
-/// have the name of the unit and its number of seconds.
+/// Passes the model's unit of time to shipped components that write or read a unit of time in their files.
 pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     let Some((unit, _)) = model.ligament.time_unit.clone() else { return };
     let seconds = unit_of(&model.ligament);
@@ -63,11 +62,10 @@ pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
     }
 }
 
-/// Reads a model time that a user gives: a number in the model's unit, or a number with a unit. Returns the
-/// time in the model's unit.
+/// Reads a model time from a user: a number in the model's unit, or a number with a unit of its own. Returns
+/// the time in the model's unit.
 ///
-/// # Errors
-/// The text is not a time, or it has a unit although the model declares no unit.
+/// # Errors Fails if the text is not a time, or if it has a unit and the model declares none.
 pub fn model_time(text: &str, model_unit: Option<&str>) -> Result<f64, Fault> {
     let text = text.trim();
     if let Ok(time) = text.parse::<f64>() {

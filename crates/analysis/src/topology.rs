@@ -19,7 +19,7 @@ pub struct Topology {
 /// A box of the picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TopologyNode {
-    /// Name of the component. For several components, the part that their names have in common.
+    /// Name of the component, or the common part of several components' names.
     pub name: String,
     /// Number of components that the box represents.
     pub components: usize,
@@ -37,8 +37,7 @@ pub struct TopologyNode {
 /// A port of a box.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodePort {
-    /// Name of the port. In the box of a folded nested model, the component's name precedes the port's
-    /// name.
+    /// Name of the port. If the box is a folded nested model, the name of the inner component precedes it.
     pub name: String,
     /// Operator in which the port is used.
     pub operator: Operator,
@@ -102,7 +101,7 @@ impl Topology {
     }
 }
 
-/// Returns the part of a name that similar components share. Each number is replaced by `#`.
+/// Returns a component's name with each number replaced by `#`. Similar components have the same result.
 fn stem(name: &Reference) -> String {
     let mut text = String::new();
     for c in name.to_string().chars() {
@@ -126,14 +125,14 @@ fn outermost(name: &Reference) -> Option<String> {
 
 struct TopologyBuilder<'a> {
     model: &'a ResolvedModel,
-    /// Indices of the instances of each component.
+    /// For each component, the indices of its instances.
     instances: Vec<Vec<usize>>,
     nodes: Vec<TopologyNode>,
-    /// Indices of the boxes, by the property that the components of a box share.
+    /// Index of each box, by the property that its components share.
     by_key: HashMap<String, usize>,
     /// Indices of the boxes that are folded models.
     folded: HashSet<usize>,
-    /// Box of each component, and the index of each of the component's ports in this box.
+    /// For each component, its box and the indices of its ports in this box.
     of_component: Vec<(usize, Vec<usize>)>,
 }
 
@@ -205,7 +204,7 @@ impl TopologyBuilder<'_> {
             links.entry((self.end(channel.from), self.end(channel.to))).or_insert_with(filters);
         }
         let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
-        // Conduits within a folded model are not shown, and neither are the ports of these conduits.
+        // A folded model is one box, so its inner conduits, and the ports that only they use, are not shown.
         let links: Vec<TopologyLink> = (links.into_iter().filter(|(ends, _)| !inside(ends)))
             .map(|((from, to), filters)| TopologyLink { from, to, filters })
             .collect();

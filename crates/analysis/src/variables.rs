@@ -1,10 +1,9 @@
-//! The variables in the paths and arguments of programs, as far as their values are known before a program
-//! starts.
+//! The variables in paths and arguments of programs, if their values are known before a program starts.
 
 use ligament_model::{pieces, BaseEnv, Program, TextPiece};
 use std::path::Path;
 
-/// Variables that are set, or set again, when an instance is started.
+/// Variables that may get a new value when an instance is started.
 const SET_AT_START: [&str; 8] = [
     "LIGAMENT_INSTANCE",
     "LIGAMENT_LIBRARY",
@@ -26,7 +25,7 @@ pub(crate) enum ExpandedText {
     AtStart,
 }
 
-/// Returns true if a shell starts the program after modules or login scripts, which may set any variable.
+/// Returns true if a shell with modules or login scripts starts the program. These may set any variable.
 pub(crate) fn starts_in_shell(program: &Program) -> bool {
     program.modules.is_some() || program.base_env == BaseEnv::Login
 }

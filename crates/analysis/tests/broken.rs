@@ -1,5 +1,5 @@
-//! The messages for broken models, compared with the text beside each: `tests/models/broken/*.expected`.
-//! Run with `UPDATE_EXPECTED=1` to write those texts anew, and read what changed.
+//! Reports about broken models agree with the files `tests/models/broken/*.expected`. With `UPDATE_EXPECTED=1`
+//! the tests write these files instead; review the changes before you commit them.
 
 use ligament_analysis::{check_with_modules, CheckOptions};
 use ligament_model::FileModules;

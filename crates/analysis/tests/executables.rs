@@ -1,11 +1,11 @@
-//! Reports about programs and scripts that are not there or cannot be started as they are named: what was
-//! meant, and how to write it.
+//! Reports about missing programs and scripts, and about programs that cannot be started in the given form,
+//! name the file that the user meant and the correct form.
 
 use ligament_analysis::{check, CheckOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// A directory with files in it, in which models are checked.
+/// A temporary directory with files, in which a test checks models.
 struct Place(PathBuf);
 
 impl Place {
@@ -20,8 +20,8 @@ impl Place {
         Place(path)
     }
 
-    /// The reports about a model with one program of this description: `[code] message; advice`, without the
-    /// directory.
+    /// Returns the reports about a model with this program as `[code] message; advice`. Paths are relative to
+    /// the directory.
     fn said(&self, program: &str) -> Vec<String> {
         self.said_of(program, "")
     }

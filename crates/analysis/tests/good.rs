@@ -1,4 +1,4 @@
-//! Good models have no errors, and a large one is checked quickly enough to be looked at while it is written.
+//! Good models have no errors. A large model is checked fast enough for a check after each change in an editor.
 
 use ligament_analysis::{check_configuration, check_with_modules, CheckOptions, Files, GivenCode};
 use ligament_model::{FileModules, ModelBuilder, SettingValue};
@@ -55,7 +55,7 @@ fn codes_find_their_scales_as_settings_in_seconds_and_metres() {
     assert_eq!(of("tissue", "extent"), Some(SettingValue::FloatList(vec![0.01, 0.004])));
     assert_eq!(of("drug[1]", "total_time"), Some(SettingValue::Float(1800.0)));
     assert_eq!(of("drug[1]", "time_step"), None);
-    // The user's setting counts.
+    // The setting of the user replaces the scale of the model file.
     assert_eq!(of("flow", "time_step"), Some(SettingValue::Float(0.25)));
 }
 

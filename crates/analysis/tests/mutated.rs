@@ -1,5 +1,5 @@
-//! Good model files with pieces cut out, doubled or exchanged never make the check panic, and every error
-//! that it reports has a place.
+//! Damaged model files never cause a panic of the check, and every reported error has a place. The damage:
+//! pieces of a good file are cut out, doubled or replaced.
 
 use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_model::read;
@@ -15,7 +15,7 @@ fn good() -> Vec<String> {
     paths.iter().filter(|p| p.is_file()).map(|p| std::fs::read_to_string(p).unwrap()).collect()
 }
 
-/// Exchanges, cuts or doubles a piece of the text.
+/// Cuts out, doubles or replaces a piece of the text.
 fn mutate(text: &str, kind: u8, from: usize, length: usize, with: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let from = from % (chars.len() + 1);

@@ -1,6 +1,7 @@
-//! Valid features that are not supported yet: `tests/models/notyet`. It is read like every other model, refused
-//! by name with the text beside it, and runs without what can be left out if the user says so. Run with
-//! `UPDATE_EXPECTED=1` to write the texts anew, and read what changed.
+//! Models in `tests/models/notyet` use valid features that a run does not support yet. Such a model can be
+//! read, and is refused with the report in its `.expected` file. It can be run if the user ignores the feature
+//! and the feature may be ignored. With `UPDATE_EXPECTED=1` the tests write these files instead; review the
+//! changes before you commit them.
 
 use ligament_analysis::{check_with_modules, CheckOptions, CheckReport, Files, Ignorable};
 use ligament_model::{read, FileModules};

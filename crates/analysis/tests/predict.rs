@@ -1,4 +1,4 @@
-//! Predictions of small models, against answers that were worked out by hand.
+//! Predictions for small models agree with results that were calculated by hand.
 
 use ligament_analysis::predict::{agree, best_placement, predict, Costs, PathKind, Prediction, Question};
 use ligament_model::{Configuration, ResolvedModel};
@@ -57,8 +57,8 @@ fn who_waits_for_the_end_of_an_instance_waits_for_what_it_does_there() {
         .replace("cells}", "cells, teardown: 3.0}")
         .replace("step: 1.0}", "step: 1.0, teardown: 7.0}");
     let found = ask(CALL, &costs, 2);
-    // The macro model ends 7 s after its last step. Only then does the micro model know that nothing more
-    // comes.
+    // The macro model has a teardown of 7 s after its last step. Only afterwards does the micro model learn
+    // that no message follows, and begins its own teardown of 3 s.
     near(found.duration, 14.5 + 7.0 + 3.0);
     let [macro_, micro] = &found.instances[..] else { panic!("{:?}", found.instances) };
     near(macro_.computing, 4.5 + 7.0);
@@ -67,8 +67,9 @@ fn who_waits_for_the_end_of_an_instance_waits_for_what_it_does_there() {
 
 #[test]
 fn a_macro_model_waits_for_the_micro_model_that_it_calls() {
-    // Four steps of 0.25 s + 2 s + 0.25 s + 1 s after a setup of 0.5 s, whatever the number of cores: they take
-    // turns.
+    // The setup takes 0.5 s. Each of four steps takes 0.25 s (message to micro) + 2 s (pass of micro) + 0.25 s
+    // (message back) + 1 s (step of macro). The two never compute at the same time, so a second core changes
+    // nothing.
     for cores in [1, 2] {
         let found = ask(CALL, CALL_COSTS, cores);
         near(found.duration, 14.5);
@@ -119,8 +120,8 @@ conduits:
 
 #[test]
 fn peers_compute_at_the_same_time_or_share_a_core() {
-    // On two cores each step takes as long as the slower: 2 s. On one both run at half speed until a is done at
-    // 2 s, and b has 1 s of work left: 3 s.
+    // On two cores a step takes as long as the slower component: 2 s. On one core both run at half speed until
+    // a has done its 1 s of work, at 2 s. Then b has 1 s of work left, and the step ends at 3 s.
     near(ask(PEERS, PEERS_COSTS, 2).duration, 6.0);
     let shared = ask(PEERS, PEERS_COSTS, 1);
     near(shared.duration, 9.0);
@@ -137,10 +138,12 @@ fn peers_compute_at_the_same_time_or_share_a_core() {
 fn messages_between_machines_take_their_time() {
     let question = Question { machines: vec![1, 1], placement: Some(vec![0, 1]), speed_up: false };
     let found = predict(&model(PEERS), &costs(PEERS_COSTS), &question).unwrap();
-    // 0.4 s to send and 0.1 s on the way. Of its last messages nobody needs to wait for b's: a has computed
-    // already. b: three steps of 0.5 s + 2 s; a's message of the next step is there before b needs it, once a
-    // is ahead. Step 1: both 0.5 s. a computes to 1.5, b to 2.5; a's second message is there at 2.0, b's at
-    // 3.0. a computes to 4.0, b from 2.5 to 4.5; a's third is there at 4.5; b computes to 6.5.
+    // A message takes 0.4 s to send and 0.1 s on the way.
+    //
+    // a computes from 0.5 to 1.5 s; its second message arrives at b at 2.0 s.
+    // b computes from 0.5 to 2.5 s; its second message arrives at a at 3.0 s.
+    // a computes from 3.0 to 4.0 s; its third message arrives at b at 4.5 s.
+    // b computes from 2.5 to 4.5 s, and from 4.5 to 6.5 s, after a has ended.
     near(found.duration, 6.5);
 }
 
@@ -163,9 +166,9 @@ components:
   slow: {step: 4}
 conduits: {fast.out -> slow.in: {bytes: 1 KiB}}
 ";
-    // Room for two messages. fast sends at 0, 1, 2; its fourth at 3 finds two that were not read, and waits
-    // until slow is done at 4, its fifth until 8, its sixth until 12. slow takes its sixth at 20 and is done at
-    // 24.
+    // The budget has room for two messages. fast sends messages 1 to 3 at 0, 1 and 2 s. At 3 s two messages are
+    // unread, so message 4 waits until slow ends its step at 4 s, message 5 until 8 s, and message 6 until 12
+    // s. slow receives message 6 at 20 s and ends at 24 s.
     let found = ask(text, costs, 2);
     near(found.duration, 24.0);
     near(found.instances[0].ends, 13.0);
@@ -204,7 +207,8 @@ conduits:
     let messages: Vec<(&str, u64)> =
         found.conduits.iter().map(|one| (one.from.as_str(), one.messages)).collect();
     assert_eq!(messages, [("flow.balance", 1), ("flow.film", 4), ("flow.level", 100)]);
-    // The camera gets its last film in the 76th step, and waits for the balance at the end, at 1 s.
+    // The camera receives its last film message in step 76, and then waits for the balance, which flow sends at
+    // its end, at 1 s. The camera's last step takes 0.1 s.
     near(found.duration, 1.1);
 }
 
@@ -212,9 +216,11 @@ conduits:
 fn instances_of_a_component_share_what_there_is() {
     let text =
         CALL.replace("o_f: final}, implementation: p}", "o_f: final}, implementation: p, multiplicity: 6}");
-    // Six of 2 s each on two cores: 6 s, and four steps of that. Six messages keep two cores busy for 0.75 s.
+    // In each of four steps, six passes of 2 s take 6 s on two cores, and the six messages to micro take 0.75
+    // s.
     near(ask(&text, CALL_COSTS, 2).duration, 0.5 + 4.0 * (0.75 + 6.0 + 0.25 + 1.0));
-    // One of them has costs of its own: 5 s are as long as the others have a core left for them.
+    // One instance of six has a pass of 5 s. Each instance has a core, so the step waits for this instance
+    // only.
     let own = CALL_COSTS.replace("  micro:", "  micro[2]: {pass: 5}\n  micro:");
     near(ask(&text, &own, 6).duration, 0.5 + 4.0 * (5.0 + 0.5 + 1.0));
 }
@@ -255,12 +261,13 @@ conduits:
 
 #[test]
 fn costs_are_made_to_agree_with_a_run() {
-    // The run took 15.5 s: there is 1 s more for eight messages.
+    // The run took 12.504 s, and 12.5 s of it are computing. The remaining 4 ms belong to eight messages, so
+    // each message gets 0.5 ms.
     let mut found = costs(CALL_COSTS);
     found.common.insert("latency", 0.0);
     agree(&model(CALL), &mut found, &Question::on(2), 12.5 + 0.004).unwrap();
     assert!((found.common["latency"] - 0.0005).abs() < 1e-5 * 12.5, "{:?}", found.common);
-    // The run took less than what seemed to be computed: there is half as much work in it.
+    // The run took 6.25 s, half of the computing time in the costs. So all computing costs are halved.
     let text = CALL_COSTS.replace("t_max / dt", "4").replace("0.2 * cells", "2.0").replace("0.25", "0");
     let mut found = costs(&text);
     agree(&model(CALL), &mut found, &Question::on(2), 6.25).unwrap();
@@ -411,12 +418,13 @@ fn where_there_are_too_few_cores_messages_keep_them_busy() {
         "ligament_costs: 1\ncommon: {latency: 0.25}\ncomponents: {macro: {setup: 1.0, steps: 4}, micro: {pass: \
                  0.5}}\nconduits: {macro.out -> micro.init: {bytes: 8}, micro.final -> macro.back: {bytes: \
                  8}}\n";
-    // 1 s, and four steps of 0.25 s + 0.5 s + 0.25 s. Two pairs that take turns keep two cores busy, or share
-    // one.
+    // The setup takes 1 s, and each of four steps takes 0.25 s + 0.5 s + 0.25 s. macro and micro of one pair
+    // never work at the same time. So two pairs keep two cores busy, and take twice as long on one core.
     near(ask(&two, costs, 4).duration, 5.0);
     near(ask(&two, costs, 2).duration, 5.0);
     let found = ask(&two, costs, 1);
     near(found.duration, 10.0);
-    // Two setups and eight passes, each on half a core; what messages took is waiting.
+    // Two setups of 1 s and eight passes of 0.5 s run at half speed on one core. The time for messages counts
+    // as waiting.
     near(found.instances.iter().map(|one| one.computing).sum(), 2.0 * 2.0 + 8.0 * 1.0);
 }

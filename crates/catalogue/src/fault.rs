@@ -1,19 +1,20 @@
-//! An error as it travels: its text, and the code that was given to it where it was made.
+//! An error text with its code. The code is assigned where the error is made and stays with the text from
+//! process to process.
 
 use crate::Code;
 use std::fmt;
 use std::ops::Deref;
 
-/// Before a code at the end of a text.
+/// Text between an error and the name of its code, as in `… (ligament explain no-such-port)`.
 pub(crate) const HINT: &str = " (ligament explain ";
 
-/// An error with a code. `errors!` writes this for an enum.
+/// An error that has a code. `errors!` implements this trait for an enum.
 pub trait Coded: fmt::Display {
-    /// By which it is explained.
+    /// Returns the code under which `ligament explain` explains the error.
     fn code(&self) -> Code;
 }
 
-/// An error in words, and its code. `fault!` makes one.
+/// An error text and its code. The macro `fault!` makes a `Fault`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     code: Code,
@@ -21,12 +22,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A text and its code.
+    /// Makes a fault from a code and a text.
     pub fn new(code: Code, text: impl Into<String>) -> Fault {
         Fault { code, text: text.into() }
     }
 
-    /// A text of another process, which may name its code at the end. Otherwise it has the code given.
+    /// Makes a fault from the text of another process. If the text names a code at its end, the fault gets this
+    /// code, or else `otherwise`.
     pub fn heard(text: impl Into<String>, otherwise: Code) -> Fault {
         let text = text.into();
         let code = hinted(&text).unwrap_or(otherwise);
@@ -36,33 +38,33 @@ impl Fault {
         }
     }
 
-    /// Its code.
+    /// Returns the code.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Its words, without the code.
+    /// Returns the text without the code.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// With the code of its cause, which says more than its own.
+    /// Replaces the code by the code of the cause, which is more specific.
     pub fn caused_by(self, cause: &Fault) -> Fault {
         Fault { code: cause.code, ..self }
     }
 
-    /// The same error in a longer text.
+    /// Replaces the text by the result of `tell`, and keeps the code.
     pub fn told(self, tell: impl FnOnce(&str) -> String) -> Fault {
         Fault { text: tell(&self.text), code: self.code }
     }
 
-    /// The text with its code at the end, as people and other processes are told it.
+    /// Returns the text with its code at the end. Users and other processes get this form.
     pub fn with_code(&self) -> String {
         WithCode { code: self.code, text: &self.text }.to_string()
     }
 }
 
-/// An error is read as its text.
+/// A fault derefs to its text.
 impl Deref for Fault {
     type Target = str;
 
@@ -91,7 +93,7 @@ impl<E: Coded> From<E> for Fault {
     }
 }
 
-/// A text with its code at the end, unless a code stands in it.
+/// Displays a text with its code at the end, unless the text already names a code.
 pub(crate) struct WithCode<'a> {
     pub code: Code,
     pub text: &'a str,
@@ -108,14 +110,14 @@ impl fmt::Display for WithCode<'_> {
     }
 }
 
-/// The code that a text names.
+/// Returns the code that a text names.
 pub fn hinted(text: &str) -> Option<Code> {
     let (_, rest) = text.rsplit_once(HINT)?;
     Code::named(rest.split_once(')')?.0)
 }
 
-/// Makes a `Fault` of a code, such as `NO_SUCH_PORT`, and a text as for `format!`. The page of all errors is
-/// made from these calls, so the text is a literal.
+/// Makes a `Fault` from a code, such as `NO_SUCH_PORT`, and the arguments of `format!`. The text must be a
+/// literal, because the page of errors is made from the calls in the sources.
 #[macro_export]
 macro_rules! fault {
     ($code:ident, $($text:tt)+) => {
@@ -123,8 +125,8 @@ macro_rules! fault {
     };
 }
 
-/// A text as of `format!` that stands in the page of all errors under a code: a warning in the log, or the
-/// reason that a longer error gives.
+/// Formats a text, as `format!` does, and lists it on the page of errors below a code. Used for warnings in the
+/// log, and for reasons that are part of a longer error.
 #[macro_export]
 macro_rules! said {
     ($code:ident, $($text:tt)+) => {{
@@ -133,7 +135,7 @@ macro_rules! said {
     }};
 }
 
-/// The same, written to a formatter without a text being made of it.
+/// Writes a text to a formatter, and lists it on the page of errors as `said!` does.
 #[macro_export]
 macro_rules! said_to {
     ($to:expr, $code:ident, $($text:tt)+) => {{

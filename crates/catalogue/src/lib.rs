@@ -1,7 +1,7 @@
-//! Error codes and their meanings. `codes/` has every code with its meaning; an error gets its code where it is
-//! made, by `errors!` or `fault!`. `messages.txt` has the texts of all errors, gathered from the sources of all
-//! crates. The pages `docs/reference/errors.md` and `check-codes.md`, and `messages.txt`, are made by
-//! `tests/page.rs`.
+//! Error codes and their meanings. `codes/` has each code with its meaning. `errors!` and `fault!` give an
+//! error its code where the error is made. `tests/page.rs` collects the texts of all errors from the sources of
+//! all crates, and writes them to `messages.txt` and to the pages `docs/reference/errors.md` and
+//! `check-codes.md`.
 
 pub mod codes;
 mod fault;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// A kind of failure. The constants are all that there are.
+/// A kind of failure. A code exists only as a constant of this type, so no other codes can be made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(&'static str);
 
@@ -21,12 +21,12 @@ impl Code {
         Code(name)
     }
 
-    /// Its name, such as `no-such-port`.
+    /// Returns the name, such as `no-such-port`.
     pub const fn name(self) -> &'static str {
         self.0
     }
 
-    /// The code of this name.
+    /// Returns the code with this name.
     pub fn named(name: &str) -> Option<Code> {
         find(name).map(|entry| entry.code)
     }
@@ -50,20 +50,20 @@ impl fmt::Debug for Code {
     }
 }
 
-/// The entry of a code.
+/// A code with its meaning and messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeEntry {
     /// The code.
     pub code: Code,
-    /// The heading that it stands under.
+    /// Heading of the section that has the code.
     pub when: &'static str,
-    /// Its messages, with `…` for what differs; none for those of `ligament check`.
+    /// Messages with this code. Variable parts are replaced by `…`. Empty for codes of `ligament check`.
     pub messages: Vec<&'static str>,
-    /// Its meaning and the remedy, in Markdown.
+    /// Meaning and remedy, in Markdown.
     pub meaning: &'static str,
 }
 
-/// All entries, in the order of the pages.
+/// Returns all entries, in the order of the pages.
 pub fn entries() -> &'static [CodeEntry] {
     static ENTRIES: OnceLock<Vec<CodeEntry>> = OnceLock::new();
     ENTRIES.get_or_init(|| {
@@ -82,13 +82,13 @@ pub fn entries() -> &'static [CodeEntry] {
     })
 }
 
-/// The entry of a code.
+/// Returns the entry of a code.
 pub fn find(code: &str) -> Option<&'static CodeEntry> {
     entries().iter().find(|entry| entry.code.name() == code)
 }
 
-/// The messages of each code, from `messages.txt`: a line with the code, then its messages, each indented by a
-/// tab.
+/// Reads the messages of each code from `messages.txt`. There, a line with the code precedes its messages, and
+/// each message is indented by a tab.
 fn messages() -> HashMap<&'static str, Vec<&'static str>> {
     let mut messages: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut code = "";

@@ -1,5 +1,5 @@
-//! The pages `docs/reference/errors.md` and `check-codes.md` say what the sources say. With
-//! `LIGAMENT_WRITE_PAGES=1` they are written anew.
+//! The pages `docs/reference/errors.md` and `check-codes.md` agree with the sources. With
+//! `LIGAMENT_WRITE_PAGES=1` the tests write the pages instead.
 
 use ligament_catalogue::codes::{Section, CHECKS, ERRORS};
 use ligament_catalogue::entries;
@@ -19,9 +19,9 @@ Each entry here has the meaning, the remedy, and an example of its messages. `�
 your model. The problems that `ligament check` finds before a run have a [page of their own](check-codes.md).
 ";
 
-/// Columns of the page.
+/// Maximum line length of a page.
 const MAX_COLUMNS: usize = 112;
-/// Example messages of a code; the words and characters that a good one has.
+/// Number of example messages for each code. The next constants limit the words and characters of an example.
 const MAX_EXAMPLES: usize = 1;
 const MIN_EXAMPLE_WORDS: usize = 4;
 const MAX_EXAMPLE_CHARS: usize = 180;
@@ -57,7 +57,7 @@ fn errors_page(said: &HashMap<&str, Vec<String>>) -> String {
     page
 }
 
-/// The messages that show best how an error of a code reads: whole sentences of moderate length.
+/// Returns the messages that show best how an error with this code looks: whole sentences of moderate length.
 fn examples(messages: &[String]) -> Vec<&String> {
     let telling =
         |text: &&String| words(text) >= MIN_EXAMPLE_WORDS && text.chars().count() <= MAX_EXAMPLE_CHARS;
@@ -68,7 +68,7 @@ fn examples(messages: &[String]) -> Vec<&String> {
     found
 }
 
-/// A message as Markdown shows it unchanged.
+/// Escapes a message so that Markdown shows it unchanged.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -80,7 +80,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Text in lines of the page, each behind `prefix`. Code is not broken.
+/// Wraps a text into lines of the page that begin with `prefix`. Code in backquotes is not broken.
 fn wrapped(text: &str, prefix: &str) -> String {
     let mut code = false;
     let unbroken: String = text
@@ -99,7 +99,8 @@ fn wrapped(text: &str, prefix: &str) -> String {
     textwrap::fill(&unbroken, lines).replace('\u{a0}', " ") + "\n"
 }
 
-/// The data behind `ligament explain`: each code, then its messages behind tabs.
+/// Returns the content of `messages.txt`, which `ligament explain` reads: each code, then its messages, each
+/// after a tab.
 fn messages_file(said: &HashMap<&str, Vec<String>>) -> String {
     let codes = ERRORS.iter().flat_map(|section| section.codes).map(|(code, _)| code.name());
     let with_messages = codes.filter_map(|code| Some((code, said.get(code)?)));
@@ -112,7 +113,7 @@ fn checks_page() -> String {
         + &codes.map(|(code, meaning)| format!("| `{code}` | {} |\n", row(meaning))).collect::<String>()
 }
 
-/// All messages of the sources, by their codes' names.
+/// Collects all messages in the sources, by the names of their codes.
 fn said() -> HashMap<&'static str, Vec<String>> {
     let mut said: HashMap<&str, Vec<String>> = HashMap::new();
     for source in sources() {
@@ -124,7 +125,7 @@ fn said() -> HashMap<&'static str, Vec<String>> {
             }
         }
     }
-    // Messages that have hardly a word of their own are dropped where there are better ones.
+    // A message that consists mainly of variable parts is dropped if the code has a better message.
     for all in said.values_mut() {
         let (some, hardly): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(|one| words(one) > 1);
         *all = if some.is_empty() { hardly } else { some };
@@ -136,7 +137,7 @@ fn words(text: &str) -> usize {
     text.split_whitespace().filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1).count()
 }
 
-/// The sources that can say something to a user, in an order that does not change.
+/// Returns the source files that can contain messages, sorted.
 fn sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
@@ -157,8 +158,8 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// The texts that follow a code, as in `fault!(NO_SUCH_PORT, "there is no port \"{name}\"")`, or
-/// `said("no-such-port", f"…")` in Python, with `…` for what differs.
+/// Finds the texts that follow a code, as in `fault!(NO_SUCH_PORT, "there is no port \"{name}\"")`, or in
+/// Python `said("no-such-port", f"…")`. Variable parts are replaced by `…`.
 fn messages_of(source: &str) -> Vec<(&'static str, String)> {
     let mut found: Vec<(usize, &str, String)> = Vec::new();
     let lines = source.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//"));
@@ -183,7 +184,7 @@ fn messages_of(source: &str) -> Vec<(&'static str, String)> {
     found.into_iter().map(|(_, code, message)| (code, message)).collect()
 }
 
-/// A literal up to its end, as people write it.
+/// Returns a string literal up to its closing quote, with escapes resolved and variable parts replaced by `…`.
 fn template(literal: &str) -> String {
     let mut text = String::new();
     let mut rest = literal.chars().peekable();

@@ -1,11 +1,12 @@
-//! Light components for the tests in `tests/light/`: one that sends on all of its ports in each step, and
-//! receives on all of them.
+//! Light components for the tests in `tests/light/`. In each step, a component sends on all of its `O_I` ports
+//! and receives on all of its `S` ports.
 
 use ligament_instance::{
     run_light, Error, Instance, Operator, Outgoing, SettingType, SettingValue, Submodel, Value,
 };
 
-/// Sends its number on every `O_I` port in each step, and adds up what comes on the `S` ports.
+/// A component that sends its number on every `O_I` port in each step, and adds up the numbers that it receives
+/// on its `S` ports.
 struct Node {
     sends: Vec<String>,
     receives: Vec<String>,

@@ -1,4 +1,5 @@
-//! The instances of the tests in `tests/`: a macro model, a micro model, and several that go wrong.
+//! The programs of the instances in `tests/`: a macro model, a micro model, and programs that fail in different
+//! ways.
 
 use ligament_instance::{Error, Instance, Operator, Outgoing, Ports, SettingType, SettingValue};
 
@@ -9,7 +10,7 @@ fn steps(instance: &Instance) -> Result<i64, Error> {
     }
 }
 
-/// Sends a number each step and checks that it comes back, one larger.
+/// Sends a number in each step, and checks that the answer is larger by 1.
 fn macro_model() -> Result<(), Error> {
     let ports = Ports::new().with(Operator::OI, "out").with(Operator::S, "in");
     let mut instance = Instance::new(Some(&ports))?;
@@ -26,7 +27,7 @@ fn macro_model() -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds one to each number. `fails_at` makes it fail at that number, in the given way.
+/// Adds 1 to each number. At number 3 it fails in the way that `way` names.
 fn micro_model(way: &str) -> Result<(), Error> {
     let ports = Ports::new().with(Operator::FInit, "in").with(Operator::OF, "out");
     let mut instance = Instance::new(Some(&ports))?;
@@ -45,7 +46,7 @@ fn micro_model(way: &str) -> Result<(), Error> {
                     std::process::exit(1);
                 }
                 "leave" => {
-                    // Without a word: as if the program had forgotten its loop.
+                    // The program leaves without a message to the run, as if it had forgotten its reuse loop.
                     std::mem::forget(instance);
                     std::process::exit(0);
                 }
@@ -61,7 +62,7 @@ fn micro_model(way: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends many messages on one port before the one on the other that its receiver wants first.
+/// Sends 100 messages on one port before the message that the receiver wants first, on another port.
 fn flood() -> Result<(), Error> {
     let ports = Ports::new().with(Operator::OI, "many").with(Operator::OI, "first");
     let mut instance = Instance::new(Some(&ports))?;
@@ -75,7 +76,7 @@ fn flood() -> Result<(), Error> {
     Ok(())
 }
 
-/// Receives in the other order.
+/// Receives the messages of `flood` in the opposite order.
 fn drain() -> Result<(), Error> {
     let ports = Ports::new().with(Operator::S, "many").with(Operator::S, "first");
     let mut instance = Instance::new(Some(&ports))?;
@@ -88,7 +89,7 @@ fn drain() -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits for a message before it sends one.
+/// Receives before it would send. Two such instances wait for each other forever.
 fn polite() -> Result<(), Error> {
     let ports = Ports::new().with(Operator::S, "in").with(Operator::OI, "out");
     let mut instance = Instance::new(Some(&ports))?;
@@ -98,7 +99,7 @@ fn polite() -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends one message of so many bytes.
+/// Sends one message with `bytes` bytes.
 fn big(bytes: usize) -> Result<(), Error> {
     let ports = Ports::new().with(Operator::OF, "out");
     let mut instance = Instance::new(Some(&ports))?;
@@ -112,7 +113,7 @@ fn big(bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Receives it.
+/// Receives the message of `big`.
 fn gulp(bytes: usize) -> Result<(), Error> {
     let ports = Ports::new().with(Operator::FInit, "in");
     let mut instance = Instance::new(Some(&ports))?;

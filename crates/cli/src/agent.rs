@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Variables that hold the number of a task among the tasks that a launcher has started, from 0.
 const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
 
-/// Variable that holds the node of a Slurm task. If several nodes are one machine, the host name does not
-/// tell them apart.
+/// Variable with the node of a Slurm task. The host name is the same for all nodes of a test cluster on one
+/// machine, so it cannot distinguish them.
 const NODE: &str = "SLURMD_NODENAME";
 
 /// Takes part in a run as the agent of a domain. Returns the exit status.
@@ -46,8 +46,7 @@ fn options(arguments: &Agent) -> Result<AgentOptions, Fault> {
     })
 }
 
-/// Returns a path in which a variable of this machine at the beginning is replaced by its value:
-/// `$TMPDIR/runs`.
+/// Replaces a variable at the beginning of a path by its value on this machine. Example: `$TMPDIR/runs`.
 fn of_this_machine(path: &Path) -> Result<PathBuf, Fault> {
     let Some(rest) = path.to_str().and_then(|text| text.strip_prefix('$')) else {
         return Ok(path.to_path_buf());
@@ -62,8 +61,8 @@ fn of_this_machine(path: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
-/// Returns the number of cores that the batch system has given the job on this machine, if the batch system
-/// says so.
+/// Returns the number of cores that the batch system has given to the job on this machine, if a variable of the
+/// batch system tells it.
 fn cores_of_job() -> Option<u32> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let job = allocation(&|name| std::env::var(name).ok(), &host).ok().flatten()?;

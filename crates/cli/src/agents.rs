@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Time between two checks whether the jobs at the other sites run, and whether agents have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// Maximum time that a job waits for a sign of the run's head, as a multiple of the patience. The head
-/// gives a sign every few seconds.
+/// Maximum time without a sign of the run's head, as a multiple of `--patience`. The head gives a sign every
+/// few seconds.
 const MAX_MISSED_SIGNS: u32 = 10;
 
 #[derive(Debug, clap::Args)]
@@ -46,8 +46,8 @@ pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
             crate::FAILED
         }
     };
-    // The keys are removed here because the head, which normally removes them, may be gone. The keys of a
-    // relay would open the relay to other runs.
+    // The head normally removes the keys, and may be gone. So this job removes them, too: the key of a relay
+    // would open the relay to other runs.
     let own = arguments.relaying.relay.iter().filter(|relay| relay.parent() == arguments.join.parent());
     for key in own.chain([&arguments.join]) {
         let _ = std::fs::remove_file(key);
@@ -55,8 +55,8 @@ pub(crate) fn agents(arguments: &SiteAgents) -> i32 {
     status
 }
 
-/// Waits until the jobs of all sites run. Fails if the head gives no sign for too long, so that the job
-/// does not keep its nodes.
+/// Waits until the jobs at all sites run. Fails if the head gives no sign for too long, so that the job does
+/// not keep its nodes for nothing.
 fn await_others(arguments: &SiteAgents) -> Result<(), Fault> {
     let directory = arguments.join.parent().unwrap_or(Path::new("."));
     let (begin, watched) = (directory.join("begin"), directory.join("watched"));

@@ -1,5 +1,5 @@
-//! The command line of `ligament`: its subcommands, their arguments and help texts, and the function that
-//! carries out the subcommand given.
+//! The command line of `ligament`: the subcommands with their arguments and help texts, and the call of the
+//! given subcommand.
 
 use crate::complain;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -482,7 +482,8 @@ pub(crate) struct Explain {
     pub json: bool,
 }
 
-/// A parser of the argument `CODE` that takes any text. Shells complete the error codes of the catalogue.
+/// A parser for the argument `CODE`. It accepts any text, and offers the error codes of the catalogue to shells
+/// that complete arguments.
 #[derive(Clone)]
 struct Codes;
 
@@ -510,7 +511,7 @@ pub(crate) fn definition() -> clap::Command {
     Arguments::command()
 }
 
-/// Carries out the command line `arguments`, of which the first is the command's name. Returns the exit
+/// Carries out the command line `arguments`. The first argument is the name of the command. Returns the exit
 /// status: 0 done, 1 the run failed, 2 bad use or a bad model, 130 interrupted.
 pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     let matches = crate::reference::grouped(Arguments::command()).try_get_matches_from(arguments);
@@ -582,16 +583,15 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-/// True if output of the command is lost, for example because the disk is full. The command has then not
-/// done its work.
+/// True if output was lost, for example on a full disk. The command must then fail, because its output is part
+/// of its work.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints a text to the standard output. A reader that has closed the pipe (`| head`) is no error. Any
-/// other loss of output is reported once, and makes the command end with an error.
+/// Prints a text to the standard output. A reader that has closed the pipe (`| head`) is no error. Any other
+/// loss of output is reported once, and the command then ends with an error.
 pub(crate) fn print(text: &str) {
     use std::io::IsTerminal;
-    // A text for a file or a pipe is printed unchanged. Only a terminal would obey control characters in
-    // the text.
+    // Only a terminal interprets control characters, so a text for a file or a pipe stays unchanged.
     if std::io::stdout().is_terminal() {
         print_as_it_is(&escaped(text))
     } else {
@@ -599,8 +599,8 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Prints a text as [`print`] does, but keeps its control characters, because they are colours that this
-/// program has set.
+/// Prints a text as [`print`] does, and keeps its control characters. They are colours that this program has
+/// added.
 pub(crate) fn print_as_it_is(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();

@@ -1,6 +1,6 @@
-//! `ligament attach`: shows a run as if it had been started here, and leaves the run alone. It does not
-//! matter who started the run, or on which machine. The command reads only the run directory and the queue,
-//! so any number of viewers may attach, on any machine, before or after the run begins.
+//! `ligament attach`: shows a run that was started elsewhere. It reads only the run directory and the queue,
+//! and changes nothing in the run. So any number of viewers may attach, on any machine, before the run begins,
+//! while it goes on, or after it.
 
 use crate::arguments::print;
 use crate::interrupt::InterruptWatch;
@@ -17,16 +17,16 @@ use ligament_runtime::{called, TerminalView, LAST_LINES};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// Time between two looks at the run directory. A shared file system sends no notice of changes that
-/// another machine makes, so the directory must be polled.
+/// Time between two reads of the run directory. A shared file system does not notify this machine of changes by
+/// another machine, so polling is necessary.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// Maximum time until the run's files are visible on this machine after the job is over.
+/// Maximum delay between the end of a job and the appearance of the run's last files on this machine.
 const FILES_LATE: Duration = Duration::from_secs(10);
-/// Time that the guard of a run whose manager is gone has to record that the manager is gone.
+/// Time for the guard to record the loss of the run's manager.
 const GUARD: Duration = Duration::from_secs(5);
 /// Time without an answer after which the manager of a run on another machine is reported as silent.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Number of earlier warnings that are shown when the viewer begins.
+/// Number of earlier warnings that a new viewer shows.
 const EARLIER: usize = 10;
 
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Attach {
     pub json: bool,
 }
 
-/// `ligament attach`
+/// Carries out `ligament attach`. Returns the exit status.
 pub(crate) fn attach(arguments: &Attach) -> i32 {
     if let Some(name) = &arguments.site {
         match find_site(name) {
@@ -63,7 +63,7 @@ pub(crate) fn attach(arguments: &Attach) -> i32 {
     show(&run, job.as_ref(), arguments.json)
 }
 
-/// Returns the line that is printed before a run is shown that this process does not make itself.
+/// Returns the line that tells the user how to leave the view of a run that another process makes.
 pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
     let end = if is_job { "cancel" } else { "stop" };
     format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", called(run))
@@ -88,10 +88,10 @@ struct AttachedViewer<'a> {
     journal: Tail,
     /// True if the journal says that the run is up.
     up: bool,
-    /// True if the earlier warnings of the run have been shown.
+    /// True if the warnings from the time before this viewer have been shown.
     caught_up: bool,
     snapshots: Snapshots,
-    /// Time at which the manager's process, which should run on this machine, was first found to be gone.
+    /// Time at which the manager's process was first found missing, if the run's manager is on this machine.
     gone: Option<Instant>,
     said_silent: bool,
     ear: InterruptWatch,
@@ -173,7 +173,7 @@ impl<'a> AttachedViewer<'a> {
         crate::fail(self.json, error, crate::FAILED)
     }
 
-    /// Leaves the run after Ctrl-C, and prints how to come back to it.
+    /// Ends the view after Ctrl-C, and prints the command that shows the run again.
     fn leave(&mut self) -> i32 {
         self.clear();
         let name = called(self.run);
@@ -192,8 +192,8 @@ impl<'a> AttachedViewer<'a> {
         crate::INTERRUPTED
     }
 
-    /// Shows the new events of the run: on a terminal, the lines of the journal that `ligament run` shows
-    /// above its view; else the lines of the log.
+    /// Shows new events of the run. On a terminal these are the lines of the journal that `ligament run` shows,
+    /// else the lines of the log.
     fn show_news(&mut self) {
         if self.screen.is_none() {
             for line in self.log.lines() {
@@ -222,8 +222,8 @@ impl<'a> AttachedViewer<'a> {
     }
 
     fn draw(&mut self, record: &RunRecord) {
-        // The first snapshot request also shows whether a manager on another machine is alive, so it is
-        // sent even if nothing is drawn.
+        // The first request also tells if a manager on another machine is alive, so it is sent even if nothing
+        // is drawn.
         if self.screen.is_none() && is_here(record) {
             return;
         }
@@ -240,7 +240,7 @@ impl<'a> AttachedViewer<'a> {
         }
     }
 
-    /// Returns the reason why the run will write nothing more, or none if the run may still go on.
+    /// Returns the reason why the run writes nothing more. Returns `None` while the run may go on.
     fn lost(&mut self, record: Option<&RunRecord>) -> Option<Fault> {
         let over = self.queue.as_ref().and_then(|queue| queue.over_for(FILES_LATE));
         if let Some((job, how)) = over.map(|(job, how)| (job.to_owned(), how.to_owned())) {
@@ -295,8 +295,7 @@ impl<'a> AttachedViewer<'a> {
     }
 }
 
-/// Returns true if nobody can read the output of this process any more, because the other end of a pipe is
-/// closed.
+/// Returns true if the reader of this process's output has closed the pipe.
 fn nobody_reads() -> bool {
     let (out, error) = (std::io::stdout(), std::io::stderr());
     let mut fds = [PollFd::new(&out, PollFlags::empty()), PollFd::new(&error, PollFlags::empty())];
@@ -304,7 +303,8 @@ fn nobody_reads() -> bool {
     poll(&mut fds, Some(&at_once)).is_ok() && fds.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
 }
 
-/// Returns the last known state of a run whose manager is gone without a record of its end.
+/// Describes the last known state of a run whose manager has disappeared and has not recorded an end of the
+/// run.
 pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
     fault!(
         MANAGER_LOST,
@@ -317,7 +317,7 @@ pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
     )
 }
 
-/// Returns the time at which a run last wrote a file, and the last event in its journal.
+/// Returns the time of the last write to the run directory, and the last event in the journal.
 pub(crate) fn last_sign(run: &RunDirectory) -> String {
     let written = [run.journal(), run.log(), run.timeline(), run.status()];
     let written = written.iter().filter_map(|path| path.metadata().ok()?.modified().ok()).max();
@@ -329,7 +329,7 @@ pub(crate) fn last_sign(run: &RunDirectory) -> String {
     }
 }
 
-/// Returns the last event that a manager recorded before its guard recorded that the manager is gone.
+/// Returns the last event that the manager recorded. The guard's record of the manager's loss is skipped.
 pub(crate) fn last_words(run: &RunDirectory) -> Option<String> {
     let mut entries = Journal::last(&run.journal());
     matches!(entries.pop()?.event, JournalEvent::ManagerLost { .. }).then_some(())?;

@@ -47,7 +47,7 @@ fn note_on_cores(model: &ResolvedModel) -> Option<String> {
     let (mut asked, mut most) = (0u32, 0);
     let mut light = HashSet::new();
     for (i, instance) in (0u32..).zip(&model.instances) {
-        // One process runs all instances of a light program.
+        // A light program runs all its instances in one process, so its cores count once.
         if model.light_program(i).is_some_and(|program| !light.insert(program.to_string())) {
             continue;
         }
@@ -58,8 +58,8 @@ fn note_on_cores(model: &ResolvedModel) -> Option<String> {
         let cores = instance.resources.cores_on_node().saturating_mul(nodes);
         (asked, most) = (asked.saturating_add(cores), most.max(cores));
     }
-    // Instances with one core each share the cores of the machine. Most of them wait for each other anyway,
-    // so no remark is needed.
+    // If no instance asks for more than one core, the instances share the cores and mostly wait for each other.
+    // A remark would not help.
     (most > 1 && asked > here).then(|| {
         format!(
             "its instances ask for {asked} cores together, and this machine has {here}: here they would share \
@@ -81,8 +81,7 @@ fn in_a_word(report: &CheckReport) -> String {
         0 => String::new(),
         n => format!(", {}", count(n, "warning")),
     };
-    // Files that modules bring can be looked for only after the modules are loaded, which happens when the
-    // run starts.
+    // Some files are found only after modules are loaded, which happens at the start of the run.
     let limit = if report.notes.is_empty() { "" } else { ", as far as can be known before it starts" };
     format!(
         "{}: {} in {}, {}{warnings}; it can be run{limit}\n",
@@ -118,8 +117,8 @@ impl Ignore {
     }
 }
 
-/// Returns options for a model that is only shown and not run here. Its programs need not exist, and the
-/// model may use features that this version does not support.
+/// Returns options for a model that is shown and not run. Its programs need not be on this machine, and it may
+/// use unsupported features.
 pub(crate) fn for_a_look() -> CheckOptions {
     let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
     CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() }
@@ -141,8 +140,7 @@ pub(crate) struct ModelSource {
 }
 
 impl ModelSource {
-    /// Reads the model, as [`drawable`] does. With `--from`, ports that the model does not declare are
-    /// taken from that run.
+    /// Reads the model, as [`drawable`] does. With `--from`, undeclared ports are taken from that run.
     pub fn read(&self) -> Result<(CheckReport, ResolvedModel), Fault> {
         let Some(from) = &self.from else { return drawable(&self.models, self.model.as_deref(), for_a_look()) };
         let run = find_run(from)?;
@@ -159,9 +157,10 @@ impl ModelSource {
     }
 }
 
-/// # Errors
-/// The run is of another model: no instance of the run belongs to a component of the model, or the models'
-/// names differ and the run has a component that the model lacks.
+/// Checks that a run is of this model.
+///
+/// # Errors Fails if no instance of the run belongs to a component of the model, or if the names of the models
+/// differ and the run has a component that the model lacks.
 pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), Fault> {
     let known: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let is_foreign = |one: &&InstanceRecord| !known.contains(component_of(&one.name));
@@ -181,8 +180,8 @@ pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), 
     }
 }
 
-/// Returns the exit status of a command that shows a model. A model with errors is shown, but cannot be
-/// run.
+/// Returns the exit status of a command that shows a model: failure if the model has errors, although it was
+/// shown.
 pub(crate) fn status_of(report: &CheckReport) -> i32 {
     if report.is_ok() {
         crate::DONE
@@ -191,7 +190,8 @@ pub(crate) fn status_of(report: &CheckReport) -> i32 {
     }
 }
 
-/// Returns the JSON of a command that shows the model itself: `ok`, and the problems if there are errors.
+/// Returns the common part of the JSON of commands that show a model: `ok`, and the problems if there are
+/// errors.
 pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     if report.is_ok() {
         return serde_json::json!({ "ok": true });
@@ -199,8 +199,8 @@ pub(crate) fn of_shown(report: &CheckReport) -> serde_json::Value {
     serde_json::json!({ "ok": false, "problems": report.problems })
 }
 
-/// Reads a model to show it, and returns it with the report of its problems. The model may have errors as
-/// long as it can be drawn, because the picture helps to find the errors.
+/// Reads a model for a picture, and returns it with its report. A model with errors is returned, too, if it can
+/// be drawn: the picture may help to find the errors.
 pub(crate) fn drawable(
     models: &[PathBuf],
     model: Option<&str>,
@@ -211,8 +211,8 @@ pub(crate) fn drawable(
     let said = first.as_ref().map(|_| report.to_text());
     match (report.resolved.take(), first) {
         (Some(model), _) if !model.instances.is_empty() => {
-            // The problems are printed beside JSON, too. A reader of the JSON would otherwise take the
-            // model for one without errors.
+            // The problems go to the standard error also with `--json`, so that a reader of the JSON learns of
+            // the errors.
             ligament_runtime::say_lines(&said.unwrap_or_default());
             Ok((report, model))
         }
@@ -221,8 +221,8 @@ pub(crate) fn drawable(
     }
 }
 
-/// Reads model files and settings as a command line gives them. An error that is returned concerns the
-/// command line itself.
+/// Reads the model files and settings of a command line. Returns an error only for a mistake in the command
+/// line itself; mistakes in the model are in the report.
 pub(crate) fn read(
     models: &[PathBuf],
     settings: &[String],

@@ -15,12 +15,12 @@ use std::time::Duration;
 /// Maximum time until the manager of a run on another machine answers with the state of the run.
 const ELSEWHERE: Duration = Duration::from_secs(5);
 
-/// `ligament status`
+/// Carries out `ligament status`. Returns the exit status.
 pub(crate) fn status(arguments: &Status) -> i32 {
     let told = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
         let mut now = match ask(&run, &record, Question::Status) {
-            // The last state of a halted run is in its record, so no answer is needed.
+            // A halted run answers no more. Its last state is in its record.
             Err(_) if is_halted(&record) => None,
             answer => answer?,
         };
@@ -35,7 +35,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     };
     let unanswered = now.is_none() && record.state == RunState::Running;
     let halted = unanswered && is_halted(&record);
-    // The head answers no questions before all domains have joined.
+    // The head answers requests only after all domains have joined.
     let waits = unanswered && !halted && record.agent.is_none() && (!is_here(&record) || is_alive(record.pid));
     let lost = unanswered && is_here(&record) && !halted && !waits;
     let jobs = SiteJob::all_of(&run);
@@ -48,7 +48,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
             Journal::last(&run.journal()).pop().and_then(|last| serde_json::to_value(last).ok()).into();
         record.instances = known;
     } else if lost {
-        // Manager and agent are gone and have not recorded the end of the run.
+        // Manager and agent have disappeared without a record of the run's end.
         json["state"] = "lost".into();
         json["last"] =
             Journal::last(&run.journal()).pop().and_then(|last| serde_json::to_value(last).ok()).into();
@@ -98,15 +98,14 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     crate::DONE
 }
 
-/// `ligament stop`
+/// Carries out `ligament stop`. Returns the exit status.
 pub(crate) fn stop(arguments: &Stop) -> i32 {
     let asked = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
         let answer = ask(&run, &record, Question::Stop)?;
         let waits = record.state == RunState::Running && record.agent.is_none();
         if answer.is_none() && waits && (!is_here(&record) || is_alive(record.pid)) {
-            // The run answers questions only after all domains have joined. Until then the head looks for
-            // this file.
+            // The head answers requests only after all domains have joined. Until then it looks for this file.
             write_whole(&run.stop(), b"", 0o600)?;
             return Ok((Some(serde_json::Value::Null), record.run));
         }
@@ -137,7 +136,7 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
     }
 }
 
-/// `ligament join`
+/// Carries out `ligament join`. Returns the exit status.
 pub(crate) fn join(arguments: &Join) -> i32 {
     let asked = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
@@ -154,8 +153,8 @@ pub(crate) fn join(arguments: &Join) -> i32 {
     let directory = answer["directory"].as_str().unwrap_or(".");
     let Some((program, rest)) = arguments.command.split_first() else {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        // A name that is no variable name, such as that of an exported function (`BASH_FUNC_f%%`), would be
-        // run by the shell as code.
+        // A shell would run a name such as `BASH_FUNC_f%%`, of an exported function, as code. So only valid
+        // names of variables are printed.
         let named = pairs.filter(|(name, _)| ligament_model::is_variable_name(name));
         let mut text: String =
             named.map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
@@ -163,7 +162,7 @@ pub(crate) fn join(arguments: &Join) -> i32 {
         print(&text);
         return crate::DONE;
     };
-    // A relative path of a program is relative to the current directory, not to the instance's directory.
+    // The path is made absolute, because the program starts in the working directory of the instance.
     let found = std::path::Path::new(program);
     let program = if found.components().count() > 1 {
         std::path::absolute(found).map_or_else(|_| program.clone(), Into::into)

@@ -18,12 +18,12 @@ pub(crate) fn parser() -> impl TypedValueParser<Value = Colours> {
     })
 }
 
-/// The user's choice.
+/// Stores the user's choice.
 pub(crate) fn choose(colours: Colours) {
     let _ = CHOSEN.set(colours);
 }
 
-/// The choice that was made.
+/// Returns the stored choice.
 pub(crate) fn chosen() -> Colours {
     CHOSEN.get().copied().unwrap_or_default()
 }

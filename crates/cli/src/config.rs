@@ -1,5 +1,5 @@
-//! `ligament config`: prints where this installation has its library, its headers and its files for build
-//! systems, in the form that compilers and build systems read.
+//! `ligament config`: prints the places of the library, the headers and the build files of this installation,
+//! as flags for compilers and build systems.
 
 use crate::arguments::{print, Config};
 use ligament_catalogue::{fault, Fault};
@@ -80,8 +80,8 @@ impl Installation {
         self.prefix.join("share/java/ligament.jar")
     }
 
-    /// Returns true if compilers and the loader look here by themselves. To name `/usr/include` to a compiler
-    /// would even do harm: it changes the order in which system headers are found.
+    /// Returns true if compilers and the loader search this prefix without a flag. A flag for `/usr/include`
+    /// would even do harm, because it changes the order in which system headers are found.
     fn is_the_systems(&self) -> bool {
         self.prefix == Path::new("/usr") || self.prefix == Path::new("/")
     }
@@ -93,8 +93,8 @@ impl Installation {
         format!("-I{}", quoted(&self.include()))
     }
 
-    /// Returns the flags to link with. They include the path for the loader, so that a linked program
-    /// starts without further settings.
+    /// Returns the flags for linking. They include the path for the loader, so that a linked program finds the
+    /// library when it starts.
     fn libs(&self) -> String {
         if self.is_the_systems() {
             return "-lligament".to_owned();
@@ -104,7 +104,7 @@ impl Installation {
     }
 }
 
-/// Returns a path that a shell reads back as one word, quoted in the way of pkg-config.
+/// Quotes a path for a shell, in the style of pkg-config.
 fn quoted(path: &Path) -> String {
     let mut text = String::new();
     for letter in path.to_string_lossy().chars() {
@@ -116,10 +116,9 @@ fn quoted(path: &Path) -> String {
     text
 }
 
-/// Returns the directory of the crate for codes in Rust.
+/// Returns the directory of the crate that codes in Rust depend on.
 ///
-/// # Errors
-/// This command belongs to no installation, or to one without the crate.
+/// # Errors Fails if this command belongs to no installation, or if the installation has no crate.
 pub(crate) fn rust_crate() -> Result<PathBuf, Fault> {
     let found = Installation::of_this_program()?.rust();
     if found.join("Cargo.toml").is_file() {
@@ -129,7 +128,7 @@ pub(crate) fn rust_crate() -> Result<PathBuf, Fault> {
     }
 }
 
-/// `ligament config`
+/// Carries out `ligament config`. Returns the exit status.
 pub(crate) fn config(arguments: &Config) -> i32 {
     let installation = match Installation::of_this_program() {
         Ok(installation) => installation,

@@ -1,5 +1,5 @@
-//! `ligament run --detach`: a process in a session of its own, which needs no terminal, makes the run. This
-//! process waits until the run is up or has failed.
+//! `ligament run --detach`: another process, in a session of its own and without a terminal, makes the run.
+//! This process waits until the run is up or has failed.
 
 use crate::arguments::{print, Run};
 use crate::interrupt::InterruptWatch;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Time between two checks whether the run is up.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Makes the run in another process, by `make`, which gets the run directory and the replacement of a
+/// Makes the run in another process, which calls `make` with the run directory and a writer that replaces the
 /// terminal.
 pub(crate) fn detach(
     arguments: &Run,
@@ -32,11 +32,10 @@ pub(crate) fn detach(
     }
 }
 
-/// Starts another process that makes the run, and waits until this process reports by a byte that the run
-/// is up. Returns the run directory and the number of the process.
+/// Starts a process that makes the run, and waits for the byte with which this process reports that the run is
+/// up. Returns the run directory and the number of the process.
 ///
-/// # Errors
-/// The run has failed before it was up, and the reason is printed. The error is the exit status.
+/// # Errors Fails if the run fails before it is up. The reason is printed, and the error is the exit status.
 pub(crate) fn begin(
     directory: Option<&Path>,
     model: &str,
@@ -65,7 +64,7 @@ pub(crate) fn begin(
 /// A run that another process begins.
 struct DetachedRun {
     run: RunDirectory,
-    /// The stream on which a byte arrives when the run is up.
+    /// Stream on which the process sends a byte when the run is up.
     line: UnixStream,
     printed: File,
     pid: u32,
@@ -77,8 +76,8 @@ impl DetachedRun {
     fn await_it(mut self) -> Result<(RunDirectory, u32), i32> {
         let mut all = String::new();
         loop {
-            // The order of these steps matters: when the end of the process or the byte is seen, all output
-            // before it can already be read.
+            // The state of the process and the byte are read before the output. So the output that is read
+            // afterwards is complete up to that state.
             let status = ended(self.pid);
             let up = matches!((&self.line).read(&mut [0]), Ok(1));
             let mut said = String::new();
@@ -99,7 +98,7 @@ impl DetachedRun {
                     ));
                 }
                 if self.json {
-                    // The last line is the result. The lines before it are other messages.
+                    // The last line is the result. Earlier lines are messages.
                     let (said, result) = all.trim_end().rsplit_once('\n').unwrap_or(("", all.trim_end()));
                     crate::say_lines(said);
                     print(&format!("{result}\n"));
@@ -107,7 +106,7 @@ impl DetachedRun {
                 return Err(status);
             }
             if self.ear.waits(POLL_INTERVAL) {
-                // The run does not go on by itself yet, so Ctrl-C ends it. A second Ctrl-C ends it at once.
+                // The run is not detached yet, so Ctrl-C ends it in order. A second Ctrl-C ends it at once.
                 let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
                 let _ = pid.map(|pid| kill_process(pid, Signal::INT));
             }

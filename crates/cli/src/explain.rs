@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 /// Maximum width of the text, in columns, on a terminal of any width.
 const WIDEST: usize = 100;
 
-/// Explains a code, or lists all.
+/// Explains a code, or lists all codes.
 pub(crate) fn explain(arguments: &Explain) -> i32 {
     let pages = Pages::of_this_program();
     let Some(code) = &arguments.code else {
@@ -36,7 +36,7 @@ fn refuse(arguments: &Explain, code: &str) -> i32 {
     if arguments.json {
         return crate::fail(true, &error, crate::BAD_USE);
     }
-    // This error names no code: the user has just asked for one.
+    // The error is printed without a code, because the user has asked for one in vain just now.
     ligament_runtime::say(&format!("ligament: {error}"));
     crate::BAD_USE
 }
@@ -60,7 +60,7 @@ fn as_json(entry: &CodeEntry, pages: &Pages) -> serde_json::Value {
     })
 }
 
-/// Returns the pages that an entry links to, as paths of files. Paths are not broken into lines.
+/// Returns the files of the pages to which an entry links. The paths stay whole, so that they can be copied.
 fn read_on(entry: &CodeEntry, pages: &Pages) -> String {
     let line = |link| {
         let heading = pages.heading(&link).map(|heading| format!(", under \"{heading}\"")).unwrap_or_default();
@@ -117,7 +117,7 @@ fn width() -> usize {
     }
 }
 
-/// Returns a Markdown text without links and marks.
+/// Returns a Markdown text without its links and markup.
 fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;
@@ -138,7 +138,7 @@ fn plain(markdown: &str) -> String {
     text.replace('`', "")
 }
 
-/// A paragraph in lines of at most `width` columns, each after `indent`.
+/// Wraps a paragraph into lines of at most `width` columns, each after `indent`.
 fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
     let words = textwrap::Options::new(width).word_splitter(textwrap::WordSplitter::NoHyphenation);
     let lines = words.break_words(false).initial_indent(indent).subsequent_indent(indent);

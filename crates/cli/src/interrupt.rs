@@ -1,18 +1,19 @@
-//! Waits during which Ctrl-C ends only the wait and not the process.
+//! Waits that Ctrl-C ends without ending the process.
 
 use ligament_catalogue::{fault, Fault};
 use std::time::Duration;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
-/// A receiver of Ctrl-C. As long as it exists, Ctrl-C does not end the process.
+/// A receiver of Ctrl-C. While it exists, Ctrl-C does not end the process.
 pub(crate) struct InterruptWatch {
     runtime: tokio::runtime::Runtime,
     interrupt: Signal,
 }
 
 impl InterruptWatch {
-    /// # Errors
-    /// The system gives no event loop, or signals cannot be watched.
+    /// Begins to receive Ctrl-C.
+    ///
+    /// # Errors Fails if the system provides no event loop, or does not let signals be watched.
     pub fn new() -> Result<InterruptWatch, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;

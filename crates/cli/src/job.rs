@@ -24,7 +24,7 @@ pub(crate) struct Cancel {
     pub json: bool,
 }
 
-/// `ligament cancel`
+/// Carries out `ligament cancel`. Returns the exit status.
 pub(crate) fn cancel(arguments: &Cancel) -> i32 {
     if let Some(name) = &arguments.site {
         match find_site(name) {
@@ -42,7 +42,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
     let found = find_run(&arguments.run).and_then(|run| Ok((JobRecord::of(&run)?, run)));
     let (job, run) = match found {
         Ok((Some(job), run)) => (job, run),
-        // A run that was not submitted has no job to cancel and would be stopped. A dry run only says so.
+        // A run without a job is stopped in place of cancelled. A dry run only reports this.
         Ok((None, run)) if arguments.dry_run => {
             if let Some(error) = is_over(&run) {
                 return crate::fail(arguments.json, &error, crate::FAILED);
@@ -63,7 +63,7 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         }
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
-    // The job may still be in the queue for a moment after its run is over, so the run's record is checked
+    // A job may stay in the queue for a moment after the end of its run, so the record of the run is read
     // first.
     if let Some(error) = is_over(&run) {
         return crate::fail(arguments.json, &error, crate::FAILED);

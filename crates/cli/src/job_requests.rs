@@ -36,7 +36,7 @@ fn read<T>(text: &str, parse: impl Fn(&str) -> Option<T>, meant: &str) -> Result
 }
 
 fn reservation(text: &str) -> Result<AtSite<String>, Fault> {
-    // A valid name is one that is also valid as the name of a licence without a number.
+    // A valid site name has the form of a licence without a number.
     let name = |word: &str| Licence::parse(word).filter(|one| one.name == word).map(|one| one.name);
     read(text, name, "workshop, or big=workshop")
 }
@@ -49,7 +49,7 @@ fn licence(text: &str) -> Result<AtSite<Licence>, Fault> {
     read(text, Licence::parse, "solver, solver:4, or big=solver:4")
 }
 
-/// Returns the values for a site: those that name the site, or if there are none, those that name no site.
+/// Returns the values for a site: the values with the site's name, or else the values without a name.
 fn meant<'a, T>(all: &'a [AtSite<T>], site: &str) -> Vec<&'a T> {
     let of = |name: Option<&str>| -> Vec<&'a T> {
         all.iter().filter(|one| one.site.as_deref() == name).map(|one| &one.what).collect()

@@ -1,4 +1,4 @@
-//! A run over machines on which a launcher starts the agents: the domains of the run, and the processes of
+//! A run over machines whose agents a launcher such as mpirun starts: the run's domains, and the processes of
 //! the launcher.
 
 use crate::spread_options::SpreadOptions;
@@ -16,14 +16,13 @@ use std::path::Path;
 pub(crate) struct LaunchedAgents {
     kind: LauncherKind,
     site: Site,
-    /// Arguments of the agents, without those for joining the run.
+    /// Arguments of the agents, except for those with which they join the run.
     arguments: Vec<String>,
     running: Option<agents::AgentProcesses>,
 }
 
 impl LaunchedAgents {
-    /// Returns the agents with the arguments that the site and the command line give. No agent is started
-    /// yet.
+    /// Makes the description of agents from the site and the command line. Starts no agent.
     pub fn new(machines: &RunMachines, site: &Site, spreading: &SpreadOptions) -> LaunchedAgents {
         let mut arguments = vec!["--quiet".to_owned()];
         if machines.launcher != LauncherKind::None {
@@ -60,8 +59,7 @@ impl LaunchedAgents {
         let mut listening = spreading.listening.clone();
         listening.listen = listening.listen.or_else(|| site.interface.clone());
         listening.ports = listening.ports.or_else(|| site.ports.clone());
-        // If this machine was not listed, it runs the head, and only those instances that cannot run
-        // elsewhere.
+        // An unlisted machine of the user runs only the head, and instances that must run there.
         let own = machines.here.as_ref().map_or(Some(0), |here| here.cores);
         let options: &LigamentOptions = &model.ligament;
         let linking = spreading.linking.or(site);

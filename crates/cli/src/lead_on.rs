@@ -1,6 +1,6 @@
-//! `ligament lead-on ADDRESS PORT`: connects two machines through a machine between them, if the sshd there
-//! forbids `ssh -W`. ssh starts it. It copies its standard input to the address, and the bytes from the
-//! address to its standard output. It cannot read the bytes, because both ends encrypt.
+//! `ligament lead-on ADDRESS PORT`: connects two machines through a third machine, on which ssh starts this
+//! command because sshd forbids `ssh -W` there. The command copies its standard input to the address, and the
+//! bytes from the address to its standard output. It cannot read the data, because the two ends encrypt.
 
 use ligament_launch::{quote, quote_path};
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Maximum time until the address answers; and maximum time until the last bytes have arrived after the end
-/// of the input.
+/// Maximum time to connect to the address. Also the maximum time for the last bytes to arrive after the end of
+/// the input.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of bytes that are passed on at once.
@@ -22,9 +22,8 @@ pub(crate) struct LeadOn {
     port: u16,
 }
 
-/// Returns the shell command for the machine in between, without the address. The script looks for ligament
-/// at the path that the site gives, at the path of this command, and at the usual path of a user's
-/// installation.
+/// Returns the shell command for the third machine, without the address. The command searches ligament at the
+/// path from the site file, at the path of this program, and at the usual place of a user's installation.
 pub(crate) fn told(ligament: Option<&str>) -> String {
     let own = ligament_launch::own_command().display().to_string();
     let places: Vec<String> = ligament.into_iter().chain([own.as_str(), "ligament"]).map(quote_path).collect();
@@ -50,8 +49,7 @@ pub(crate) fn lead_on(arguments: &LeadOn) -> i32 {
 }
 
 fn between(to: SocketAddr) -> io::Result<()> {
-    // The files avoid the buffers of Rust's standard streams, so bytes are passed on as soon as they
-    // arrive.
+    // The standard streams are used as plain files, because Rust's buffers would delay bytes.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut there = TcpStream::connect_timeout(&to, ANSWER_TIMEOUT)?;
@@ -59,7 +57,7 @@ fn between(to: SocketAddr) -> io::Result<()> {
     let mut back = there.try_clone()?;
     std::thread::Builder::new().name("back".into()).spawn(move || {
         let _ = pass(&mut back, &mut output);
-        // No more bytes will arrive, so this process ends. The end of ssh tells the other side.
+        // No more bytes can arrive. The exit also ends ssh, which tells the other side.
         std::process::exit(0);
     })?;
     let sent = pass(&mut input, &mut there);
@@ -68,8 +66,8 @@ fn between(to: SocketAddr) -> io::Result<()> {
     sent
 }
 
-/// Passes on all bytes as soon as they arrive. `io::copy` would let the kernel copy them (splice), which
-/// waits for more bytes.
+/// Copies all bytes as soon as they arrive. `io::copy` would use splice of the kernel, which waits for more
+/// bytes.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {

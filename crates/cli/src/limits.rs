@@ -1,4 +1,4 @@
-//! The limits that `ligament run` takes, in place of those that stand under `ligament:` in the model.
+//! The options of `ligament run` that replace limits under `ligament:` in the model.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{parse_bytes, At, LigamentOptions, WaitMode};

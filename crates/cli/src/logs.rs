@@ -39,7 +39,7 @@ fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), Fault> {
         if latest.home(&arguments.run).is_dir() {
             return Ok((latest, Some(&arguments.run)));
         }
-        // The name is neither a run nor an instance, but a component with several instances.
+        // The name is the name of a component with several instances.
         let copies = format!("{}[", arguments.run);
         if instances_of(&latest).iter().any(|name| name.starts_with(&copies)) {
             return Err(no_such_instance(&latest, &arguments.run));
@@ -48,7 +48,7 @@ fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), Fault> {
     Ok((found?, arguments.instance.as_deref()))
 }
 
-/// Explains an empty output, which could otherwise have several reasons.
+/// Prints the reason why an output is empty, if the output is empty.
 fn say_if_silent(run: &RunDirectory, instance: &str) {
     let empty = std::fs::metadata(run.output(instance)).map_or(true, |file| file.len() == 0);
     let Ok(record) = record_of(run) else { return };
@@ -63,11 +63,11 @@ fn say_if_silent(run: &RunDirectory, instance: &str) {
 
 fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
     let wrong = |error: std::io::Error| fault!(RUN_UNREADABLE, "{}: {error}", path.display());
-    // The watch begins before the first look at the file, so that no change is missed.
+    // The watch begins before the first read, so that no change is missed.
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;
     let mut out = ProgramOutput::begin();
-    // The earlier part of the log was moved to this file when the log became too large.
+    // A log that grows too large is moved to this file, so it holds the earlier part.
     if let Ok(earlier) = std::fs::read(RunLog::earlier(path)) {
         let _ = out.show(&earlier);
     }
@@ -91,7 +91,7 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
         if let Some(mut old) = file.take_if(|file| is_another(file, path)) {
             show_rest(&mut old, &mut out).map_err(wrong)?;
             if path != run.log() {
-                // The file is an output that is put together at the run's end, so it has no new lines.
+                // This output was assembled at the end of the run, so no lines will be added.
                 return Ok(());
             }
             continue;
@@ -103,16 +103,15 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
     }
 }
 
-/// Shows the bytes that were added to a file. Returns false if the output has no reader any more (`|
-/// head`).
+/// Shows the new bytes of a file. Returns false if the reader of the standard output is gone (`| head`).
 fn show_rest(file: &mut File, out: &mut ProgramOutput) -> std::io::Result<bool> {
     let mut bytes = Vec::new();
     read_output(file, &mut bytes)?;
     Ok(out.show(&bytes).is_ok())
 }
 
-/// Returns true if the open log was moved away and a new log has its name. The manager then writes no more
-/// to the old log.
+/// Returns true if the open log was moved away and a new file has its name. The manager then writes to the new
+/// file.
 fn is_another(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), std::fs::metadata(path)) {
@@ -132,8 +131,7 @@ fn watch(run: &RunDirectory, path: &Path) -> rustix::io::Result<rustix::fd::Owne
     Ok(fd)
 }
 
-/// Waits until a file changes, but at most one second, because a manager that was killed changes no file
-/// any more.
+/// Waits until a file changes, for at most one second: after the manager is killed, no file changes any more.
 fn wait(watch: &rustix::fd::OwnedFd) {
     use rustix::event::{poll, PollFd, PollFlags, Timespec};
     let second = Timespec { tv_sec: 1, tv_nsec: 0 };

@@ -1,5 +1,5 @@
-//! A `ligament` process that another `ligament` command starts at a site by ssh, or on this machine. It
-//! reads orders from its standard input and answers on its standard output. Its error output is kept for
+//! A `ligament` process that another `ligament` command starts by ssh at a site, or directly on this machine.
+//! It reads orders on its standard input and answers on its standard output. Its standard error is for
 //! messages.
 
 use crate::site::at;
@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum time until the error output has arrived after the end of the process; and number of its bytes
-/// that are kept.
+/// Maximum delay of the error output after the end of the process. The next constant limits the bytes of the
+/// output that are kept.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const COMPLAINT: usize = 4096;
 
-/// Returns the command that starts `ligament WORD` at a site, in the site's directory, after its modules
-/// and commands.
+/// Returns the command that starts `ligament WORD` at a site, in the site's directory, after the modules and
+/// commands of the site file.
 pub(crate) fn command(site: &Site, word: &str) -> Command {
     let mut script = String::new();
     for line in site.before() {
@@ -38,7 +38,7 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
     script.push_str("{ echo \"there is no command ligament: $l\" >&2; exit 127; }\n");
     script.push_str(&format!("exec \"$l\" {word}"));
     let mut command = at(site);
-    // ssh joins its arguments and passes them to a shell.
+    // ssh joins its arguments with blanks and passes the result to a shell, so the script needs quotes.
     match site.ssh {
         Some(_) => command.arg(format!("exec bash -lc {}", quote(&script))),
         None => command.args(["bash", "-lc", &script]),
@@ -46,7 +46,7 @@ pub(crate) fn command(site: &Site, word: &str) -> Command {
     command
 }
 
-/// The process of ssh, which runs the other end.
+/// An ssh process with the other end behind it.
 pub(crate) struct SshProcess {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -73,8 +73,8 @@ impl SshProcess {
     /// Returns the error output of ssh and of the other end.
     pub fn complaint(&mut self) -> String {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
-            // The output is read to its end, but only for a limited time: a process that ssh leaves behind
-            // may hold the pipe open.
+            // The wait for the end of the output is limited: a process that ssh leaves behind may hold the pipe
+            // open.
             let until = Instant::now() + LAST_WORDS;
             let listens = |one: &Option<JoinHandle<()>>| one.as_ref().is_some_and(|one| !one.is_finished());
             while listens(&self.listens) && Instant::now() < until {

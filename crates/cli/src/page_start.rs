@@ -1,6 +1,5 @@
-//! `ligament run --open`: starts the page of a run before the run begins, which also opens the browser. The
-//! page is a process of its own and no descendant of the run's processes, because a run ends all its
-//! descendants.
+//! `ligament run --open`: starts the process that serves the page of a run, before the run begins. This process
+//! also opens the browser. It is no descendant of the run's head, because a run ends all its descendants.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::{own_command, start_detached};
@@ -16,16 +15,15 @@ use std::time::Duration;
 
 /// Name of the file in the run directory that gets the output of the page.
 const LOG: &str = "view.log";
-/// Maximum time until the page reports its address.
+/// Maximum time in which the page must report its address.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum length of this report, in bytes.
+/// Maximum length of the report, in bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
-/// Prepares the directory of a run, and starts the page that will show the run. Returns the directory. If
-/// the page cannot be started, a message says so and the run still begins.
+/// Prepares the directory of a run, and starts the process that serves its page. Returns the directory. If the
+/// page cannot be started, a message tells so and the run begins nevertheless.
 ///
-/// # Errors
-/// The directory cannot be prepared.
+/// # Errors Fails if the directory cannot be prepared.
 pub(crate) fn open(wanted: Option<&Path>, model: &str, role: Role) -> Result<PathBuf, Fault> {
     let run = RunDirectory::prepare(wanted, model, UtcTime::now())?;
     match begin(&run, role) {
@@ -45,7 +43,7 @@ fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
     let (line, theirs) = UnixStream::pair().map_err(broken)?;
     line.set_read_timeout(Some(START_TIMEOUT)).map_err(broken)?;
     let begins = std::process::id();
-    // The process in the middle ends at once, so that the page is no child of this process.
+    // The page is started by a process in between, which ends at once. So the page is no child of this process.
     let middle = start_detached(&run.path().join(LOG), || {
         let mut command = Command::new(own_command());
         command.arg("view").arg(run.path()).args(["--open", "--json", "--link", role.word()]);
@@ -56,8 +54,8 @@ fn begin(run: &RunDirectory, role: Role) -> Result<String, Fault> {
     let middle = middle.map_err(broken)?;
     let mut text = String::new();
     let read = BufReader::new((&line).take(MAX_ANSWER_BYTES)).read_line(&mut text);
-    // The process in the middle ends at once. Waiting for it avoids a zombie, and ensures that the page is
-    // no descendant of this process before the run begins.
+    // The wait for the process in between avoids a zombie. After it, the page is no descendant of this process
+    // any more.
     if let Some(pid) = i32::try_from(middle).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
     }

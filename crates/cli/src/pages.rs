@@ -2,14 +2,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// Directory of the page that shows the entries of the catalogue. Relative links of entries begin here.
+/// Directory of the page of errors. Relative links in the meanings of codes start here.
 const FROM: &str = "docs/reference";
 
 /// A link in an explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageLink<'a> {
     pub title: &'a str,
-    /// Path of the page from the root of the sources: `docs/guides/files.md`.
+    /// Path of the page in the source tree. Example: `docs/guides/files.md`.
     page: PathBuf,
     /// Anchor of a heading in the page, if the link has one.
     place: Option<&'a str>,
@@ -41,8 +41,8 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Returns the pages that were installed below this program's prefix, or those of the sources if the
-    /// program is in their build tree.
+    /// Finds the pages below the prefix of this program, or in the source tree if the program is in a build
+    /// directory.
     pub fn of_this_program() -> Pages {
         let program = std::env::current_exe().unwrap_or_default();
         let above = || program.ancestors().skip(1);
@@ -52,12 +52,12 @@ impl Pages {
         Pages { root: found.into_iter().find(has_pages) }
     }
 
-    /// Returns the path of a page. If no pages are found, the path is the one in the sources.
+    /// Returns the path of a page. If no pages are found, returns its path in the source tree.
     pub fn file(&self, link: &PageLink<'_>) -> String {
         self.root.as_ref().map_or_else(|| link.page.clone(), |root| root.join(&link.page)).display().to_string()
     }
 
-    /// Returns the heading that a link leads to, if the link names one.
+    /// Returns the heading to which a link leads, if the link has an anchor.
     pub fn heading(&self, link: &PageLink<'_>) -> Option<String> {
         let place = link.place?;
         let text = std::fs::read_to_string(self.root.as_ref()?.join(&link.page)).unwrap_or_default();

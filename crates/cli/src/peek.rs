@@ -1,5 +1,5 @@
-//! `ligament peek`: shows the working directory of an instance, or one of its files, on any machine. During
-//! the run the head is asked if needed; otherwise the run directory is read.
+//! `ligament peek`: shows the working directory of an instance, or one of its files, on any machine. The files
+//! are read from the run directory, or requested from the head during the run.
 
 use crate::arguments::{print, Peek};
 use crate::program_output::ProgramOutput;
@@ -18,7 +18,7 @@ pub(crate) fn peek(arguments: &Peek) -> i32 {
     let shown = find_run(&arguments.run).and_then(|run| {
         let files = InstanceFiles::of(&run, &arguments.instance)?;
         let path = match &arguments.file {
-            // A path that begins with `/` leads out of the working directory and is refused.
+            // An absolute path leads out of the working directory, and is refused.
             Some(file) => std::path::Path::new("workdir").join(file).to_string_lossy().into_owned(),
             None => "workdir".to_owned(),
         };
@@ -84,11 +84,9 @@ fn ago(seconds: u64) -> String {
     }
 }
 
-/// Shows a file from an offset on. With `follow`, also shows the bytes that are added until the run is
-/// over.
+/// Shows a file from an offset on. With `follow`, shows further bytes until the end of the run, too.
 ///
-/// # Errors
-/// The file cannot be read, or the standard output cannot be written.
+/// # Errors Fails if the file cannot be read, or if the standard output cannot be written.
 pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: bool) -> Result<(), Fault> {
     let mut out = ProgramOutput::begin();
     let (mut at, mut known) = (from, None);
@@ -99,7 +97,7 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
                 let replaced = known.is_some_and(|known| known != identity) || size < at;
                 known = Some(identity);
                 if replaced && more_may_come {
-                    // Another file has replaced the file and is shown from its beginning.
+                    // Another file has taken the place of this file, so it is shown from its beginning.
                     at = 0;
                     continue;
                 }
@@ -115,7 +113,7 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
                 }
                 !bytes.is_empty()
             }
-            // The file may be created later.
+            // The instance may create the file later.
             Sight::Nothing(_) if follow && more_may_come => false,
             Sight::Nothing(why) => return Err(Fault::heard(why, Code::NOTHING_TO_SEE)),
             Sight::Directory(_) => return Err(fault!(NOTHING_TO_SEE, "it is a directory now")),

@@ -1,4 +1,4 @@
-//! Common parts of all pictures: text in SVG, and files that appear only when they are complete.
+//! Functions for all pictures: text in SVG, and files that appear only when they are complete.
 
 use ligament_catalogue::{fault, Fault};
 use std::io::{BufWriter, Write};
@@ -29,8 +29,7 @@ pub(crate) fn save(svg: &str, path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Fails if the output file is one of the inputs, because it must not replace the input that it was made
-/// from.
+/// Fails if the output file is one of the inputs, which must not be replaced.
 pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Fault> {
     let place = |path: &Path| std::fs::canonicalize(path).ok();
     let is_it = |input: &Path| place(input).is_some_and(|input| place(written) == Some(input));
@@ -45,16 +44,16 @@ pub(crate) fn spare<'a>(inputs: impl IntoIterator<Item = &'a Path>, written: &Pa
     }
 }
 
-/// Writes a temporary file beside the existing file, and then puts it in that file's place.
+/// Writes a temporary file in the same directory, and renames it to the final name when it is complete.
 pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Fault> {
     let wrong =
         |error: std::io::Error| fault!(FILE_NOT_WRITTEN, "{} cannot be written: {error}", path.display());
-    // The target of a link is replaced, not the link itself. Example of a link: `/dev/stdout`.
+    // If the path is a symbolic link, such as `/dev/stdout`, its target is replaced.
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // A device, a pipe or the like is written directly.
+    // A device or a pipe cannot be replaced by a rename, so it is written directly.
     if path.exists() && !path.is_file() {
         let file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
         let mut out = BufWriter::new(file);
@@ -92,7 +91,8 @@ fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
                         {error}; install it, or {advice}"
         )
     })?;
-    // A write error is ignored: the program reports its own failure. It reads all input before it writes.
+    // A write error is ignored, because the program reports its own failure. The program reads all its input
+    // before it writes.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
     let output = child.wait_with_output().map_err(|error| fault!(NO_PNG, "{PROGRAM}: {error}"))?;
     if output.status.success() {

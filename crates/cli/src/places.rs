@@ -84,7 +84,7 @@ pub(crate) struct Places {
     pub overcommit: bool,
 }
 
-/// Instances that `--on` places in a domain.
+/// Instances, and the domain in which `--on` places them.
 #[derive(Debug, Clone)]
 pub(crate) struct On {
     domain: String,

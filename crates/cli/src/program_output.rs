@@ -1,5 +1,5 @@
-//! Writes the output of programs to the standard output: unchanged into a file or a pipe, and without
-//! control sequences onto a terminal, because these could hide lines or change the terminal.
+//! Writer of program output to the standard output. A file or a pipe gets the output unchanged. A terminal gets
+//! it without control sequences, because these could hide lines or change the terminal.
 
 use ligament_launch::terminal_text::TextCleaner;
 use std::io::{IsTerminal, StdoutLock, Write};
@@ -20,8 +20,7 @@ impl ProgramOutput {
 
     /// Shows the next bytes of the file.
     ///
-    /// # Errors
-    /// The system's error, if the standard output cannot be written.
+    /// # Errors Returns the error of the system if the standard output cannot be written.
     pub fn show(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match &mut self.cleaner {
             Some(cleaner) => self.out.write_all(cleaner.clean(bytes).as_bytes())?,

@@ -5,7 +5,7 @@ use ligament_catalogue::fault;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The commands of each group, in the order in which a user meets them. clap provides `help`.
+/// Commands of each group, in the order in which a user meets them. clap adds `help`.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Models", &["new", "check", "graph", "scales", "tasks", "predict", "convert", "play", "study"]),
     ("Runs", &["run", "submit", "attach", "stop", "cancel", "steer", "join", "runs"]),
@@ -64,7 +64,7 @@ a bad model, and 130 when the command was interrupted. `--json`, where a command
 `\"ok\"`. `RUN` is a path, a name, or `latest`.
 ";
 
-    /// Columns of the page.
+    /// Maximum line length of the page.
     const MAX_COLUMNS: usize = 112;
 
     fn visible(command: &clap::Command) -> Vec<&clap::Command> {

@@ -1,5 +1,4 @@
-//! `ligament relay`, and the options that say over which relays the head and the agents of a run are
-//! connected.
+//! `ligament relay`, and the options that select relays for the connections of a run.
 
 use crate::lead_on::told;
 use crate::spread_options::ListenOptions;
@@ -58,8 +57,8 @@ fn stations(files: &[PathBuf]) -> Result<Vec<Station>, Fault> {
 }
 
 impl RelayOptions {
-    /// Returns the way from a run's head to other domains: the relays and the gate of the command line,
-    /// else those of the site. Returns none if neither names any.
+    /// Returns the route from the head of a run to other domains: relays and gate from the command line, or
+    /// else from the site. Returns `None` if neither has any.
     pub fn way(&self, site: &Site, encrypt: bool) -> Result<Option<Arc<Route>>, Fault> {
         let files = if self.relay.is_empty() { &site.relays } else { &self.relay };
         let gate = self.gate(site)?;
@@ -76,8 +75,8 @@ impl RelayOptions {
         way(gate, &stations(files)?)
     }
 
-    /// Returns the gate: the machine through which ssh leads. The option `--jump` comes before the site's
-    /// `jump:`.
+    /// Returns the gate, which is the machine through which ssh leads. The option `--jump` takes precedence
+    /// over `jump:` of the site file.
     fn gate(&self, site: &Site) -> Result<Option<Arc<Gate>>, Fault> {
         match (&self.jump, &site.jump) {
             (Some(jump), _) => Gate::new(jump, &self.jump_option, told(None)).map(Some),
@@ -86,9 +85,9 @@ impl RelayOptions {
         }
     }
 
-    /// Returns the way from an agent to the run's head. With `--relay` it leads over the relays of the
-    /// command line and then to the last relay of the invitation, where the domains of the run meet.
-    /// Without `--relay` it leads over the relays of the invitation.
+    /// Returns the route from an agent to the head of its run. With `--relay`, it leads over the relays of the
+    /// command line, and then to the last relay of the invitation, where all domains of the run meet. Without
+    /// `--relay`, it leads over the relays of the invitation.
     pub fn way_to(&self, invitation: &Invitation) -> Result<Option<Arc<Route>>, Fault> {
         let gate = self.gate(&Site::default())?;
         if gate.is_some() && !invitation.encrypt {
@@ -138,9 +137,9 @@ pub(crate) fn relay(arguments: &Relay) -> i32 {
     }
 }
 
-/// Returns the relay and its open file. The file stays locked for as long as it is open.
+/// Makes the relay, and opens its file. The file is locked while it is open.
 fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
-    // If another relay makes the file in the meantime, the next pass of the loop reads that file.
+    // Another relay may make the file between the two calls. The next pass of the loop then reads that file.
     loop {
         let known = match arguments.file.try_exists() {
             Ok(false) => None,
@@ -148,7 +147,8 @@ fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
         };
         let before = known.as_ref().map(|_| locked(&arguments.file)).transpose()?;
         let relay = begin_at(arguments, known)?;
-        // The lock is released first, because the relay's file may have been replaced by another file.
+        // The first lock is released here, because `begin_at` may have replaced the file. The new file is
+        // locked below.
         drop(before);
         if let Some(relay) = relay {
             return Ok((relay, locked(&arguments.file)?));
@@ -156,8 +156,8 @@ fn begin(arguments: &Relay) -> Result<(ligament_net::Relay, File), Fault> {
     }
 }
 
-/// Opens and locks a relay's file. Fails if another relay on this machine runs with the same file: domains
-/// that have the file would find only one of the two relays.
+/// Opens and locks the file of a relay. Fails if another relay on this machine uses the file: domains that have
+/// the file would find only one of the two.
 fn locked(path: &Path) -> Result<File, Fault> {
     let file = File::open(path).map_err(|error| {
         fault!(RELAY_UNUSABLE, "{}: the relay's file cannot be read: {error}", path.display())
@@ -168,16 +168,17 @@ fn locked(path: &Path) -> Result<File, Fault> {
             "{}: another relay runs with this file already; end it, or name another file",
             path.display()
         )),
-        // Any other error means that the file system has no locks.
+        // Any other error means a file system without locks, on which the relay runs unlocked.
         _ => Ok(file),
     }
 }
 
-/// Returns the relay, or none if another process has made the relay's file in the meantime.
+/// Makes the relay. Returns `None` if another process has made the relay's file in the meantime.
 fn begin_at(arguments: &Relay, known: Option<Station>) -> Result<Option<ligament_net::Relay>, Fault> {
     let mut listen = arguments.listening.listen();
     if let (None, Some(known)) = (&listen.ports, &known) {
-        // Domains that know the relay look for it at its earlier port.
+        // The relay listens at its earlier port, because domains with an older copy of the file connect to this
+        // port.
         listen.ports = known.at.iter().find_map(|at| port_of(at)).map(|port| port..=port);
     }
     let listener = Listener::bind(&listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
@@ -229,8 +230,9 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
 }
 
-/// Returns the addresses of a relay that was started before, if it now listens at `port`. If the port is
-/// not an earlier one, `port` replaces the port in each address, because the old addresses lead nowhere.
+/// Returns the addresses of a restarted relay that listens at `port`. If `port` was among the earlier ports,
+/// the addresses stay. Otherwise `port` replaces the port of each address, because nothing listens at the
+/// earlier ports.
 fn at_port(known: &[String], port: u16) -> Vec<String> {
     if known.iter().any(|at| port_of(at) == Some(port)) {
         return known.to_vec();
@@ -242,12 +244,11 @@ fn at_port(known: &[String], port: u16) -> Vec<String> {
     known.iter().map(moved).collect()
 }
 
-/// Returns the address `name` with this port, or unchanged if it already has a port.
+/// Adds a port to the address `name`, unless it has one.
 fn with_port(name: &str, port: u16) -> String {
     match (port_of(name), name.parse()) {
         (Some(_), _) => name.to_owned(),
-        // An IPv6 address gets brackets, because without them the port would be taken for the end of the
-        // address.
+        // An IPv6 address gets brackets. Without them, its end could not be distinguished from the port.
         (None, Ok(address)) => SocketAddr::new(address, port).to_string(),
         (None, Err(_)) => format!("{name}:{port}"),
     }
@@ -271,10 +272,10 @@ fn say_begun(station: &Station, file: &Path) {
     ));
 }
 
-/// Relays for ever. Unless `quiet`, reports now and then how many connections were refused, and why the
-/// last one was.
+/// Serves connections until the process is ended. Unless `quiet`, reports at intervals the number of refused
+/// connections, and the reason of the last refusal.
 fn carry_on(mut relay: ligament_net::Relay, quiet: bool) -> i32 {
-    // Lets the relay have as many connections as the system allows.
+    // The relay may have as many connections as the system allows.
     ligament_launch::raise_open_files();
     let (mut turned_away, mut said) = (0, None::<Instant>);
     let mut last = None;
@@ -306,7 +307,7 @@ mod tests {
         let known = ["login.site.org:7000".to_owned(), "[fe80::1]:7000".into()];
         assert_eq!(at_port(&known, 7000), known);
         assert_eq!(at_port(&known, 8000), ["login.site.org:8000", "[fe80::1]:8000"]);
-        // One that is forwarded stays, beside its own.
+        // A forwarded address with another port is kept beside the relay's own address.
         let both = ["gate.site.org:443".to_owned(), "10.0.0.1:7000".into()];
         assert_eq!(at_port(&both, 7000), both);
     }

@@ -1,6 +1,6 @@
-//! Submits, attaches and cancels at a site that is reached by ssh. The model, as it was read here, and the
-//! site's file are put into the site's directory, and `ligament submit` is called at the site. Its output
-//! is shown here.
+//! `ligament submit`, `attach` and `cancel` for a site that is reached by ssh. The model, with its imports
+//! resolved here, and the site file are copied to the directory of the site, and the same command of `ligament`
+//! runs at the site. Its output is shown here.
 
 use crate::attach::Attach;
 use crate::job::Cancel;
@@ -14,8 +14,8 @@ use ligament_manager::UtcTime;
 use std::io::IsTerminal;
 use std::process::Command;
 
-/// Returns the first lines of a script for the site's shell: the commands that the site wants to be run
-/// first, the change to its directory, and the variable `l` with the path of its ligament.
+/// Returns the beginning of a script for the shell of the site: commands from the site file, the change to the
+/// site's directory, and the variable `l` with the path of ligament at the site.
 fn begin(site: &Site) -> String {
     let mut script = String::new();
     for line in site.before() {
@@ -28,8 +28,8 @@ fn begin(site: &Site) -> String {
     script
 }
 
-/// Returns shell script text that writes a text into a file. A line that the text does not contain marks
-/// its end.
+/// Returns script text that writes a text to a file. The end of the text is marked by a line that does not
+/// occur in it.
 fn file(name: &str, text: &str) -> String {
     let mut end = String::from("END-OF-FILE");
     while text.contains(&end) {
@@ -69,7 +69,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
         words.push(format!("--run-dir={}", directory.display()));
     }
     words.extend(arguments.ignore.words());
-    // The model text already contains the settings, limits and placement.
+    // Settings, limits and placement are part of the model text, so their options are not repeated.
     for (given, word) in [
         (arguments.dry_run, "--dry-run"),
         (arguments.follow, "--follow"),
@@ -113,7 +113,7 @@ pub(crate) fn attach(site: &Site, arguments: &Attach) -> i32 {
     call(site, &words, arguments.json)
 }
 
-/// Returns the command that calls ligament at the site with these arguments, without a terminal.
+/// Returns the command that runs ligament at the site with these arguments and without a terminal.
 pub(crate) fn command(site: &Site, words: &[String]) -> Command {
     calling(site, words, at(site))
 }
@@ -121,13 +121,13 @@ pub(crate) fn command(site: &Site, words: &[String]) -> Command {
 fn calling(site: &Site, words: &[String], mut command: Command) -> Command {
     let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
     let script = format!("{}exec \"$l\" {}", begin(site), words.join(" "));
-    // ssh joins its arguments and passes them to a shell.
+    // ssh joins its arguments with blanks and passes the result to a shell, so the script needs quotes.
     command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
     command
 }
 
-/// Calls ligament at the site, and prints its output here at once. If this process has a terminal, ligament
-/// gets a terminal at the site, too, so that it can draw and receives Ctrl-C.
+/// Runs ligament at the site, and prints its output here as it arrives. If this process has a terminal,
+/// ligament gets one at the site, too, so that it can draw and receives Ctrl-C.
 fn call(site: &Site, words: &[String], json: bool) -> i32 {
     let draws = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let draws = draws && std::io::stdout().is_terminal() && !json;

@@ -45,8 +45,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         }
         return crate::BAD_USE;
     };
-    // The rest of the report is dropped, because a large model's report takes half of the memory and is not
-    // needed any more.
+    // The report of a large model takes half of the memory, so it is dropped here.
     let model_text = report.into_text();
     for name in &arguments.manual {
         if let Err(error) = check_instance(&model, name) {
@@ -99,7 +98,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     }
 }
 
-/// Makes the run. This process is the run's head and does nothing else. Returns the exit status.
+/// Makes the run. This process becomes the run's head. Returns the exit status.
 fn carry_out(
     arguments: &Run,
     model: &ResolvedModel,
@@ -109,7 +108,7 @@ fn carry_out(
 ) -> i32 {
     ligament_launch::adopt_orphans();
     if options.for_group {
-        // The instances inherit the file mode mask of this process.
+        // Instances inherit the umask of this process.
         let group = Mode::RGRP | Mode::XGRP;
         let before = umask(Mode::empty());
         umask(before - group);

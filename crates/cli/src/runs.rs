@@ -1,5 +1,5 @@
-//! `ligament runs`: lists runs. `ligament names` lists the names of runs and instances, for shells that
-//! complete them.
+//! `ligament runs`: lists runs. `ligament names`: lists the names of runs and instances, for shells that
+//! complete arguments.
 
 use crate::arguments::print;
 use clap_complete::Shell;
@@ -67,10 +67,10 @@ fn row(run: &RunDirectory) -> Option<RunRow> {
     })
 }
 
-/// `ligament runs`
+/// Carries out `ligament runs`. Returns the exit status.
 pub(crate) fn runs(arguments: &Runs) -> i32 {
     let mut rows: Vec<RunRow> = runs_in(&arguments.directory).iter().filter_map(row).collect();
-    // Runs that wait in a queue come last.
+    // Runs without a start time wait in a queue, and come last.
     rows.sort_by(|a, b| {
         (a.started.is_none(), &a.started, &a.name).cmp(&(b.started.is_none(), &b.started, &b.name))
     });
@@ -96,7 +96,7 @@ pub(crate) fn runs(arguments: &Runs) -> i32 {
     let heading = ["name", "began (UTC)", "state", "took", "how it ended"].map(str::to_owned);
     let mut cells = vec![heading];
     cells.extend(rows.into_iter().map(|row| {
-        // 2026-11-21T03:04:05.678Z
+        // The recorded form is `2026-11-21T03:04:05.678Z`.
         let began = row.started.map_or(String::new(), |at| at.get(..19).unwrap_or(&at).replace('T', " "));
         let took = row.duration.map_or(String::new(), format_seconds);
         [row.name, began, row.state, took, row.why.unwrap_or_default()]
@@ -121,19 +121,19 @@ pub(crate) fn names(run: Option<&str>) -> i32 {
             let runs = runs_in(std::path::Path::new("runs"));
             runs.iter().filter_map(|run| row(run).map(|row| row.name)).chain(latest).collect()
         }
-        // If the run does not exist, the shell gets no names and no error.
+        // For a run that does not exist, the shell gets no names and no error message.
         Some(run) => find_run(run).map(|run| instances_of(&run)).unwrap_or_default(),
     };
     names.iter().for_each(|name| print(&format!("{name}\n")));
     crate::DONE
 }
 
-/// Commands whose first argument is a run; and those that take an instance after the run.
+/// Commands whose first argument is a run. The next constant has the commands that take an instance after the
+/// run.
 const OF_RUNS: &str = "status view tap logs peek timeline profile stop join attach cancel";
 const OF_INSTANCES: &str = "tap logs peek join";
 
-/// Returns the script that completes arguments, extended by code that completes names of runs and
-/// instances.
+/// Adds the completion of run and instance names to the completion script of clap.
 pub(crate) fn with_names(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Bash => {
@@ -145,8 +145,7 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
             format!("{script}{fish}")
         }
         Shell::Zsh => {
-            // clap's script completes a run or an instance like the name of a file, so these lines are
-            // replaced.
+            // clap completes the arguments RUN and INSTANCE as file names. The lines for them are replaced.
             let lines = script.lines().map(|line| {
                 let line = match line.trim_start() {
                     one if one.starts_with("'::run -- ") || one.starts_with("':run -- ") => {
@@ -159,7 +158,7 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
                 };
                 line + "\n"
             });
-            // The first line declares the command that the script completes, so it must stay first.
+            // The first line declares the completed command, so it must stay first.
             let first = script.lines().next().unwrap_or_default();
             let body: String = lines.skip(1).collect();
             format!("{first}\n{ZSH}{body}")
@@ -168,7 +167,7 @@ pub(crate) fn with_names(shell: Shell, script: &str) -> String {
     }
 }
 
-/// Returns a pattern for `case` in a shell: `a b` as the `place`-th word → `1:a|1:b`
+/// Returns a pattern for `case` in a shell. Example: the words `a b` at position 1 give `1:a|1:b`.
 fn either(place: usize, words: &str) -> String {
     let each: Vec<String> = words.split(' ').map(|word| format!("{place}:{word}")).collect();
     each.join("|")

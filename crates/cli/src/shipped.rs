@@ -1,6 +1,6 @@
-//! `ligament shipped-part`: the process of a run's shipped components.
+//! `ligament shipped-part`: the process that runs the shipped components of a run.
 
-/// Is that process. An error has been told to the run already.
+/// Runs the shipped components. Returns the exit status. An error has already been reported to the run.
 pub(crate) fn part() -> i32 {
     match ligament_coupling::run_shipped() {
         Ok(()) => crate::DONE,

@@ -1,4 +1,4 @@
-//! Options of a run over several domains, and the agents of such a run that people start by hand.
+//! Options of a run over several domains, and agents that people start by hand.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::Site;
@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-/// Default time for people to start all agents by hand.
+/// Default time for starting all agents by hand.
 const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
 
 /// Addresses at which this end listens.
@@ -61,7 +61,7 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, Fault> {
     Ok(first..=last)
 }
 
-/// Returns a duration from a number of seconds, or from a number with a unit: `90`, `90s`, `5min`, `2h`.
+/// Reads a duration: a number of seconds, or a number with a unit. Examples: `90`, `90s`, `5min`, `2h`.
 pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
     let (number, unit) = match text.trim() {
         text if text.ends_with("min") => (&text[..text.len() - 3], 60.0),
@@ -95,7 +95,7 @@ pub(crate) struct LinkOptions {
 }
 
 impl LinkOptions {
-    /// Returns these options; an option that is not given is taken from the site's file.
+    /// Returns these options. Options that are not given are taken from the site file.
     pub fn or(&self, site: &Site) -> LinkOptions {
         LinkOptions { streams: self.streams.or(site.streams), pace: self.pace.or(site.pace) }
     }

@@ -1,5 +1,5 @@
-//! `ligament steer`: changes settings of a run that is under way, or halts the run. All instances that a
-//! change concerns make it at the same model time.
+//! `ligament steer`: changes settings of a run, or halts the run, while it goes on. All affected instances make
+//! a change at the same model time.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// Time after which a notice tells the user that the answer is still awaited.
+/// Time after which a terminal shows that the answer is late.
 const QUICK_ANSWER: Duration = Duration::from_secs(1);
 
 /// Change settings of a run that is under way, let it stand still, or go on.
@@ -110,10 +110,10 @@ fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
     Ok((client::steer(&run, &record, order)?, record.time_unit))
 }
 
-/// A notice that is printed at a terminal if the answer takes long. The notice says that the order stays in
-/// force if the user leaves.
+/// A notice at a terminal if the answer is late. It tells the user that the order stays in force without this
+/// command.
 struct Notice {
-    /// This sender is dropped when the answer has arrived, which ends the thread of the notice.
+    /// Sender whose drop ends the thread of the notice, when the answer has arrived.
     _answered: Sender<()>,
 }
 
@@ -188,7 +188,7 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
     told + &more
 }
 
-/// Returns a line that names the instances that are not held; empty if there are none.
+/// Returns a line with the instances that are not halted. Empty if there are none.
 fn unsteered(answer: &Value) -> String {
     let names = answer["unsteered"].as_array().into_iter().flatten();
     let names: Vec<String> = names.filter_map(|name| name.as_str().map(str::to_owned)).collect();

@@ -73,7 +73,7 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     }
     words.extend(models.iter().map(OsString::from));
     words.push(format!("--model={}", record.model).into());
-    // If the run was itself a continuation, the setting that names its predecessor is left out.
+    // A run that was itself a continuation has a setting that names its predecessor, which is left out.
     let is_predecessor = |name: &str| studies.iter().any(|(study, _)| name == format!("{study}.continue"));
     for (name, value) in settings.into_iter().filter(|(name, _)| !is_predecessor(name)) {
         words.push(format!("--setting={name}={value}").into());
@@ -86,15 +86,15 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     Ok(words)
 }
 
-/// Returns the path of a model file. A name that begins with `-` gets `./` before it, so that it is not
-/// read as an option.
+/// Returns the path of a model file. A name with a leading `-` gets `./` before it, so that it is not read as
+/// an option.
 fn path_of(file: &String) -> PathBuf {
     let here = if file.starts_with('-') { "." } else { "" };
     PathBuf::from(here).join(file)
 }
 
-/// Returns the changes that the user may have made since a run: to the model, and to settings for which the
-/// run's values are used.
+/// Returns the differences between a run and the present files: in the model, and in settings for which the
+/// values of the run are used.
 fn differences(
     run: &RunDirectory,
     models: &[PathBuf],
@@ -103,7 +103,7 @@ fn differences(
 ) -> Result<Vec<String>, Fault> {
     let options = CheckOptions { files: Files::Elsewhere, ..CheckOptions::default() };
     let report = read(models, &[], Some(model), options)?;
-    // A model with errors is refused later, when it is run.
+    // A model with errors is refused when it is run, so nothing is compared here.
     let Some(now) = &report.resolved else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     let before = std::fs::read_to_string(run.path().join("model.ymmsl")).unwrap_or_default();

@@ -13,7 +13,7 @@ use ligament_model::ResolvedModel;
 use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of nodes that are requested if the user does not say how many.
+/// Maximum number of nodes that are requested without `--nodes`.
 const MAX_NODES: u32 = 10_000;
 
 #[derive(Debug, clap::Args)]
@@ -76,7 +76,7 @@ pub(crate) struct Submit {
     pub at_site: bool,
 }
 
-/// A number of nodes, at the site `site` or, without one, at each site.
+/// A number of nodes, for the site `site` or, without a name, for each site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NodeCount {
     pub site: Option<String>,
@@ -93,8 +93,8 @@ fn node_count(text: &str) -> Result<NodeCount, Fault> {
 }
 
 impl Submit {
-    /// Returns the number of nodes that `--nodes` asks for at a site. A value that names the site comes
-    /// before one that names none; of several such values the last one counts.
+    /// Returns the number of nodes from `--nodes` for a site. A value with the name of the site takes
+    /// precedence over a value without a name. The last of several such values counts.
     pub fn nodes_at(&self, site: &str) -> Option<u32> {
         let named = |named: bool| {
             let mut of = self.nodes.iter().rev().filter(|one| one.site.is_some() == named);
@@ -132,7 +132,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     site.account = arguments.account.clone().or(site.account);
     site.partition = arguments.partition.clone().or(site.partition);
     let elsewhere = site.ssh.is_some() && !arguments.at_site;
-    // The modules that a site loads may bring programs that are not in PATH yet.
+    // Modules of the site may add programs to PATH that are not there now, so no files are looked for.
     let files =
         if several || elsewhere || !site.before().is_empty() { Files::Elsewhere } else { Files::MustExist };
     let mut limits = arguments.limits.options();
@@ -163,7 +163,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     }
 }
 
-/// The values of a job that are worked out before the job is written and submitted.
+/// Values of a job that are computed before the job is written and submitted.
 struct PreparedJob {
     model: String,
     now: UtcTime,
@@ -176,10 +176,11 @@ fn prepare(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<Pre
     Ok(PreparedJob { model: model.name.clone(), now: UtcTime::now(), nodes, cores })
 }
 
-/// Returns the number of nodes, and the number of cores on each node. The number of cores is none if the
-/// job has its nodes for itself.
+/// Returns the number of nodes, and the number of cores on each. The second number is `None` if the job has
+/// whole nodes.
 fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, Option<u32>), Fault> {
-    // Instances that the model places on machines by name can be placed only when the job has its machines.
+    // The model places instances on machines by name, and the names of the job's machines are unknown until the
+    // job runs.
     let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
     match (arguments.nodes_at(&site.name), site.cores_per_node) {
         (wanted, Some(cores)) if !by_number => match wanted {
@@ -201,8 +202,8 @@ fn size(arguments: &Submit, site: &Site, model: &ResolvedModel) -> Result<(u32, 
 /// A function that returns the cores that a model needs on the given machines.
 pub(crate) type Needs<'a> = &'a dyn Fn(&[DomainCapacity]) -> Result<Vec<ResourceNeed>, Fault>;
 
-/// Returns the number of nodes, and of cores on each, for the part of a model that runs at a site: `wanted`
-/// nodes, else as many as that part needs.
+/// Returns the number of nodes, and of cores on each, for the part of a model at a site. There are `wanted`
+/// nodes, or as many as the part needs.
 pub(crate) fn size_for(
     site: &Site,
     needs: Needs<'_>,
@@ -238,7 +239,7 @@ pub(crate) fn size_for(
     Ok((nodes, (!site.whole_nodes).then_some(used)))
 }
 
-/// Returns the number of cores of a node up to and including the highest of these core numbers.
+/// Returns the highest of these core numbers, plus 1.
 fn last(cores: &[u32]) -> u32 {
     cores.iter().max().map_or(0, |last| last + 1)
 }
@@ -261,8 +262,8 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &PreparedJob) -> Result<
     let run = RunDirectory::prepare(arguments.run_dir.as_deref(), &prepared.model, prepared.now)?;
     let job = job(arguments, site, prepared, &run)?;
     if let Some(file) = &site.file {
-        // The site file is copied as it is now, because the job may begin days later and the file may
-        // change until then.
+        // The job may begin days later, and the site file may change until then. So its present content is
+        // copied.
         let text = std::fs::read_to_string(file).map_err(|error| {
             fault!(SITE_UNKNOWN, "the site file {} cannot be read: {error}", file.display())
         })?;
@@ -290,8 +291,7 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &PreparedJob) -> Result<
     Ok(crate::attach::show(&run, Some(&record), false))
 }
 
-/// Returns the job. Its command is `ligament run` with the same arguments that the user has given to
-/// `ligament submit`.
+/// Returns the job. Its command is `ligament run` with the arguments that the user gave to `ligament submit`.
 fn job(arguments: &Submit, site: &Site, prepared: &PreparedJob, run: &RunDirectory) -> Result<Job, Fault> {
     let absolute = |path: &Path| {
         std::path::absolute(path)

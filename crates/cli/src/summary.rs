@@ -1,5 +1,5 @@
-//! The summary of a run at its end, as the commands that start it, submit it or attach to it print it: the
-//! reason of a failure first.
+//! The summary at the end of a run. The commands that start, submit or attach to a run print it. The reason of
+//! a failure comes first.
 
 use crate::arguments::print;
 use ligament_catalogue::said;
@@ -9,7 +9,7 @@ use ligament_manager::{
 };
 use ligament_runtime::{shown, LAST_LINES};
 
-/// Maximum number of instances that are shown singly. More instances are shown by component.
+/// Maximum number of instances with a row of their own. If there are more, each component has a row.
 const MAX_ROWS: usize = 40;
 
 /// The parts of the summary that are printed.
@@ -32,7 +32,7 @@ pub(crate) fn exit_status(state: RunState) -> i32 {
     }
 }
 
-/// Prints how a run ended. Returns the exit status for it.
+/// Prints the end of a run. Returns the exit status.
 pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: SummaryStyle) -> i32 {
     let failed = record.failed.as_ref().map(|instance| (instance, run.last_lines(instance, LAST_LINES)));
     if telling == SummaryStyle::Json {
@@ -84,10 +84,10 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: SummaryStyle
     exit_status(record.state)
 }
 
-/// Returns advice for finding the line of code at which an instance crashed, if it crashed.
+/// Returns advice for finding the line of code at which an instance crashed.
 fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<String> {
     const FAULTS: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
-    // The reason is already known if the instance reported an uncaught exception.
+    // An instance that has reported an exception needs no further search.
     if record.reason.as_ref().is_some_and(|why| why.contains("reported an error")) {
         return Vec::new();
     }
@@ -96,7 +96,7 @@ fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<S
         return Vec::new();
     };
     let model = record.model_files.first().map_or("MODEL", String::as_str);
-    // The arguments of a program that a shell starts are known only to that shell.
+    // If a shell starts the program, only that shell knows the arguments.
     let words = record.failed_command.as_deref().unwrap_or("PROGRAM ARGUMENTS");
     let which = match record.failed_command {
         Some(_) => "  and in another terminal:",

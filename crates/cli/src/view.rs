@@ -1,5 +1,5 @@
-//! `ligament view`: serves the live page of a run in a process of its own, or makes another link to a page
-//! that is already served.
+//! `ligament view`: serves the live page of a run, or makes a further link to a page that another process
+//! serves.
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
@@ -111,8 +111,8 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
             let mut words = words.map(str::to_owned).to_vec();
             words.extend(arguments.public_url.iter().map(|url| format!("--public-url={url}")));
             words.extend(purpose.name.iter().map(|name| format!("--for={name}")));
-            // The token itself is sent over the pipe, because the arguments of a program are visible to
-            // everybody.
+            // The token goes through the pipe, because all users of a machine can read the arguments of a
+            // program.
             words.extend(metrics.map(|_| "--metrics-token=-".to_owned()));
             crate::remote::command(&site, &words)
         };
@@ -127,7 +127,7 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
         Some(_) => RunDirectory::open(&arguments.run),
         None => {
             let run = find_run(&arguments.run)?;
-            // A directory that holds no run is refused here, before the page is served.
+            // A directory without a run is refused before the page is served.
             record_of(&run)?;
             run
         }
@@ -161,12 +161,12 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
     })
 }
 
-/// Prints another link to a page that another process serves.
+/// Prints a further link to a page that another process serves.
 fn add(arguments: &ViewCommand, run: &RunDirectory, another: Another) {
     tell(arguments, &run.name(), &another.opened, "the page is served by another \"ligament view\"");
     let leading = open(arguments, &another.opened);
     if leading.0.is_some() {
-        // The browser reads the file at some later time, so the file must stay until the link was used.
+        // The browser reads the file at some later time, so the file stays until the link is used.
         another.wait_until_used();
     }
 }
@@ -200,8 +200,8 @@ fn link_of(opened: &PageLink) -> String {
     format!("{at}{}", opened.fragment)
 }
 
-/// Opens the page in a browser if `--open` was given: in the browser that BROWSER names, or in the one that
-/// xdg-open finds. The browser is started, and its end is not awaited.
+/// Opens the page in a browser if `--open` was given. The browser is the one in the variable BROWSER, or the
+/// one that xdg-open finds. The function does not wait for the browser's end.
 fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     if !arguments.open || !is_at_a_port(opened) {
         return LeadFile(None);
@@ -213,8 +213,8 @@ fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
         // Signals of the terminal end the page and must not reach the browser.
         command.args(words).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| std::io::Error::other(format!("{program}: {error}")))?;
-        // The thread waits for the browser's end, so that no zombie stays. A failure of the browser is
-        // visible to the user at this machine.
+        // The thread waits for the end of the browser, so that no zombie stays. The user sees a failure of the
+        // browser on the screen.
         std::thread::spawn(move || std::process::Child::wait(&mut { child }));
         Ok(leading)
     });
@@ -224,8 +224,8 @@ fn open(arguments: &ViewCommand, opened: &PageLink) -> LeadFile {
     })
 }
 
-/// Returns the program that shows a page, and its arguments. BROWSER may name several programs with colons
-/// between them, and `%s` for the page, as man pages and xdg-open use it. The first program is taken.
+/// Returns the program for showing a page, and its arguments. As for man pages and xdg-open, BROWSER may have
+/// several programs separated by colons, with `%s` for the page. The first program is used.
 fn browser(page: &Path) -> (String, Vec<OsString>) {
     let wanted = std::env::var("BROWSER").unwrap_or_default();
     let first = wanted.split(':').map(str::trim).find(|one| !one.is_empty()).unwrap_or("xdg-open");
@@ -239,7 +239,7 @@ fn browser(page: &Path) -> (String, Vec<OsString>) {
     (program, words)
 }
 
-/// The path of a file that is removed when this value is dropped.
+/// Path of a file that is removed when this value is dropped.
 struct LeadFile(Option<PathBuf>);
 
 impl Drop for LeadFile {
@@ -250,9 +250,9 @@ impl Drop for LeadFile {
     }
 }
 
-/// Writes a file that leads a browser to a link, and returns its path. Only its owner can read the file.
-/// The link itself is no argument of the browser, because it holds a secret and all users of the machine
-/// can see a program's arguments.
+/// Writes a file that redirects a browser to a link, and returns its path. The link has a secret, and all users
+/// of a machine can read the arguments of a program. So the browser gets the path of this file, which only its
+/// owner can read.
 fn leading_to(link: &str) -> std::io::Result<PathBuf> {
     let place = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     let page = place.join(format!("ligament-view-{}.html", std::process::id()));

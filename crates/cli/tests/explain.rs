@@ -1,4 +1,4 @@
-//! `ligament explain`, and that what goes wrong says where to read on.
+//! `ligament explain` works for every code, and its links lead to pages and headings that exist.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -43,7 +43,7 @@ fn every_link_of_an_explanation_is_a_page_to_open_with_the_heading_that_is_meant
             }
             count += 1;
         }
-        // One that names a place in a page says which heading that is.
+        // A link with an anchor names its heading.
         let places = links.iter().filter(|link| !link["heading"].is_null()).count();
         assert_eq!(places, written.matches(".md#").count(), "{code}");
     }

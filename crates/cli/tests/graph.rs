@@ -1,6 +1,6 @@
-//! `ligament graph`: the pictures of the examples are those that it draws, and what it does with models that
-//! are large, nested or wrong. With `LIGAMENT_WRITE_PICTURES=1` the examples' pictures are drawn anew: look at
-//! what changed.
+//! `ligament graph` draws the pictures of the examples as they are in the repository. Further tests draw models
+//! that are large, nested or wrong. With `LIGAMENT_WRITE_PICTURES=1` the tests write the pictures of the
+//! examples; review the changes before you commit them.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// A directory of its own for each test.
+/// Makes a directory for the test `test`.
 fn place(test: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("ligament-graph-{}-{test}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);

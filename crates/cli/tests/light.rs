@@ -1,12 +1,13 @@
-//! Many light components in one process, by the command itself: `examples/light.rs`, which `cargo test` builds
-//! unless it is told to test less (with `--test light`, say `cargo build --examples` first).
+//! Runs of many light components in one process, by the command `ligament`. The components are
+//! `examples/light.rs`. `cargo test` builds them, and `cargo test --test light` does not: run `cargo build
+//! --examples` before it.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// Longer than any of these takes; only a hang reaches it.
+/// Time limit for a hanging run. Every run here takes much less.
 const WATCHDOG: Duration = Duration::from_secs(300);
 
 fn program() -> PathBuf {
@@ -16,7 +17,7 @@ fn program() -> PathBuf {
     path.join("examples/light")
 }
 
-/// `n` components with `m` conduits each, to the seven that come after it.
+/// Returns a model of `n` components in a ring. Each has `m` conduits to its seven successors.
 fn model(n: usize, m: usize, steps: usize, extra: &str) -> String {
     let ports = |letter: char| (0..m).map(|j| format!("{letter}{j}")).collect::<Vec<_>>().join(", ");
     let mut text = String::from("ymmsl_version: v0.1\nmodel:\n  name: many\n  components:\n");
@@ -73,7 +74,7 @@ fn a_thousand_components_with_fifty_thousand_conduits_pass_every_message_on() {
     let (output, record) = run("thousand", &model(1000, 50, 1, ""));
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!((all(&record, "sent_messages"), all(&record, "received_messages")), (50_000, 50_000));
-    // One thread ran all of them.
+    // One thread runs all instances, so the sum of their computing times is at most the time of the run.
     let seconds = |one: &serde_json::Value, field: &str| one[field].as_f64().unwrap();
     let instances = record["instances"].as_array().unwrap();
     let computing: f64 = instances.iter().map(|one| seconds(one, "computing")).sum();

@@ -1,12 +1,12 @@
-//! Whole runs by the command itself: that they go well, that every way of failing ends them with the reason
-//! first and leaves no process behind, and that they can be asked, stopped and joined.
+//! Whole runs by the command `ligament`. Good runs succeed. Every kind of failure ends a run, is reported with
+//! its reason first, and leaves no process behind. Runs can be asked, stopped and joined.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// Longer than any of these takes; only a hang reaches it.
+/// Time limit for a hanging run. Every run here takes much less.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn ligament() -> Command {
@@ -15,8 +15,8 @@ fn ligament() -> Command {
     command
 }
 
-/// The program of the instances: `examples/peer.rs`, which `cargo test` builds unless it is told to test less
-/// (with `--test runs`, say `cargo build --examples` first).
+/// Returns the program of the instances, `examples/peer.rs`. `cargo test` builds it, and `cargo test --test
+/// runs` does not: run `cargo build --examples` before it.
 fn peer() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
@@ -24,7 +24,7 @@ fn peer() -> PathBuf {
     path.join("examples/peer")
 }
 
-/// A directory of its own for each test, with a model in it.
+/// A directory for one test, with a model file.
 struct Place {
     path: PathBuf,
 }
@@ -56,7 +56,7 @@ implementations:
         Place { path }
     }
 
-    /// A model of this text.
+    /// Makes a directory with a model file that has the text `model`.
     fn with_model(test: &str, model: &str) -> Place {
         let place = Place::new(test, "{executable: none}");
         let model = model.replace("PEER", peer().to_str().unwrap());
@@ -64,7 +64,7 @@ implementations:
         place
     }
 
-    /// A micro model that goes wrong at step 3, in this way.
+    /// Makes a model whose micro model fails at number 3, in the way that `way` names.
     fn failing(test: &str, way: &str) -> Place {
         Place::new(test, &format!("{{executable: {}, args: [micro, {way}]}}", peer().display()))
     }
@@ -96,7 +96,7 @@ implementations:
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Asks for the state until it is as wanted.
+    /// Requests the state of the run until it fulfils the condition.
     fn wait_for(&self, wanted: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
         let began = Instant::now();
         loop {
@@ -112,7 +112,7 @@ implementations:
         }
     }
 
-    /// Waits until micro has printed its last line and stands still.
+    /// Waits until micro has printed its last line. It does nothing afterwards.
     fn wait_for_micro(&self) {
         let began = Instant::now();
         let output = self.path.join("run/instances/micro/output.log");
@@ -122,7 +122,7 @@ implementations:
         }
     }
 
-    /// No process of the run is left.
+    /// Checks that no process of the run is left.
     fn assert_all_gone(&self) {
         for instance in self.record()["instances"].as_array().unwrap() {
             if let Some(pid) = instance["pid"].as_u64() {
@@ -142,7 +142,7 @@ impl Drop for Place {
 
 fn is_gone(pid: u64) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        // A zombie whose new parent has not yet looked is gone for our purposes.
+        // A zombie counts as gone. Its new parent will remove it.
         Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
         Err(_) => true,
     }
@@ -166,7 +166,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The first line that says why.
+/// Returns the first line of the error output that begins with `ligament: `.
 fn reason(output: &Output) -> String {
     let all = text(&output.stderr);
     all.lines().find(|line| line.starts_with("ligament: ")).unwrap_or_else(|| panic!("{all}")).to_owned()
@@ -254,7 +254,8 @@ fn a_missing_executable_is_found_before_anything_runs() {
 #[test]
 fn a_script_whose_interpreter_is_missing_fails_the_run() {
     use std::os::unix::fs::PermissionsExt;
-    // A script that is a file is looked at before the run; one of the model only when it starts.
+    // `check` reads the first line of a script file before the run. A script in the model becomes a file only
+    // at the start, so its mistake fails the run.
     let place = Place::new("interpreter", "{executable: ./script}");
     let script = place.path.join("script");
     std::fs::write(&script, "#!/nowhere/interpreter\n").unwrap();
@@ -272,7 +273,8 @@ fn a_script_whose_interpreter_is_missing_fails_the_run() {
     place.assert_all_gone();
 }
 
-/// A program that does not heed the end, and has a child that does not either: the child's number.
+/// Starts a run whose program ignores SIGTERM and has a child that ignores it, too. Returns the number of the
+/// child.
 fn stubborn(test: &str) -> (Place, Child, u64) {
     let script = "{script: \"trap '' TERM; sleep 1000 & echo $! > child; wait; wait\"}";
     let place = Place::new(test, script);
@@ -313,7 +315,7 @@ fn children_of_instances_die_with_a_manager_that_is_killed() {
     }
 }
 
-/// The guard of a run: its child of that name.
+/// Returns the guard of a run, which is the child process with this name.
 fn guard_of(run: &Child) -> rustix::process::Pid {
     let found = std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
@@ -341,7 +343,8 @@ fn a_second_interrupt_does_not_wait() {
     let (place, run, child) = stubborn("twice");
     let pid = rustix::process::Pid::from_child(&run);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    // The first is under way once the log says so; two at once might be taken for one.
+    // The second signal is sent after the log shows the first one, because two signals at once may arrive as
+    // one.
     let began = Instant::now();
     let log = place.path.join("run/manager.log");
     while !std::fs::read_to_string(&log).is_ok_and(|text| text.contains("interrupted")) {
@@ -427,7 +430,7 @@ fn instances_die_with_a_manager_that_is_killed() {
             std::thread::yield_now();
         }
     }
-    // The guard writes down why.
+    // The guard records the reason.
     let record = place.wait_for(|json| json["state"] == "failed");
     let why = record["reason"].as_str().unwrap();
     assert!(why.contains("the process of the run itself") && why.contains("is gone"), "{why}");
@@ -498,7 +501,8 @@ fn a_script_whose_interpreter_is_missing_says_which() {
         ("gone", "#!/no/such/python3", "names /no/such/python3, which is not there"),
         ("dos", "#!/bin/sh\\r", "carriage return"),
     ] {
-        // A script of the model is written when it starts; one that is a file is found by `check`.
+        // `check` would find the mistake in a script file. A script in the model becomes a file only at the
+        // start.
         let place = Place::new(&format!("interpreter-{test}"), &format!("{{script: [\"{line}\", exit 0]}}"));
         let output = place.run(&[]);
         assert!(reason(&output).contains(wanted), "{}", text(&output.stderr));
@@ -521,7 +525,7 @@ fn what_a_program_printed_is_shown_without_control_sequences_and_cut_and_kept_as
     assert!(shown.lines().all(|line| line.chars().count() < 1000), "{shown}");
     let kept = std::fs::read(place.path.join("run/instances/micro/output.log")).unwrap();
     assert!(kept.starts_with(b"\x1b[2J\xffhidden\rerror\n") && kept.len() > 5000);
-    // A pipe reads the output as it was printed.
+    // A pipe gets the output unchanged.
     assert_eq!(place.ask(&["logs", "run", "micro"]).stdout, kept);
 }
 
@@ -580,7 +584,7 @@ implementations:
     place.assert_all_gone();
 }
 
-/// A message of 8 MiB, in a run whose messages may take so much memory.
+/// Runs a model that sends one message of 8 MiB, with `memory` as the limit for all messages.
 fn big_message(test: &str, memory: &str) -> (Place, Output) {
     let model = "ymmsl_version: v0.1
 model:
@@ -673,7 +677,7 @@ fn a_submission_that_fails_moves_latest_nowhere_and_its_directory_can_be_used_ag
     let done = submit("echo 17", &["--run-dir", "runs/mine"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert_eq!(std::fs::read_link(&latest).unwrap(), Path::new("mine"));
-    // As the job does it.
+    // The job runs this command.
     let ran = place.ask(&["run", "pair.ymmsl", "--run-dir", "runs/mine", "--quiet"]);
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     assert!(place.path.join("runs/mine/job.json").exists());

@@ -1,6 +1,7 @@
-//! `ligament scales` and `ligament tasks`: the pictures of the examples are those that they draw, what they say
-//! of models with filters, nests and circles, and what they do with what is wrong. With
-//! `LIGAMENT_WRITE_PICTURES=1` the examples' pictures are drawn anew: look at what changed.
+//! `ligament scales` and `ligament tasks` draw the pictures of the examples as they are in the repository.
+//! Further tests show models with filters, nested models, circles of waits, and mistakes. With
+//! `LIGAMENT_WRITE_PICTURES=1` the tests write the pictures of the examples; review the changes before you
+//! commit them.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&text(&ligament(arguments))).unwrap()
 }
 
-/// A model in a directory of its own for each test.
+/// Writes a model to a directory for the test `test`, and returns its path.
 fn model(test: &str, text: &str) -> PathBuf {
     let place = std::env::temp_dir().join(format!("ligament-scales-{}-{test}", std::process::id()));
     let _ = std::fs::remove_dir_all(&place);
@@ -103,7 +104,7 @@ fn the_map_says_what_is_resolved_and_how_far_apart_it_is() {
     assert!(std::fs::read_to_string(picture).unwrap().contains(">micro</text>"));
 }
 
-/// The numbers that an attribute has in all lines of a picture with a text.
+/// Returns the values of an attribute in all lines of a picture that contain the text `with`.
 fn numbers(picture: &str, with: &str, attribute: &str) -> Vec<f64> {
     let of = |line: &str| {
         let (_, rest) = line.split_once(&format!(" {attribute}=\"")).unwrap();
@@ -122,7 +123,7 @@ fn a_component_without_a_time_covers_no_names_of_the_axis() {
     let picture = std::fs::read_to_string(to).unwrap();
     let left = numbers(&picture, "<title>meso: ", "x")[0];
     let axis: Vec<f64> = numbers(&picture, "text-anchor=\"end\" fill=\"#444\"", "x");
-    // The last is that of the axis of time, on the right.
+    // The last label belongs to the time axis, at the right.
     assert!(axis.len() > 4 && axis[..axis.len() - 1].iter().all(|x| *x < left), "{left} {axis:?}");
     let others = numbers(&picture, "<title>macro: ", "x")[0];
     assert!(left + numbers(&picture, "<title>meso: ", "width")[0] < others);
@@ -135,7 +136,7 @@ fn the_order_follows_calls_restarts_and_filters() {
     for line in [
         "macro  O_I 1\n",
         "meso   F_INIT 1 ← macro.call\n",
-        // Repeated in both steps of the pass, and another one in the next.
+        // Both steps of the pass receive the same message of macro, because it is repeated.
         "meso   S 1.1 ← macro.forcing, micro.end\n",
         "meso   S 1.2 ← macro.forcing, micro.end\n",
         "micro  F_INIT 4 ← meso.call\n",
@@ -150,7 +151,7 @@ fn the_order_follows_calls_restarts_and_filters() {
         let is_it = |task: &&Value| task["component"] == component && task["operator"] == operator;
         all.iter().filter(is_it).cloned().collect::<Vec<Value>>()
     };
-    // The message that forces the steps of a pass was sent in the step of the caller in which the pass was.
+    // All steps of a pass receive the message that macro sent in the step that called the pass.
     for step in of(1, "S") {
         let sent = step["after"].as_array().unwrap().iter().filter_map(|after| {
             let from = &all[after["task"].as_u64().unwrap() as usize];

@@ -1,9 +1,8 @@
-//! Many evaluations of a model with different settings. `parameters` describes the settings that vary,
-//! `sampler` chooses the points, `pool` gives evaluations to instances as these become free, and
-//! `statistics` computes statistics of the answers. None of these does I/O. `journal` stores the answers,
-//! so that a later run can continue; `progress` writes the progress for viewers; `whole_file` writes a file
-//! so that it never exists in part. `study` connects them with an instance.
-//! `docs/guides/ensembles-and-settings.md` describes studies for users.
+//! Studies: many evaluations of a model with different settings. `parameters` describes the settings that vary.
+//! `sampler` chooses the points. `pool` assigns evaluations to instances. `statistics` computes statistics of
+//! the answers. These four modules do no I/O. `journal` stores the answers, so that a later run can continue.
+//! `progress` writes the progress for viewers. `whole_file` replaces a file in one step. `study` connects these
+//! modules with an instance. `docs/guides/ensembles-and-settings.md` describes studies for users.
 
 mod journal;
 mod parameters;

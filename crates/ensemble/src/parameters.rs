@@ -12,19 +12,20 @@ pub struct Parameter {
     pub values: Values,
 }
 
-/// The values that a parameter can have.
+/// The set of values that a parameter can have.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Any number between these two.
+    /// Any real number between these two.
     Between(f64, f64),
-    /// A whole number between these two, both included.
+    /// Any whole number between these two, both included.
     Whole(i64, i64),
     /// One of these numbers.
     OneOf(Vec<f64>),
 }
 
 impl Values {
-    /// Returns the value at a position between 0 and 1 of the range or list.
+    /// Returns the value at a position of the range or list. Position 0 is the beginning, and position 1 is the
+    /// end.
     pub fn at(&self, place: f64) -> SettingValue {
         match self {
             Values::Between(low, high) => SettingValue::Float(low + (high - low) * place),
@@ -39,8 +40,8 @@ impl Values {
         }
     }
 
-    /// Returns value number `at` of `count` values in a grid. The first and last one are the ends of the
-    /// range.
+    /// Returns value number `at` of `count` values at equal distances. The first and the last value are the
+    /// ends of the range.
     pub fn in_grid(&self, at: usize, count: usize) -> SettingValue {
         let part = if count > 1 { at as f64 / (count - 1) as f64 } else { 0.5 };
         match self {

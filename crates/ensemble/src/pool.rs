@@ -1,13 +1,13 @@
-//! Decides which instance makes which evaluation. Each instance gets the next evaluation as soon as it is
-//! free. The answers are returned in the order of the evaluations. Callers pass in the times, in s.
+//! The assignment of evaluations to instances. Each instance gets the next evaluation as soon as it is free.
+//! Answers are returned in the order of the evaluations. The pool has no clock: callers pass the times, in s.
 
 use ligament_catalogue::{fault, Fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Mean time of an evaluation, in s, below which an instance gets further evaluations before it has
-/// answered the first, so that it need not wait for them.
+/// Largest mean time of an evaluation, in s, at which instances get further evaluations before they have
+/// answered. With such short evaluations, the wait for the next settings would cost much of the time.
 const MAX_PIPELINED_S: f64 = 5e-3;
-/// Maximum number of evaluations that an instance then has at a time.
+/// Maximum number of unanswered evaluations of an instance in this case.
 const AHEAD: usize = 3;
 /// Weight of the latest evaluation in the running mean of the time of an evaluation.
 const LATEST_WEIGHT: f64 = 0.1;
@@ -31,24 +31,24 @@ struct EvaluationTask {
 /// The instances that make the evaluations of a study.
 #[derive(Debug)]
 pub struct InstancePool<T> {
-    /// The evaluations that each instance has and has not answered, in order.
+    /// Unanswered evaluations of each instance, in order.
     tasks: Vec<VecDeque<EvaluationTask>>,
     evaluations: usize,
     next: usize,
-    /// Evaluations that are to be given to another instance, because the first one did not begin them.
+    /// Evaluations for another instance, because the first instance was lost or late and had not begun them.
     again: VecDeque<usize>,
-    /// Evaluations that have an answer from an earlier run, and are not made again.
+    /// Evaluations with an answer from an earlier run. They are not made again.
     known: BTreeSet<usize>,
-    /// Answers that wait for the answers of earlier evaluations.
+    /// Answers that wait until the answers of all earlier evaluations have been returned.
     answers: BTreeMap<usize, EvaluationAnswer<T>>,
     told: usize,
     answered: usize,
     failed: usize,
-    /// For each instance: true if it has answered at all. `last` has the evaluation that it has answered
-    /// last.
+    /// True for an instance that has answered at least once. The next field has the last evaluation that each
+    /// instance answered.
     started: Vec<bool>,
     last: Vec<Option<usize>>,
-    /// For each instance: true if it has ended, and gets no more evaluations.
+    /// True for an instance that has ended and gets no more evaluations.
     lost: Vec<bool>,
     began: f64,
     /// Mean time of an evaluation, in s. `None` before an evaluation has been measured.
@@ -86,8 +86,7 @@ impl<T> InstancePool<T> {
         }
     }
 
-    /// Takes the answer that an earlier run has given for an evaluation. Must be called before the first
-    /// `hand_out`, and once for each such evaluation.
+    /// Stores an answer from an earlier run. Callers do this for all such answers before the first `hand_out`.
     pub fn take_known(&mut self, number: usize, answer: T) {
         self.known.insert(number);
         self.settle(number, Ok(answer));
@@ -103,7 +102,8 @@ impl<T> InstancePool<T> {
             return None;
         }
         let ahead = if self.mean.is_some_and(|mean| mean < MAX_PIPELINED_S) { AHEAD } else { 1 };
-        // An instance without an answer may not have started. An instance that is late may never answer.
+        // An instance that has never answered may still be starting, so it gets one evaluation only. An
+        // instance with an evaluation that was given up may never answer, so it gets none.
         let (started, lost) = (&self.started, &self.lost);
         let has_room = |(instance, tasks): &(usize, &mut VecDeque<EvaluationTask>)| {
             let most = if started[*instance] { ahead } else { 1 };
@@ -129,7 +129,7 @@ impl<T> InstancePool<T> {
         self.tasks[instance].iter().map(|task| task.number)
     }
 
-    /// Returns true if an instance repeats its last answer, instead of answering the evaluation that is due.
+    /// Returns true if an instance has sent its last answer again, in place of the answer that is due.
     pub fn is_repeated(&self, instance: usize, said: Option<usize>) -> bool {
         let due = self.tasks[instance].front().map(|task| task.number);
         said.is_some() && said == self.last[instance] && said != due
@@ -160,12 +160,11 @@ impl<T> InstancePool<T> {
         self.lost.iter().filter(|lost| !**lost).count()
     }
 
-    /// Takes the answer of an instance. `said` is the number of the evaluation as the answer gives it, if
-    /// it does. Returns the number of the evaluation.
+    /// Stores the answer of an instance. `said` is the number of the evaluation, if the answer has a number.
+    /// Returns the number of the evaluation.
     ///
-    /// # Errors
-    /// Fails if the instance has no evaluation, or if it answers another evaluation than the one that is
-    /// due.
+    /// # Errors Fails if the instance has no evaluation, or if the answer is for another evaluation than the
+    /// one that is due.
     pub fn answer(
         &mut self,
         instance: usize,
@@ -190,9 +189,9 @@ impl<T> InstancePool<T> {
         }
         self.tasks[instance].pop_front();
         self.last[instance] = Some(number);
-        // The first evaluation seems longer, because its time includes the start of the instance's process.
+        // The first time includes the start of the instance's process, so it is not part of the mean.
         let is_first = !std::mem::replace(&mut self.started[instance], true);
-        // The instance begins the next evaluation only now.
+        // The instance has the next evaluation already, and begins it only now.
         if let Some(next) = self.tasks[instance].front_mut() {
             next.since = now;
         }
@@ -212,9 +211,9 @@ impl<T> InstancePool<T> {
         self.answers.insert(number, answer);
     }
 
-    /// Gives up the evaluations that take longer than `limit`, in s. Returns their instances and numbers.
-    /// If an answer still comes, it is ignored, and makes the instance free again. Evaluations that wait
-    /// behind a late one are given to other instances.
+    /// Gives up evaluations that take longer than `limit`, in s. Returns their instances and numbers. A later
+    /// answer is ignored, and makes the instance free again. Other instances get the evaluations that wait
+    /// behind a late one.
     pub fn give_up(&mut self, now: f64, limit: f64) -> Vec<(usize, usize)> {
         let mut late = Vec::new();
         for instance in 0..self.tasks.len() {
@@ -268,7 +267,7 @@ impl<T> InstancePool<T> {
     /// Returns the progress of the study.
     pub fn progress(&self, now: f64) -> StudyProgress {
         let left = (self.evaluations - self.answered) as f64;
-        // Answers of an earlier run took no time in this one.
+        // Answers from an earlier run cost no time in this run, so they are left out of the estimate.
         let made = self.answered - self.known.len();
         let each = (made > 0).then(|| (now - self.began) / made as f64);
         StudyProgress {
@@ -284,7 +283,7 @@ impl<T> InstancePool<T> {
 mod tests {
     use super::*;
 
-    /// Two instances, of which the second is three times as fast, in a clock of their own.
+    /// Two instances with a virtual clock. The second instance is three times as fast as the first.
     #[test]
     fn who_is_free_gets_the_next_and_answers_come_in_order() {
         let mut pool = InstancePool::new(2, 8, 0.0);
@@ -401,7 +400,7 @@ mod tests {
         for number in [4, 6, 8] {
             pool.answer(1, Some(number), Ok(()), 2.0).unwrap();
         }
-        // A late answer from the first counts no more.
+        // The late answer of the first instance is ignored.
         for number in [2, 4, 6] {
             pool.answer(0, Some(number), Ok(()), 3.0).unwrap();
         }
@@ -428,7 +427,8 @@ mod tests {
         for number in [3, 5, 4] {
             pool.answer(1, Some(number), Ok(()), 3e-3).unwrap();
         }
-        // Evaluations that were handed out anew have smaller numbers, and are no repetitions for that.
+        // The evaluations that are handed out again have smaller numbers than later ones. A smaller number
+        // alone is not a repetition.
         assert!(pool.is_repeated(1, Some(4)) && !pool.is_repeated(1, Some(5)));
         let answers: Vec<_> =
             std::iter::from_fn(|| pool.next_answer()).map(|(number, it)| (number, it.is_ok())).collect();

@@ -1,4 +1,4 @@
-//! The progress of a study, in a file of its working directory that the page of the run shows.
+//! The progress of a study. It is written to a file in the working directory, which the page of the run shows.
 
 use crate::pool::StudyProgress;
 use crate::whole_file::write_whole;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Name of the file.
 pub const PROGRESS: &str = "study-progress.json";
-/// Format of the file. A viewer recognises a file of a study by it.
+/// Name of the format. Viewers recognise the file by it.
 const FORMAT: &str = "ligament-study-1";
 /// Maximum length of the file, in bytes.
 pub const MAX_PROGRESS_BYTES: u64 = 256 << 10;
@@ -34,29 +34,29 @@ pub struct FailureRecord {
 pub struct ProgressRecord {
     pub format: String,
     pub evaluations: usize,
-    /// Evaluations with an answer, and those that failed.
+    /// Evaluations with an answer, including failed ones.
     pub answered: usize,
     pub failed: usize,
     pub instances: usize,
     /// Instances that have not ended.
     pub instances_left: usize,
-    /// Time until all are answered, s; `None` before the first answer.
+    /// Estimated time until all evaluations are answered, in s. `None` before the first answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remains: Option<f64>,
-    /// The names of the parameters, in the order of an answer's `point`.
+    /// Names of the parameters, in the order of `AnswerEntry::point`.
     pub parameters: Vec<String>,
-    /// The first failures.
+    /// Failures, up to a maximum number.
     pub failures: Vec<FailureRecord>,
 }
 
 impl ProgressRecord {
-    /// Reads the file. Returns `None` if another program has made the file, or if it is not complete.
+    /// Reads the file. Returns `None` for a file of another program, and for an incomplete file.
     pub fn read(bytes: &[u8]) -> Option<ProgressRecord> {
         serde_json::from_slice::<ProgressRecord>(bytes).ok().filter(|record| record.format == FORMAT)
     }
 }
 
-/// Writes the file at intervals.
+/// The writer of the file, which limits how often the file is written.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressFile {
     written: Option<Instant>,
@@ -87,15 +87,15 @@ impl ProgressFile {
         !self.is_broken && self.written.is_none_or(|written| written.elapsed() >= WRITE_INTERVAL)
     }
 
-    /// Makes the next state due at once, because it is the last one.
+    /// Makes the next state due at once. Called before the last state of the study.
     pub fn end(&mut self) {
         self.written = None;
     }
 
     /// Writes the state. After an error, no more states are written.
     ///
-    /// # Errors
-    /// Fails if the file cannot be written, or if a file of this name exists that no study has written.
+    /// # Errors Fails if the file cannot be written, or if a file with this name exists and is not from a
+    /// study.
     pub fn write(&mut self, at: StudyProgress, instances: [usize; 2], names: &[String]) -> Result<(), Fault> {
         let [instances, instances_left] = instances;
         let record = ProgressRecord {
@@ -123,7 +123,8 @@ impl ProgressFile {
     }
 }
 
-/// Fails if a file of this name holds something else, because such a file belongs to the user.
+/// Fails if a file with this name is not from a study, because it then belongs to the user and must not be
+/// replaced.
 fn is_free() -> std::io::Result<()> {
     let found = match fs::symlink_metadata(PROGRESS) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),

@@ -17,17 +17,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Returns a number from 0 to below 1.
+    /// Returns a number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a whole number from 0 to below `n`.
+    /// Returns a whole number from 0 to `n` − 1.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// Returns the numbers from 0 to below `n` in random order.
+    /// Returns the numbers from 0 to `n` − 1 in random order.
     pub fn order(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for at in (1..n).rev() {

@@ -18,7 +18,7 @@ pub enum SamplingMethod {
     /// Random points that are independent of each other.
     Random,
     /// The range of each parameter is divided into as many intervals as there are points, and each interval
-    /// has one point (McKay, Beckman and Conover, 1979).
+    /// contains exactly one point (McKay, Beckman and Conover, 1979).
     LatinHypercube,
     /// Sobol's sequence. The first n points fill the space evenly, best if n is a power of 2.
     Sobol,
@@ -63,8 +63,8 @@ pub struct SamplingPlan {
 impl SamplingPlan {
     /// Chooses `count` points. The same seed gives the same points.
     ///
-    /// # Errors
-    /// Fails if `count` is 0 or too large, or if the method cannot have so many parameters.
+    /// # Errors Fails if `count` is 0 or too large, or if the method does not support this number of
+    /// parameters.
     pub fn sampled(
         method: SamplingMethod,
         parameters: &[Parameter],
@@ -108,11 +108,10 @@ impl SamplingPlan {
         Ok(SamplingPlan { names: names(parameters), points: places.into_iter().map(value).collect() })
     }
 
-    /// Makes all combinations of values; `counts` has the number of values for each parameter. The last
-    /// parameter varies fastest. A list cannot give more values than it has.
+    /// Makes all combinations of values. `counts` has the number of values for each parameter. The last
+    /// parameter varies fastest. A parameter with a list has at most as many values as the list.
     ///
-    /// # Errors
-    /// Fails if there are too many combinations, or if `counts` does not have one number for each
+    /// # Errors Fails if there are too many combinations, or if `counts` does not have one number for each
     /// parameter.
     pub fn grid(parameters: &[Parameter], counts: &[usize]) -> Result<SamplingPlan, Fault> {
         if counts.len() != parameters.len() {
@@ -167,7 +166,7 @@ impl SamplingPlan {
         }
     }
 
-    /// Returns a point in words: `rate = 0.5, steps = 3`.
+    /// Returns a point as text. Example: `rate = 0.5, steps = 3`.
     pub fn describe(&self, number: usize) -> String {
         let said = self
             .names

@@ -1,5 +1,6 @@
-//! Sobol's sequence, with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008), in the order of
-//! Gray's code (Antonov and Saleev, 1979).
+//! Sobol's sequence, with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008). Points come in
+//! the order of Gray's code (Antonov and Saleev, 1979), so each differs from the one before in one direction
+//! number.
 
 /// For each dimension from the second on: the primitive polynomial without its first and last coefficient,
 /// and the first direction numbers, as many as the polynomial's degree.
@@ -46,7 +47,7 @@ impl Sobol {
         Sobol { directions, state: vec![0; dimensions], number: 0 }
     }
 
-    /// Returns the next point. Each coordinate is from 0 to below 1.
+    /// Returns the next point. Each coordinate is in [0, 1).
     pub fn next(&mut self) -> Vec<f64> {
         let point = self.state.iter().map(|&bits| f64::from(bits) / 2f64.powi(BITS as i32)).collect();
         let bit = self.number.trailing_ones() as usize;

@@ -19,7 +19,7 @@ pub struct Statistics {
     kept: Vec<Vec<f64>>,
 }
 
-/// The statistics. Each one has as many elements as an answer.
+/// Statistics of all answers. Each vector has one number for each element of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Shape of an answer. Empty for a number.
@@ -46,11 +46,10 @@ impl Statistics {
         Ok(Statistics { quantiles: quantiles.to_vec(), ..Statistics::default() })
     }
 
-    /// Adds an answer of this shape.
+    /// Adds an answer with this shape.
     ///
-    /// # Errors
-    /// Fails if the answer has another shape than the earlier ones, if a number is not finite, or if the
-    /// stored values for quantiles would need too much memory. Nothing is added then.
+    /// # Errors Fails, and adds nothing, if the shape differs from the earlier answers, if a number is not
+    /// finite, or if the values stored for quantiles would need too much memory.
     pub fn add(&mut self, shape: &[u64], values: &[f64]) -> Result<(), Fault> {
         let known = self.shape.as_deref().unwrap_or(shape);
         if known != shape {
@@ -78,7 +77,7 @@ impl Statistics {
         let n = self.count as f64;
         for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(values) {
             let off = value - *mean;
-            // The difference may overflow although the mean does not.
+            // The difference of two finite numbers can overflow although the mean is finite.
             *mean = if off.is_finite() { *mean + off / n } else { *mean - *mean / n + value / n };
             *squares += off * (value - *mean);
         }
@@ -115,7 +114,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     let (below, above) = (place.floor() as usize, place.ceil() as usize);
     let (from, to, share) = (sorted[below], sorted[above], place - below as f64);
     let way = to - from;
-    // The difference may overflow although a value between the two does not.
+    // The difference can overflow although the value between the two is finite.
     if way.is_finite() {
         from + way * share
     } else {

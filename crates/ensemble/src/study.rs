@@ -1,6 +1,6 @@
-//! An instance that makes a study. It sends the settings of each evaluation as an overlay to a free
-//! instance, receives the answers, and computes their statistics. Its ports are `settings[]` (O_I),
-//! `results[]` (S) and, if it is connected, `statistics` (O_F). Its own settings describe the study.
+//! The instance that makes a study. It sends the settings of each evaluation as an overlay to a free instance,
+//! receives the answers, and computes their statistics. Its ports are `settings[]` (O_I), `results[]` (S) and,
+//! if connected, `statistics` (O_F). Its own settings describe the study.
 
 use crate::journal::{self, AnswerEntry, Journal, CONTINUE};
 use crate::parameters::Parameter;
@@ -18,19 +18,18 @@ use ligament_instance::{
 use ligament_wire::SettingValue;
 use std::time::{Duration, Instant};
 
-/// Name of the setting with the number of an evaluation. The settings of an evaluation and its answer have it.
+/// Name of the setting that carries the number of an evaluation, in the overlay and in the answer.
 const NUMBER: &str = "evaluation";
 /// Time between two reports of the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The shape of an answer, and its numbers.
+/// An answer: its shape, and its numbers in row-major order.
 type StudyNumbers = (Vec<u64>, Vec<f64>);
 
 /// Joins the run as an instance that makes studies, one in each pass of the reuse loop.
 ///
-/// # Errors
-/// Fails if the study's settings are wrong, or if an evaluation fails and may not be left out. The run ends
-/// then.
+/// # Errors Fails, and ends the run, if the study's settings are wrong, or if an evaluation fails and failed
+/// evaluations may not be left out.
 pub fn run_study() -> Result<(), Error> {
     let ports = Ports::new()
         .with(Operator::OI, "settings[]")
@@ -80,7 +79,7 @@ fn count(instance: &Instance, name: &str) -> Result<Option<usize>, Error> {
 struct Study {
     plan: SamplingPlan,
     statistics: Statistics,
-    /// True if a failed evaluation is left out of the statistics. Otherwise it ends the run.
+    /// True if a failed evaluation is left out of the statistics. If false, it ends the run.
     leaves_out: bool,
     /// Maximum time of an evaluation, in s.
     limit: Option<f64>,
@@ -91,11 +90,11 @@ struct Study {
     left_out: usize,
     progress: ProgressFile,
     journal: Journal,
-    /// Answers of the earlier run that this run continues.
+    /// Answers from the earlier run that this run continues.
     known: Vec<AnswerEntry>,
 }
 
-/// Returns a wait of this many seconds, or for ever if the number is too large.
+/// Converts a time in s to a wait. A number that is too large for a duration becomes a wait without limit.
 fn patience(seconds: f64) -> Wait {
     Duration::try_from_secs_f64(seconds.max(1e-3)).map_or(Wait::Forever, Wait::AtMost)
 }
@@ -213,7 +212,8 @@ impl Study {
                 }
                 Ok(PoolEvent::Nothing) => {}
                 Err(error) => {
-                    // The run ends for another reason, which has already been reported.
+                    // The run ends for another reason, which has been reported already, so this error adds only
+                    // the evaluations under way.
                     let doing: Vec<String> =
                         pool.busy().filter_map(|slot| self.doing(&pool, slot)).take(10).collect();
                     eprintln!("the study is broken off: {}", doing.join("; "));
@@ -233,8 +233,8 @@ impl Study {
         self.wait_for_stragglers(instance, pool)
     }
 
-    /// Takes the answers of the earlier run. They are also written to this run's journal, so that this run
-    /// can be continued, too.
+    /// Uses the answers of the earlier run. They go into this run's journal, too, so that a third run can
+    /// continue from this one.
     fn begin_with_known(
         &mut self,
         instance: &mut Instance,
@@ -253,7 +253,7 @@ impl Study {
         self.add_all(instance, pool)
     }
 
-    /// Adds the answers that are due to the results, in the order of the evaluations.
+    /// Adds answers to the results in the order of the evaluations, up to the first missing answer.
     fn add_all(&mut self, instance: &mut Instance, pool: &mut InstancePool<StudyNumbers>) -> Result<(), Error> {
         while let Some((number, answer)) = pool.next_answer() {
             self.add(instance, number, answer)?;
@@ -261,8 +261,8 @@ impl Study {
         Ok(())
     }
 
-    /// Writes an answer to the journal. If that fails, for example because the disk is full, the study goes
-    /// on without a journal.
+    /// Writes an answer to the journal. After a failure, for example of a full disk, the study goes on without
+    /// a journal.
     fn note(&mut self, instance: &mut Instance, entry: &AnswerEntry) -> Result<(), Error> {
         match self.journal.add(entry) {
             Ok(()) => Ok(()),
@@ -270,8 +270,7 @@ impl Study {
         }
     }
 
-    /// Ends the study early because no instance is left to make the other evaluations. The results so far
-    /// are written.
+    /// Ends the study early, because no instance is left for the other evaluations. Writes the results so far.
     fn break_off(
         &mut self,
         instance: &mut Instance,
@@ -291,23 +290,23 @@ impl Study {
         instance.send("settings", &Outgoing::at(number as f64, &Value::Settings(settings)), Some(slot as u32))
     }
 
-    /// Waits for the next answer of a busy instance. Returns `Nothing` if an evaluation has now taken too
-    /// long.
+    /// Waits for the next answer of a busy instance. Returns `Nothing` when an evaluation has taken too long.
     fn receive(&self, instance: &mut Instance, pool: &InstancePool<StudyNumbers>) -> Result<PoolEvent, Error> {
         let now = self.now();
-        // The file of the progress is written again even if nothing else happens.
+        // The wait ends in time for the next state of the progress file, even if no answer arrives.
         let is_behind = self.progress.is_behind(pool.progress(now).answered);
         let longest = if is_behind { WRITE_INTERVAL.as_secs_f64() } else { f64::INFINITY };
         let wait = match (self.limit, self.limit.and_then(|limit| pool.next_late(limit))) {
             (_, Some(at)) => patience((at - now).min(longest)),
-            // All evaluations under way have been given up. An instance may still answer and become free.
+            // All evaluations under way have been given up. The wait goes on, because an instance may still
+            // answer and become free.
             (Some(limit), None) => patience(limit),
             (None, None) => patience(longest),
         };
         next_of(instance, pool, wait)
     }
 
-    /// Handles the end of an instance. If the run goes on without it, the study does too.
+    /// Handles the end of an instance. The study goes on if the run goes on.
     fn lose(
         &self,
         instance: &mut Instance,
@@ -329,7 +328,7 @@ impl Study {
         instance.log(LogLevel::Warning, &format!("instance {slot} has ended{at}; {left} are left"))
     }
 
-    /// Describes the current work of an instance in words.
+    /// Describes the evaluation that an instance is making.
     fn doing(&self, pool: &InstancePool<StudyNumbers>, slot: usize) -> Option<String> {
         let number = pool.tasks_of(slot).next()?;
         Some(format!("instance {slot} made evaluation {number} ({})", self.plan.describe(number)))
@@ -413,8 +412,7 @@ impl Study {
         Ok(())
     }
 
-    /// Writes the progress, if it is due. If that fails, for example because the disk is full, the study
-    /// goes on.
+    /// Writes the progress, if it is due. After a failure, for example of a full disk, the study goes on.
     fn write_progress(
         &mut self,
         instance: &mut Instance,
@@ -430,7 +428,7 @@ impl Study {
         }
     }
 
-    /// Writes the progress at once, because no later state follows.
+    /// Writes the last state of the progress, even if it is not due.
     fn write_last_progress(
         &mut self,
         instance: &mut Instance,
@@ -480,8 +478,8 @@ impl Study {
         instance.log(LogLevel::Info, &text)
     }
 
-    /// Waits for instances that took too long, for at most `limit` once more. The run cannot end before
-    /// they have answered, unless it goes on without them.
+    /// Waits for late instances once more, for at most `limit`. The run cannot end before they have answered,
+    /// unless they may fail.
     fn wait_for_stragglers(
         mut self,
         instance: &mut Instance,
@@ -532,8 +530,8 @@ fn next_of(instance: &mut Instance, pool: &InstancePool<StudyNumbers>, wait: Wai
     let which = match instance.wait_any(&busy, wait) {
         Ok(which) => which,
         Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(PoolEvent::Nothing),
-        // `wait_any` ignores conduits with filters that have ended, and fails if no other conduits are left.
-        // One of the conduits with filters has ended.
+        // `wait_any` skips closed conduits that have filters, and fails if no others are left. So the closed
+        // conduit is searched here.
         Err(error) if error.kind() == ErrorKind::Closed => {
             let mut ended = None;
             for (at, &(port, slot)) in busy.iter().enumerate() {

@@ -5,7 +5,7 @@ use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::tables::{holds, number, Decimal, Separator, TableRows};
 use ligament_wire::SettingValue;
 
-/// The names of the columns, and the values of each line.
+/// A table: names of the columns, and the values of each line.
 pub(crate) type Table = (Vec<String>, Vec<Vec<SettingValue>>);
 
 /// Reads a table. A cell is read as a whole number if possible, else as a number, a truth value, or a text.

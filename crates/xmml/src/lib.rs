@@ -1,6 +1,6 @@
-//! Models in xMML 0.4, the XML form of the Multiscale Modelling Language (Borgdorff et al., eScience 2011,
-//! doi:10.1109/eScienceW.2011.9), made into model files. `read` reads the file and finds what is wrong with it;
-//! `write` writes yMMSL. `docs/guides/from-xmml.md` says what becomes of what.
+//! Converter from xMML 0.4 to model files. xMML is the XML form of the Multiscale Modelling Language (Borgdorff
+//! et al., eScience 2011, doi:10.1109/eScienceW.2011.9). `read` reads an xMML file and finds its mistakes.
+//! `write` writes yMMSL. `docs/guides/from-xmml.md` lists each element of xMML with its counterpart in yMMSL.
 
 mod limits;
 mod read;
@@ -15,19 +15,19 @@ pub use scales::{Direction, XmmlScales};
 
 use ligament_model::Problem;
 
-/// A model in yMMSL, and what is worth knowing of how it was made.
+/// A model that was converted from xMML to yMMSL, with the warnings of the conversion.
 #[derive(Debug, Clone)]
 pub struct ConvertedModel {
     pub text: String,
     pub warnings: Vec<Problem>,
-    /// The programs of which the file says the language, and that.
+    /// Name and language of each program whose language the xMML file gives. Example: `("macro", "Fortran")`.
     pub languages: Vec<(String, String)>,
 }
 
-/// Makes a model file of xMML; `file` is its name for messages.
+/// Converts the text of an xMML file to yMMSL. Messages call the file `file`.
 ///
-/// # Errors
-/// All that is wrong with it, in the order of the file; of what is no XML, the first mistake.
+/// # Errors Returns all mistakes, sorted by their place in the file. If the text is not valid XML, returns only
+/// the first mistake.
 pub fn convert(text: &str, file: &str) -> Result<ConvertedModel, Vec<Problem>> {
     let (model, mut problems) = read::read(text, file)?;
     let text = write::write(&model, &mut problems);

@@ -1,15 +1,16 @@
-//! Limits on what a file may ask of the parser: entities that stand for long texts, and attributes, each of
-//! which is compared with all others of its element. A look at the bytes finds both before anything is parsed.
+//! Limits that keep a small hostile file from costing much memory or time. An XML entity can stand for a very
+//! long text, and the parser compares each attribute with all other attributes of its element. `beyond`
+//! searches the bytes for both before the file is parsed.
 
 use ligament_model::At;
 use std::sync::Arc;
 
-/// An element of more attributes than these is refused.
+/// Maximum number of attributes of an element.
 const MAX_ATTRIBUTES: usize = 256;
-/// A file that declares more namespaces is refused: each element knows all of them.
+/// Maximum number of namespaces that a file declares. The parser keeps all of them for each element.
 const MAX_NAMESPACES: usize = 64;
 
-/// The first place, as a byte, that goes beyond a limit, and why.
+/// Returns the byte offset of the first place that exceeds a limit, and a description of the excess.
 pub(crate) fn beyond(text: &str) -> Option<(usize, String)> {
     let mut namespaces = 0;
     let mut from = 0;
@@ -24,7 +25,7 @@ pub(crate) fn beyond(text: &str) -> Option<(usize, String)> {
         if rest.starts_with("<!ENTITY") {
             return Some((start, "the file declares an entity".to_owned()));
         }
-        // The parts of a document type are looked at one by one.
+        // The search goes on inside `<!DOCTYPE`, because entities are declared there.
         if rest.starts_with("<!") {
             from = start + 2;
             continue;
@@ -44,16 +45,16 @@ pub(crate) fn beyond(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// The counts of a tag.
+/// The number of attributes and namespaces in a tag, and the tag's length.
 struct XmlTag {
     attributes: usize,
     namespaces: usize,
-    /// Bytes, from `<` to `>`.
+    /// Length in bytes, including `<` and `>`.
     length: usize,
 }
 
 impl XmlTag {
-    /// Measures the tag that `text` begins with.
+    /// Measures the tag at the beginning of `text`.
     fn of(text: &str) -> XmlTag {
         let (mut attributes, mut namespaces, mut quote) = (0, 0, None);
         for (place, byte) in text.bytes().enumerate() {
@@ -71,7 +72,7 @@ impl XmlTag {
     }
 }
 
-/// The place of a byte, as people count.
+/// Returns line and column of the byte at offset `byte`. Both count from 1, and columns count characters.
 pub(crate) fn at(text: &str, byte: usize, file: &Arc<str>) -> At {
     let before = &text[..byte];
     let line = before.matches('\n').count() + 1;

@@ -1,5 +1,5 @@
-//! Reading xMML: the definitions of submodels, mappers, terminals and filters, and the topology of their
-//! instances. All that is wrong is noted with its line.
+//! Reader of xMML: the definitions of submodels, mappers, terminals and filters, and the topology of their
+//! instances. The reader goes on after a mistake, so that a user gets all mistakes at once, each with its line.
 
 use crate::limits;
 use crate::scales::{quantity, XmmlScales};
@@ -10,14 +10,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file of more elements and texts than this is refused.
+/// Maximum number of XML nodes (elements and texts) in a file.
 const MAX_NODES: u32 = 1_000_000;
-/// For so many mistakes it is looked what may be meant.
+/// Maximum number of mistakes whose messages suggest a similar name. The search for similar names is slow.
 const MAX_SUGGESTIONS: usize = 1000;
-/// More instances of one kind than this are refused.
+/// Maximum multiplicity of an instance in the topology.
 const MAX_INSTANCES: usize = 1 << 20;
 
-/// A model.
+/// The content of an xMML file.
 #[derive(Debug, Default)]
 pub struct XmmlModel {
     pub name: String,
@@ -41,7 +41,7 @@ pub enum DefinitionKind {
 pub struct Definition {
     pub kind: DefinitionKind,
     pub id: String,
-    /// In words.
+    /// Description in words.
     pub title: String,
     pub description: String,
     pub scales: XmmlScales,
@@ -57,7 +57,7 @@ pub struct PortDefinition {
     pub datatype: Option<String>,
 }
 
-/// The file's statements about the code.
+/// What the xMML file says about the code of a definition.
 #[derive(Debug, Default)]
 pub struct Implementation {
     pub language: Option<String>,
@@ -69,21 +69,21 @@ pub struct Implementation {
 #[derive(Debug)]
 pub struct FilterDefinition {
     pub id: String,
-    /// `interpolation`, `reduction` or `converter`.
+    /// Kind of the filter: `interpolation`, `reduction` or `converter`.
     pub what: String,
-    /// `time` or a direction of space.
+    /// `t`, `time`, or the name of a direction of space.
     pub dimension: Option<String>,
     pub factor: Option<u64>,
 }
 
-/// An instance of a definition.
+/// An element of the topology that uses a definition.
 #[derive(Debug)]
 pub struct XmmlInstance {
     pub id: String,
-    /// Position in `XmmlModel::definitions`.
+    /// Index in `XmmlModel::definitions`.
     pub of: usize,
     pub multiplicity: Option<usize>,
-    /// The scales that differ from those of the definition.
+    /// Scales that replace those of the definition.
     pub scales: XmmlScales,
     pub at: At,
 }
@@ -91,23 +91,22 @@ pub struct XmmlInstance {
 /// A coupling of two ports.
 #[derive(Debug)]
 pub struct Coupling {
-    /// Position in `XmmlModel::instances`, and in the ports of its definition.
+    /// Sending end: index in `XmmlModel::instances`, and index in the ports of its definition.
     pub from: (usize, usize),
     pub to: (usize, usize),
     pub filters: Vec<Apply>,
     pub at: At,
 }
 
-/// A filter that a coupling applies.
+/// The use of a filter by a coupling.
 #[derive(Debug)]
 pub struct Apply {
-    /// Position in `XmmlModel::filters`.
+    /// Index in `XmmlModel::filters`.
     pub filter: usize,
     pub factor: Option<u64>,
 }
 
-/// # Errors
-/// The file is no XML, or no model.
+/// # Errors Fails if the file is not XML, or if it has no model.
 pub(crate) fn read(text: &str, file: &str) -> Result<(XmmlModel, Vec<Problem>), Vec<Problem>> {
     let file: Arc<str> = file.into();
     if let Some((place, what)) = limits::beyond(text) {
@@ -119,7 +118,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<(XmmlModel, Vec<Problem>), 
             "no model in xMML needs that; write it out",
         )]);
     }
-    // Files name the DTD of xMML at their head, which is not read.
+    // Most xMML files name their DTD in the first lines. The parser accepts the DTD's name and does not load
+    // the DTD.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let place = error.pos();
@@ -162,9 +162,9 @@ struct XmmlReader<'a, 'input> {
     problems: Vec<Problem>,
     model: XmmlModel,
     datatypes: HashSet<String>,
-    /// Places of what is in `model`, by what it is called.
+    /// Indices in `model` by name.
     found: NameTable,
-    /// The place of the last problem.
+    /// Place of the last problem, from which the next search for a line number starts.
     place: TextPosition,
 }
 
@@ -173,13 +173,13 @@ struct XmmlReader<'a, 'input> {
 struct NameTable {
     definitions: HashMap<String, usize>,
     filters: HashMap<String, usize>,
-    /// By definition and name, the place among its ports.
+    /// Index in the ports of a definition, by the definition's index and the port's name.
     ports: HashMap<(usize, String), usize>,
-    /// The receiving ends that a coupling leads to.
+    /// Receiving ends (instance, port) that already have a coupling.
     reached: HashSet<(usize, usize)>,
 }
 
-/// A byte of the text, and its column and row for people.
+/// A byte offset in the text, with its line and column.
 #[derive(Clone, Copy)]
 struct TextPosition {
     byte: usize,
@@ -188,8 +188,9 @@ struct TextPosition {
 }
 
 impl<'a, 'input> XmmlReader<'a, 'input> {
-    /// The place of an element. Lines are counted from the last place on: elements are mostly read in their
-    /// order.
+    /// Returns the place of an element. Lines are counted from the previous place, because elements are mostly
+    /// read in the order of the file. Counting from the beginning each time would take a time quadratic in the
+    /// length.
     fn at(&mut self, node: Node<'a, 'input>) -> At {
         let (byte, text) = (node.range().start, self.document.input_text());
         let mut place = self.place;
@@ -212,7 +213,7 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
         At { file: Some(self.file.clone()), line: place.row, column: place.column }
     }
 
-    /// A name that may be meant, unless there are so many mistakes that nobody reads about each.
+    /// Returns the known name that is most similar to `wrong`. Returns `None` after `MAX_SUGGESTIONS` mistakes.
     fn meant<'n>(&self, wrong: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
         if self.problems.len() < MAX_SUGGESTIONS {
             nearest(wrong, known)
@@ -231,7 +232,7 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
         self.problems.push(Problem::warning(Code::BAD_XMML, &at, what, advice));
     }
 
-    /// Children that are known; others are reported.
+    /// Returns the child elements whose names are in `known`, and reports the others.
     fn children(&mut self, node: Node<'a, 'input>, known: &[&str]) -> Vec<Node<'a, 'input>> {
         let mut found = Vec::new();
         for child in node.children().filter(Node::is_element) {
@@ -272,7 +273,7 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
         value
     }
 
-    /// A name that a model file can have; `-` becomes `_`.
+    /// Reads a name and makes it valid in a model file: `-` becomes `_`.
     fn name(&mut self, node: Node<'a, 'input>, attribute: &str) -> Option<String> {
         let id = self.required(node, attribute)?.replace('-', "_");
         match Identifier::new(&id) {
@@ -482,7 +483,8 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
                     return None;
                 }
             },
-            // A terminal goes on for as long as there is something, a mapper maps one message after the other.
+            // xMML gives operators for submodels only. A terminal sends or receives in steps until its data
+            // end. A mapper receives and sends once in each pass.
             (None, DefinitionKind::Terminal, true) => Operator::S,
             (None, DefinitionKind::Terminal, false) => Operator::OI,
             (None, DefinitionKind::Mapper, true) => Operator::FInit,
@@ -514,14 +516,14 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
                 _ => continue,
             };
             let mut value = |name: &str| {
-                // Either an attribute, or an element of its own.
+                // xMML allows an attribute or a child element here.
                 let within =
                     part.children().find(|one| one.tag_name().name() == name).and_then(|one| one.text());
                 let text = part.attribute(name).or(within)?;
                 match quantity(text, is_time) {
                     Ok(text) => Some(text),
                     Err(why) => {
-                        // No run depends on scales.
+                        // A bad scale is a warning, because a run does not need scales.
                         let advice = if is_time {
                             "write a number and a unit, such as \"10 min\""
                         } else {
@@ -657,7 +659,7 @@ impl<'a, 'input> XmmlReader<'a, 'input> {
         Some(Coupling { from, to, filters, at: self.at(node) })
     }
 
-    /// An end of a coupling, such as `c1.flow`.
+    /// Reads an end of a coupling, such as `c1.flow`.
     fn end(
         &mut self,
         node: Node<'a, 'input>,

@@ -1,22 +1,22 @@
-//! Scales: the step and the whole of time and space that a submodel covers.
+//! The scales of a submodel: step and total size, in time and in each direction of space.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::Unit;
 
-/// A direction of space: its name, the step, and the whole.
+/// A direction of space: its name, step and total size.
 pub type Direction = (String, Option<String>, Option<String>);
 
-/// The scales of a submodel or an instance, as texts with units such as `10 min`.
+/// The scales of a submodel or an instance, as texts with units. Example: `10 min`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct XmmlScales {
     pub time_step: Option<String>,
     pub total_time: Option<String>,
-    /// For each direction, by its name.
+    /// One entry for each direction of space.
     pub space: Vec<Direction>,
 }
 
 impl XmmlScales {
-    /// These, where the other says nothing else.
+    /// Returns these scales, with each value replaced that `other` has.
     pub(crate) fn with(&self, other: &XmmlScales) -> XmmlScales {
         let mut space = self.space.clone();
         for (name, step, extent) in &other.space {
@@ -35,8 +35,8 @@ impl XmmlScales {
         }
     }
 
-    /// The entries for some directions of space, and not for all, so that a model file cannot have them: the
-    /// attribute of xMML, and for how many directions it is said.
+    /// Returns the attributes of xMML that have a value for some directions of space and not for all, each with
+    /// the number of its values. A model file cannot express this.
     pub(crate) fn incomplete(&self) -> Vec<(&'static str, usize)> {
         let steps = self.space.iter().filter(|(_, step, _)| step.is_some()).count();
         let extents = self.space.iter().filter(|(_, _, extent)| extent.is_some()).count();
@@ -44,7 +44,8 @@ impl XmmlScales {
         said.into_iter().filter(|(_, count)| (1..self.space.len()).contains(count)).collect()
     }
 
-    /// As a model file has them: `{time_step: 10 min, extent: 3 km}`; none if there are none.
+    /// Returns the scales as in a model file, such as `{time_step: 10 min, extent: 3 km}`, or `None` if there
+    /// are none.
     pub(crate) fn written(&self) -> Option<String> {
         let mut said: Vec<String> = Vec::new();
         let mut say =
@@ -52,7 +53,8 @@ impl XmmlScales {
         let all = |of: fn(&Direction) -> Option<String>| {
             let values: Vec<String> = self.space.iter().filter_map(of).collect();
             match &values[..] {
-                // A direction without a value would shift those after it; `incomplete` tells of that.
+                // If a direction had no value, the values after it would count for the wrong directions.
+                // `incomplete` reports this case.
                 values if values.is_empty() || values.len() < self.space.len() => None,
                 [one] => Some(one.clone()),
                 several => Some(format!("[{}]", several.join(", "))),
@@ -70,12 +72,14 @@ impl XmmlScales {
     }
 }
 
-/// A number with a unit of time or length, in the form in which a model file has it; what is wrong with it.
+/// Converts a number with a unit of time or length to the form of a model file.
+///
+/// # Errors Fails if the number is not above 0, or if the unit is missing or is not a unit of this kind.
 pub(crate) fn quantity(text: &str, is_time: bool) -> Result<String, Fault> {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
     let mut split = text.find(|c: char| !is_number(c)).unwrap_or(text.len());
-    // `1e3 s` has an exponent, `1 e` has not.
+    // `1e3 s` has an exponent. In `1 e`, the `e` is a unit.
     if let Some(rest) = text[split..].strip_prefix(['e', 'E']) {
         let digits = rest.find(|c: char| !is_number(c)).unwrap_or(rest.len());
         if digits > 0 {

@@ -1,4 +1,4 @@
-//! The model as yMMSL.
+//! Writer of yMMSL.
 
 use crate::read::{Apply, Coupling, Definition, XmmlModel};
 use ligament_catalogue::Code;
@@ -6,10 +6,10 @@ use ligament_model::{Operator, Problem};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// True if model files have scales. Until they do, these are written as comments.
+/// True if model files can have scales. If false, scales are written as comments.
 const SCALES_ARE_READ: bool = true;
 
-/// Writes a model file. What it cannot have is noted.
+/// Writes a model file, and notes what yMMSL cannot express.
 pub(crate) fn write(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     let mut text = String::from("ymmsl_version: v0.2\n\nmodels:\n");
     let _ = writeln!(text, "  {}:", model.name);
@@ -94,13 +94,13 @@ pub(crate) fn write(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     text
 }
 
-/// In which languages programs are.
+/// Returns the name and language of each program whose language the file gives.
 pub(crate) fn languages(model: &XmmlModel) -> Vec<(String, String)> {
     let said = |one: &Definition| Some((program(one), one.implementation.language.clone()?));
     model.definitions.iter().filter_map(said).collect()
 }
 
-/// The name of the program of a definition.
+/// Returns the name that the program of a definition has in the model file.
 fn program(definition: &Definition) -> String {
     definition.id.clone()
 }
@@ -155,7 +155,7 @@ fn resources(text: &mut String, model: &XmmlModel) {
     }
 }
 
-/// The section `filters`.
+/// Writes the section `filters`.
 fn filters(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     let mut text = String::new();
     for coupling in model.couplings.iter().filter(|coupling| !coupling.filters.is_empty()) {
@@ -169,7 +169,7 @@ fn filters(model: &XmmlModel, problems: &mut Vec<Problem>) -> String {
     text
 }
 
-/// The filter that does what one of xMML says, if there is one.
+/// Returns the filter of Ligament that does the same as a filter of xMML, if there is one.
 fn filter(
     model: &XmmlModel,
     coupling: &Coupling,
@@ -200,7 +200,7 @@ fn filter(
     found
 }
 
-/// Text as YAML reads it back.
+/// Returns a text in the double quotes of YAML. Control characters become blanks.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

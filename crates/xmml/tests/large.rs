@@ -1,12 +1,12 @@
-//! A file with many of everything is read in the time that its length takes: what looks through all couplings
-//! for each of them, or counts lines from the first one on for each, takes minutes here.
+//! The time to read a file grows linearly with its length. An algorithm that searched all couplings for each
+//! coupling, or counted lines from the beginning for each mistake, would take minutes for this file.
 
 use ligament_xmml::convert;
 use std::fmt::Write;
 
 const ELEMENT_COUNT: usize = 100_000;
 
-/// A ring of instances; `wrong` has a mistake in each coupling. In one line, if it is to be.
+/// Returns a model whose instances form a ring. If `wrong` is set, each coupling has a mistake.
 fn ring(wrong: bool, in_one_line: bool) -> String {
     let mut text = String::from(
         "<model id=\"ring\" xmml_version=\"0.4\">\n<definitions><submodel id=\"one\"><ports><in id=\"left\" \

@@ -1,9 +1,9 @@
-//! Whatever is done to a file in xMML, it is converted or refused.
+//! Each damaged xMML file is either converted or refused, and never causes a panic.
 
 use ligament_xmml::convert;
 use std::path::Path;
 
-/// The next of a few numbers that look random (Knuth's MMIX generator).
+/// Returns the next pseudo-random number below `below` (Knuth's MMIX generator).
 fn next(state: &mut u64, below: usize) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     ((*state >> 33) as usize) % below.max(1)

@@ -1,4 +1,4 @@
-//! Codes of what is wrong with a model, a site file or a case file.
+//! Codes of mistakes in a model, a site file or a case file.
 
 use super::codes;
 

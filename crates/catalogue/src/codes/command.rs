@@ -1,4 +1,4 @@
-//! Codes that bear on the commands that ask about a run, and on `ligament play`.
+//! Codes of `ligament play`, and of commands that ask about a run.
 
 use super::codes;
 

@@ -1,4 +1,4 @@
-//! Codes that bear on the calls of a code.
+//! Codes of errors from calls to the library inside an instance.
 
 use super::codes;
 

@@ -1,4 +1,4 @@
-//! Codes that bear on paths that are used without a model, and on links that are measured.
+//! Codes of paths without a model, and of measurements of a link.
 
 use super::codes;
 

@@ -1,6 +1,6 @@
-//! All codes, with what they mean and what to do: the one place where a person writes that. The texts are
-//! Markdown, and their links are those of a page in `docs/reference/`. A code never changes, since programs and
-//! people look for it.
+//! All codes, each with its meaning and advice. The meanings are written by hand, and only here. They are
+//! Markdown, and their links are relative to `docs/reference/`. A code never changes its name, because programs
+//! compare it and people search for it.
 
 pub mod checks;
 pub mod command;
@@ -11,16 +11,16 @@ pub mod run;
 
 use crate::Code;
 
-/// Codes that stand under one heading.
+/// The codes below one heading of a page.
 #[derive(Debug)]
 pub struct Section {
-    /// The heading.
+    /// Heading of the section. Example: `When a run begins`.
     pub when: &'static str,
-    /// Each code and what it means.
+    /// Codes, each with its meaning.
     pub codes: &'static [(Code, &'static str)],
 }
 
-/// The errors of a run, in the order of their page, `docs/reference/errors.md`.
+/// Errors of a run, in the order of the page `docs/reference/errors.md`.
 pub const ERRORS: [&Section; 17] = [
     &run::BEGINS,
     &run::MACHINES,
@@ -41,10 +41,10 @@ pub const ERRORS: [&Section; 17] = [
     &command::ASKING,
 ];
 
-/// The problems of a model, `docs/reference/check-codes.md`.
+/// Problems of a model, for the page `docs/reference/check-codes.md`.
 pub const CHECKS: [&Section; 1] = [&checks::CHECKS];
 
-/// Makes a section, and its codes as constants of `Code`.
+/// Defines a section, and each of its codes as a constant of `Code`.
 macro_rules! codes {
     ($section:ident, $when:literal: $($code:ident $name:literal: $meaning:literal;)+) => {
         impl crate::Code {

@@ -1,4 +1,4 @@
-//! Codes that bear on how a run begins and ends, and on what joins its machines.
+//! Codes of the start and the end of a run, and of the connections between its machines.
 
 use super::codes;
 

@@ -68,7 +68,8 @@ fn parts(arguments: &Copy) -> Result<CopyParts, Fault> {
         FileLocation::There(host, path) => {
             let here = |place: FileLocation| match place {
                 FileLocation::Here(path) => Ok(path),
-                // A file whose name has a colon is taken for a file at another site, as in scp and rsync.
+                // A name with a colon means a file at another site, as in scp and rsync, so the advice for a
+                // local file is to write `./` before it.
                 FileLocation::There(host, path) => Err(wrong(&format!(
                     "both sides are elsewhere; write ./{host}:{path} if that is a file here"
                 ))),
@@ -93,8 +94,8 @@ fn parts(arguments: &Copy) -> Result<CopyParts, Fault> {
     }
 }
 
-/// Returns the name that a file from another site gets here. Returns none for a directory whose contents
-/// are copied without its name.
+/// Returns the local name of a file from another site. Returns `None` for a directory whose contents are copied
+/// without its name.
 fn own_name(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     if text == "." || text == "~" || text.ends_with("/.") {

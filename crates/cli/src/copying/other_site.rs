@@ -1,6 +1,6 @@
-//! Starts the other end of a copy by ssh, and sends it its task with the key of the path over ssh's own
-//! channel. The files then go over a path if a port of the other end, or a relay, can be reached; otherwise
-//! over ssh's channel.
+//! The starter of the other end of a copy. It starts the other end by ssh, and sends it its task and the key of
+//! the path over ssh's own channel. The files then travel over a path if a port of the other end, or a relay,
+//! can be reached; otherwise over ssh's channel.
 
 use super::place::site_of;
 use super::task::{CopyAnswer, CopyRole, CopyTask, Transport, MARK, VERSION};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum time until a path is connected before ssh's own connection is used: directly to a port, and over
-/// relays.
+/// Maximum time to connect a path to a port of the other end. After it, ssh's own connection is used. The next
+/// constant is the time for a path over relays.
 const PATH_TIMEOUT: Duration = Duration::from_secs(5);
 const RELAYED_PATH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time until the last error output has arrived and ssh has ended.
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of bytes of a shell's output that are skipped before the other end's answer.
+/// Maximum length of a shell's greeting before the other end's answer, in bytes.
 const MAX_BANNER_BYTES: usize = 1 << 20;
 
 /// The site or host at the other end of a copy, and the options by which it is reached.
@@ -46,7 +46,7 @@ impl OtherSite {
         Ok(OtherSite { site, reaching: reaching.clone() })
     }
 
-    /// Lets the other end carry out the role `theirs`, and carries out the role `ours` at this end.
+    /// Gives the other end the role `theirs`, and carries out the role `ours` at this end.
     pub fn copy(
         &self,
         theirs: CopyRole,
@@ -71,7 +71,7 @@ impl OtherSite {
         let began = Instant::now();
         let (mut running, mut input, mut output) = SshProcess::start(command(&self.site, "serve-files"))?;
         let told = serde_json::to_string(&task).expect("plain fields are written");
-        // A write error is ignored: a process that ends early gives the reason in its output.
+        // A write error is ignored, because a process that ends early explains its end in its output.
         let _ = input.write_all(format!("{told}\n").as_bytes());
         let answer = match answer(&mut output) {
             Ok(answer) => answer,
@@ -133,14 +133,14 @@ impl OtherSite {
         }
     }
 
-    /// Returns a path to the other end, if the other end can be reached: by its port, over relays, or by
-    /// further connections of ssh, each of which has a flow-control window of its own. `took` is the time
-    /// that ssh needed to reach the other end.
+    /// Opens a path to the other end: by its port, over relays, or over further connections of ssh. Several
+    /// connections of ssh are faster than one, because each has its own flow-control window. `took` is the time
+    /// that ssh needed to reach the other end. Returns `None` if the other end cannot be reached.
     fn open(&self, keys: &Key, answer: &CopyAnswer, stations: Vec<Station>, took: Duration) -> Option<Path> {
         let mut to: Vec<String> = Vec::new();
         if let (Some(name), Some(port)) = (self.dialled(), answer.at.first().map(std::net::SocketAddr::port)) {
-            // The name by which ssh found the machine comes first. The addresses that the machine reports
-            // may belong to a network that cannot be reached from here.
+            // The name that ssh has used comes first, because the addresses that the machine reports may be in
+            // a network that this machine cannot reach.
             for address in (name.as_str(), port).to_socket_addrs().into_iter().flatten() {
                 to.push(address.to_string());
             }
@@ -164,7 +164,7 @@ impl OtherSite {
         path.wait_connected(Some(within + again)).ok().map(|()| path)
     }
 
-    /// Returns the host name of the last machine, as ssh resolves it.
+    /// Returns the host name of the target machine, as ssh resolves it.
     fn dialled(&self) -> Option<String> {
         let target = self.site.ssh.as_ref()?;
         let mut command = Command::new("ssh");
@@ -175,15 +175,15 @@ impl OtherSite {
     }
 }
 
-/// Returns the error for an other end that was not started. Its printed output may be only a banner, so the
-/// output is shown after the reason.
+/// Returns the error for an end that did not start. Its output comes after the reason, because it may be only
+/// the greeting of a shell.
 fn not_started(name: &str, why: &Fault, said: &str) -> Fault {
     let said = if said.is_empty() { String::new() } else { format!("; what was said there: {said}") };
     fault!(COPY_NOT_STARTED, "the other end cannot be started at {name}: {why}{said}").caused_by(why)
 }
 
-/// Reads up to the end of the answer, byte by byte, because the bytes after the answer belong to another
-/// reader.
+/// Reads the output up to the end of the answer. It reads single bytes, because the following bytes are the
+/// files and belong to another reader.
 fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
     let (mut line, mut read) = (Vec::new(), 0);
     let mut byte = [0];
@@ -216,10 +216,10 @@ fn answer(output: &mut impl Read) -> Result<CopyAnswer, Fault> {
     Err(fault!(COPY_NOT_STARTED, "the output of its shell has no end"))
 }
 
-/// Starts a thread that sets `gone` when ssh, or the process that ssh has started, has ended.
+/// Starts a thread that sets `gone` at the end of ssh or of the process at the other end.
 fn watch_end(mut output: ChildStdout, gone: Arc<AtomicBool>) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        // The result does not matter: after any end of the copy no more bytes can arrive.
+        // The result has no meaning here: in each case no more bytes can arrive.
         let _ = std::io::copy(&mut output, &mut std::io::sink());
         gone.store(true, Ordering::Relaxed);
     })

@@ -28,7 +28,7 @@ impl FileLocation {
     }
 }
 
-/// Returns the site of this name, or else the host of this name, as ssh knows it.
+/// Returns the site with this name. If there is no such site, returns the host that ssh knows by this name.
 pub(crate) fn site_of(name: &str) -> Result<Site, Fault> {
     if known_sites().iter().any(|(known, _)| known == name) {
         return find_site(name);
@@ -39,7 +39,7 @@ pub(crate) fn site_of(name: &str) -> Result<Site, Fault> {
     Ok(Site { name: name.to_owned(), ssh: Some(name.to_owned()), ..Site::default() })
 }
 
-/// Returns the name of the known site that is most similar to a name that is no site.
+/// Returns the name of a known site that is similar to a name that is not a site.
 pub(crate) fn meant(site: &Site) -> Option<String> {
     let known = known_sites();
     let is_known = site.file.is_some() || known.iter().any(|(name, _)| *name == site.name);

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time between two updates of the line; and time over which the rate is averaged, in s.
+/// Time between two updates of the line. The next constant is the time over which the rate is averaged, in s.
 const AGAIN: Duration = Duration::from_millis(250);
 const SMOOTH: f64 = 3.0;
 

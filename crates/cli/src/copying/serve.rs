@@ -1,5 +1,5 @@
-//! The end of a copy that ssh has started. It reads its task from its standard input, listens for the path,
-//! and ends as soon as the input is closed.
+//! The end of a copy that ssh starts. It reads its task from its standard input, listens for the path, and ends
+//! as soon as the input is closed.
 
 use super::task::{CopyAnswer, CopyTask, Transport, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
@@ -103,9 +103,9 @@ fn listen(task: &CopyTask) -> Result<Path, Fault> {
     Path::listen_at(&invitation.keys, &at, &options).map_err(|error| error.fault().clone())
 }
 
-/// Returns the addresses at which the path listens, first the address by which ssh reached this machine. A
-/// loopback address is left out unless ssh came by such an address or did not start this process, because
-/// it would lead the other end to its own machine.
+/// Returns the addresses at which the path listens. The address by which ssh reached this machine comes first.
+/// A loopback address would lead another machine to itself, so it is included only if ssh came by such an
+/// address or if ssh did not start this process.
 fn addresses(path: &Path) -> Vec<SocketAddr> {
     let own = std::env::var("SSH_CONNECTION").unwrap_or_default();
     let came_to: Option<IpAddr> = own.split_whitespace().nth(2).and_then(|text| text.parse().ok());
@@ -116,8 +116,8 @@ fn addresses(path: &Path) -> Vec<SocketAddr> {
     first.into_iter().chain(others).collect()
 }
 
-/// Starts a thread that sets `gone` when the input is closed, because then the other end does not wait any
-/// more. Files that have arrived stay.
+/// Starts a thread that sets `gone` when the input is closed, because the other end is then gone. Files that
+/// have arrived stay.
 fn watch_input(gone: Arc<AtomicBool>) -> Result<(), Fault> {
     let reads = move || {
         let mut buffer = [0; 256];

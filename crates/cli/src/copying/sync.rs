@@ -69,7 +69,8 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
                 return crate::fail(arguments.json, &error, crate::BAD_USE);
             }
         };
-    // A home directory, or the current directory, holds more than what was copied there.
+    // A home directory or the current directory contains other files than copied ones, so `--delete` is refused
+    // for it.
     let whole = is_no_directory_of_its_own(&into);
     if arguments.delete && whole {
         let error = fault!(
@@ -92,8 +93,8 @@ pub(crate) fn sync(arguments: &Sync) -> i32 {
     go_on(arguments, &far, &theirs, &ours)
 }
 
-/// Returns true if the last part of a path is no name of its own, so that the path may be a directory with
-/// other files: `.`, `~`, `/`, `..`, `a/..`.
+/// Returns true for a path without a name of its own, such as `.`, `~`, `/`, `..` and `a/..`. Such a directory
+/// may contain other files.
 fn is_no_directory_of_its_own(path: &std::path::Path) -> bool {
     use std::path::Component;
     let last = path.components().next_back();
@@ -130,7 +131,7 @@ fn go_on(arguments: &Sync, far: &OtherSite, theirs: &CopyRole, ours: &CopyRole) 
             let (error, code, seconds) = (why.text(), why.code().name(), pause.as_secs_f64());
             print(&format!("{}\n", serde_json::json!({ "again_in": seconds, "error": error, "code": code })));
         } else if is_full || !arguments.quiet {
-            // A full disk is always reported, because a person must make room.
+            // A full disk is reported with its code, because only a person can make room.
             let why = if is_full { why.with_code() } else { why.text().to_owned() };
             crate::say(&format!("ligament: {why}; tried again in {}", progress::time(pause.as_secs_f64())));
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Version of the task and the answer. Both ends must have the same version.
 pub(crate) const VERSION: u32 = 2;
-/// Text before the answer. A line without it was printed by a shell and is no answer.
+/// Text before the answer. A line without this text comes from a shell and is skipped.
 pub(crate) const MARK: &str = "ligament copies ";
 
 /// The transport of the files.
@@ -27,7 +27,7 @@ pub(crate) enum Transport {
     Ssh,
 }
 
-/// All data that the other end needs for its part of the copy.
+/// The data that the other end needs for its part of a copy.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CopyTask {
     pub version: u32,
@@ -52,8 +52,8 @@ pub(crate) enum CopyRole {
         contents: bool,
         dry: bool,
         rate: Option<u64>,
-        /// Time between two looks at the directory, and time for which a file must not change before it is
-        /// sent, both in seconds. If none is given, the sender ends when all files are sent.
+        /// Time between two looks at the directory, and time for which a file must stay unchanged before it is
+        /// sent, both in s. If absent, the sender ends when all files are sent.
         watching: Option<(Option<f64>, f64)>,
     },
     Receive {
@@ -62,14 +62,13 @@ pub(crate) enum CopyRole {
         dry: bool,
         delete: bool,
         live: bool,
-        /// The names that this end has requested; other names are refused.
+        /// Names that this end has requested. Other names are refused.
         only: Option<Vec<String>>,
     },
 }
 
 impl CopyRole {
-    /// Returns the role with names below `~/` replaced by names in the user's home, because no shell has
-    /// done so.
+    /// Replaces `~/` at the beginning of each name by the user's home, because no shell has expanded it.
     pub fn below_home(self, home: Option<&Path>) -> CopyRole {
         let find = |path: PathBuf| match (path.strip_prefix("~"), home) {
             (Ok(below), Some(home)) => home.join(below),

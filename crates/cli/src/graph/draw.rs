@@ -1,7 +1,7 @@
-//! The picture of a topology, in SVG: boxes with their ports at the sides, and curves between them. The signs
-//! of the ports are those of the multiscale modelling language (Falcone, Chopard, Hoekstra, "MML: towards a
-//! Multiscale Modeling Language", 2010): filled for sending, open for receiving; round within the loop, square
-//! before and after it.
+//! The picture of a topology in SVG: boxes with ports at their sides, and curves between ports. The signs of
+//! ports are from the multiscale modelling language (Falcone, Chopard, Hoekstra, "MML: towards a Multiscale
+//! Modeling Language", 2010): filled signs send, open signs receive; round signs are within the loop, square
+//! signs are before and after the loop.
 
 use super::name_of;
 use crate::picture::xml;
@@ -10,9 +10,9 @@ use ligament_model::Operator;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Colours of arrows that people with any colour vision can tell apart (Okabe & Ito, "Color Universal
-/// Design", 2008). In this order: into a submodel's loop, out of it, from the end of one submodel to the
-/// beginning of the next, and within two loops.
+/// Colours of arrows that are distinct for people with any colour vision (Okabe & Ito, "Color Universal
+/// Design", 2008): into the loop of a submodel, out of a loop, from the end of a submodel to the beginning of
+/// another, and between two loops.
 const CALL: &str = "#0072B2";
 const RETURN: &str = "#D55E00";
 const NEXT: &str = "#009E73";
@@ -36,11 +36,11 @@ pub(super) struct GraphPicture<'a> {
     layout: Layout,
     /// Width and height of each box.
     sizes: Vec<(f64, f64)>,
-    /// The left edge of each column, and its width.
+    /// Left edge and width of each column.
     columns: Vec<(f64, f64)>,
     /// Indices of the ports at the left and at the right side of each box, from top to bottom.
     pins: Vec<[Vec<usize>; 2]>,
-    /// The ports that have at least one arrow.
+    /// Ports with at least one arrow.
     joined: HashSet<LinkEnd>,
 }
 
@@ -84,8 +84,8 @@ pub(crate) fn colour(from: Operator, to: Operator) -> &'static str {
 
 impl<'a> GraphPicture<'a> {
     pub fn of(topology: &'a Topology) -> GraphPicture<'a> {
-        // The layout is computed twice. The height of a box follows from the number of ports at each side,
-        // which follows from the columns, so the first layout only finds the columns.
+        // The layout is computed twice. The first time finds only the columns: they decide how many ports are
+        // at each side of a box, and so the box's height.
         let rough: Vec<f64> =
             topology.nodes.iter().map(|node| HEADER + PIN * node.ports.len() as f64).collect();
         let first = lay_out(topology, &rough);
@@ -315,8 +315,8 @@ fn sides(layout: &Layout, link: &TopologyLink) -> (bool, bool) {
     }
 }
 
-/// Returns the ports at the left and at the right side of each box. A port is at each side where it has an
-/// arrow, which may be both. A port without an arrow is at the right if it sends, else at the left.
+/// Returns the ports at the left and at the right side of each box. A port is at each side at which an arrow
+/// needs it, so it may be at both. A port without an arrow is at the right if it sends, else at the left.
 fn pins(topology: &Topology, layout: &Layout) -> Vec<[Vec<usize>; 2]> {
     let mut used: HashSet<(LinkEnd, bool)> = HashSet::new();
     for link in &topology.links {

@@ -12,11 +12,11 @@ use ligament_runtime::shown;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Maximum number of boxes that are easy to read. In larger models, alike components share a box, and each
-/// nested model becomes one box.
+/// Maximum number of boxes in an uncluttered picture. In a larger model, similar components share a box and
+/// each nested model becomes one box.
 const MAX_CLEAR_BOXES: usize = 40;
-/// Maximum number of boxes in a picture. A larger picture would be unreadable, and arrows across many
-/// columns take memory.
+/// Maximum number of boxes in a picture. Nobody could read a larger picture, and arrows across many columns
+/// need much memory.
 const MAX_BOXES: usize = 1000;
 
 /// Shows how the components of a model are coupled. Returns the exit status.
@@ -70,7 +70,7 @@ fn told(arguments: &Graph) -> Result<(String, i32), Fault> {
     Ok((text, status))
 }
 
-/// Returns the topology with as few boxes as are easy to read, unless an option says otherwise.
+/// Returns the topology, with boxes joined if there are too many to read. Options of the user take precedence.
 fn boxed(model: &ResolvedModel, arguments: &Graph) -> Topology {
     if arguments.folded {
         return Topology::of(model, Boxes::Folded);
@@ -132,12 +132,12 @@ fn receiver(topology: &Topology, link: &TopologyLink) -> String {
     format!("{filters}{}.{} ({})", node.name, name_of(port), when(port))
 }
 
-/// Returns the name of a port; a vector port has brackets: `state[]`.
+/// Returns the name of a port, with brackets after the name of a vector port: `state[]`.
 pub(crate) fn name_of(port: &NodePort) -> String {
     format!("{}{}", port.name, if port.vector { "[]" } else { "" })
 }
 
-/// Returns the operator in which a port is used; for a port that the model does not declare, its direction.
+/// Returns the operator of a port. For an undeclared port, returns its direction.
 fn when(port: &NodePort) -> &'static str {
     match (port.operator, port.sends) {
         (Operator::None, true) => "sends",

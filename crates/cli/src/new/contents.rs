@@ -18,8 +18,7 @@ impl File {
     }
 }
 
-/// Returns all files of a starter with these codes. `crate_for_rust` is the crate that codes in Rust depend
-/// on.
+/// Returns all files of a starter with these codes. Codes in Rust depend on the crate in `crate_for_rust`.
 pub(super) fn files(name: &str, codes: &[Code], crate_for_rust: Option<&Path>) -> Vec<File> {
     let mut files = Vec::new();
     for code in codes {
@@ -39,8 +38,8 @@ pub(super) fn files(name: &str, codes: &[Code], crate_for_rust: Option<&Path>) -
     files
 }
 
-/// Returns all files of a model whose codes are skeletons. `text` is the text of the model file, which was
-/// made from the file `source`.
+/// Returns all files of a starter that was made from the model file `source`. `text` is the new text of the
+/// model file.
 pub(super) fn files_of_model(
     name: &str,
     source: &Path,
@@ -118,7 +117,7 @@ fn makefile(codes: &[Code]) -> String {
     text.push_str("test: all\n");
     for code in codes {
         let command = if code.mpi {
-            // Open MPI puts its own directory first in PATH, where another Python may be.
+            // Open MPI puts its own directory first in PATH, and another Python may be in it.
 
             format!("mpirun -n {RANKS} {}", code.command().replace("python3", "$$(command -v python3)"))
         } else {

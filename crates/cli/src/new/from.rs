@@ -1,5 +1,5 @@
-//! Makes a starter from a model file: a code for each of the model's programs, and the model with these
-//! codes in place of its own programs.
+//! A starter from a model file: one code for each program of the model, and the model with these codes as its
+//! programs.
 
 use super::check_name;
 use super::contents::{files_of_model, File};
@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Number of steps that a skeleton makes.
 const STEPS: i64 = 3;
-/// Names that a code must not have, because they have another meaning in some language or in the starter's
+/// Names that a code must not have, because they have a meaning in one of the languages or in the starter's
 /// directory.
 const TAKEN: [&str; 24] = [
     "all",
@@ -51,8 +51,8 @@ const MAX_PORTS: usize = 1000;
 
 /// Returns all files of the starter.
 ///
-/// # Errors
-/// The model has errors, which are printed, or it has programs for which no code can be made.
+/// # Errors Fails if the model has errors, which are printed, or if no code can be made for one of its
+/// programs.
 pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<Vec<File>, Fault> {
     let (mut config, said) = source(from)?;
     if let Some(import) = config.imports.first() {
@@ -148,14 +148,14 @@ fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
     fault!(STARTER_NOT_MADE, "{} has {}; nothing is made", from.display(), crate::check::count(count, "error"))
 }
 
-/// Returns true if a program belongs to Ligament, such as `ligament study`. Such a program stays in the
-/// model unchanged.
+/// Returns true for a program that is part of Ligament, such as `ligament study`. It stays in the model
+/// unchanged.
 fn is_of_ligament(program: &Program) -> bool {
     let executable = program.executable.as_deref().map(Path::new);
     executable.and_then(Path::file_name).is_some_and(|name| name == "ligament")
 }
 
-/// Removes the conduits on which codes would send settings to others, because skeletons send only arrays.
+/// Removes the conduits to settings ports, because skeletons only send arrays.
 fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
     let flat = config.flatten(None).map_err(|problem| Fault::new(problem.code, problem.to_string()))?;
     let sends_arrays = |component: &FlatComponent| {
@@ -223,8 +223,8 @@ fn skeletons(
         }
         let Some(known) = found.get_mut(name) else {
             let about = config.programs.get(name).map_or("", |program| program.description.as_str());
-            // The converter from xMML adds the language to the description. The language is removed here,
-            // because the reader sees it anyway.
+            // The converter from xMML adds the language to the description. A reader of the source sees the
+            // language anyway.
             let language = said.get(&name.to_string()).map(|language| format!("in {language}"));
             let about = language
                 .and_then(|language| about.strip_suffix(&language))
@@ -255,7 +255,7 @@ fn skeletons(
     Ok(found)
 }
 
-/// Returns a description that can be part of a comment in any language.
+/// Returns a description in one line, without characters that would end a comment in one of the languages.
 fn in_a_line(name: &Reference, about: &str) -> String {
     let words: Vec<String> = (about.split_whitespace())
         .map(|word| word.chars().filter(|c| !matches!(c, '"' | '\\' | '*' | '/')).collect())
@@ -266,7 +266,7 @@ fn in_a_line(name: &Reference, about: &str) -> String {
     }
 }
 
-/// Returns the language of a program, if the command that starts the program shows it.
+/// Returns the language of a program, if its command shows it, as in `python3 macro.py`.
 fn started_by(program: &Program) -> Option<Language> {
     let executable = Path::new(program.executable.as_deref()?).file_name()?.to_str()?;
     let first = program.args.as_ref().and_then(|args| args.first()).map_or("", String::as_str);

@@ -18,7 +18,7 @@ impl Language {
     pub const ALL: [Language; 6] =
         [Language::C, Language::Cpp, Language::Fortran, Language::Java, Language::Python, Language::Rust];
 
-    /// Returns the name of the language as people write it.
+    /// Returns the usual name of the language.
     pub fn said(self) -> &'static str {
         match self {
             Language::C => "C",
@@ -227,7 +227,8 @@ impl Code {
     }
 }
 
-/// Makefile rules for the Fortran binding, which is compiled by the user's own compilers.
+/// Makefile rules for the Fortran binding. The user's own compilers must compile it, because module files
+/// differ between compilers.
 pub(super) const FORTRAN_RULES: &str = "\
 build/ligament.o:
 \tmkdir -p build
@@ -236,8 +237,7 @@ build/ligament.o:
 
 ";
 
-/// Makefile rules for the Fortran binding of MPI programs, which is compiled by the compilers of the user's
-/// MPI.
+/// Makefile rules for the Fortran binding of MPI programs. The compilers of the user's MPI must compile it.
 pub(super) const FORTRAN_MPI_RULES: &str = "\
 build/ligament.o:
 \tmkdir -p build

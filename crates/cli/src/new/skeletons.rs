@@ -1,6 +1,6 @@
-//! Skeletons: codes that go through the execution loop with the ports of a model and send arrays of zeros.
-//! They are a start for users who have a model and no codes. Each language has a file in `starters` with
-//! the text around the loop. The text of the loop itself is here.
+//! Skeletons: codes with the ports and the execution loop of a model, which send arrays of zeros. They are a
+//! start for users who have a model and no codes. `starters` has a file for each language with the text around
+//! the loop. This module has the text of the loop.
 
 use super::languages::{Code, Language};
 use ligament_model::Operator;
@@ -41,7 +41,7 @@ struct LanguageWords {
     steps: (&'static str, &'static str),
     send_step: &'static str,
     receive: &'static str,
-    /// Loop that is repeated as long as messages announce another message.
+    /// Beginning and end of a loop that repeats while each message announces another message.
     until_last: (&'static str, &'static str),
     receive_next: &'static str,
     send_end: &'static str,
@@ -322,7 +322,7 @@ impl Skeleton {
             Language::Fortran => without_unused(words.file, &body.text),
             _ => words.file.to_owned(),
         };
-        // Texts of the model are inserted last, because they may contain the placeholders, too.
+        // Texts from the model come last, because they may contain placeholders by chance.
         code.named(&file)
             .replace("COUNT", &self.ports.len().to_string())
             .replace("PORTS", &self.declared(code.language))
@@ -362,7 +362,8 @@ impl Skeleton {
     }
 }
 
-/// Returns the Fortran text around a body without the declarations of variables that the body does not use.
+/// Returns the Fortran file without declarations of variables that the body does not use, because compilers
+/// warn about them.
 fn without_unused(file: &str, body: &str) -> String {
     let is_used = |line: &str| match line.trim().split("::").nth(1) {
         Some(names) if line.trim_start().starts_with("integer") || line.trim_start().starts_with("logical") => {

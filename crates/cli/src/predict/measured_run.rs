@@ -1,5 +1,5 @@
-//! The costs of an earlier run, as its record and its timeline show them: the time that each instance
-//! computed in its steps, and the number and size of messages on each conduit.
+//! Costs from the record and the timeline of an earlier run: the computing time of each instance, and the
+//! number and size of messages on each conduit.
 
 use ligament_analysis::predict::{agree, ComponentCosts, ConduitCosts, Cost, Costs, Question};
 use ligament_catalogue::{fault, Fault};
@@ -27,8 +27,9 @@ pub(super) struct MeasuredRun {
 }
 
 impl MeasuredRun {
-    /// # Errors
-    /// There is no such run, it is not done, or its files cannot be read.
+    /// Reads a run with its model.
+    ///
+    /// # Errors Fails if there is no such run, if it has not ended, or if its files cannot be read.
     pub fn read(run: &str) -> Result<MeasuredRun, Fault> {
         let run = find_run(run)?;
         let record = record_of(&run)?;
@@ -78,11 +79,10 @@ impl MeasuredRun {
         self.record.duration.unwrap_or(self.timeline.end() as f64 / 1e9)
     }
 
-    /// Returns the costs of the run's parts. The costs are adjusted so that a prediction of this run takes
-    /// as long as the run took.
+    /// Returns the costs of the run. They are adjusted so that a prediction of this run gives its measured
+    /// duration.
     ///
-    /// # Errors
-    /// The record and the model do not fit together.
+    /// # Errors Fails if the record and the model do not fit together.
     pub fn costs(&self) -> Result<Costs, Fault> {
         let operators = self.operators();
         let mut costs = Costs::default();
@@ -166,10 +166,10 @@ impl MeasuredRun {
         sums.into_iter().map(|(component, (sum, count))| (component, sum / count)).collect()
     }
 
-    /// Returns the size of a message on each conduit, in bytes. Known are only the total bytes that each
-    /// component sent and received. The sizes are made to agree with both totals in turn, under the
-    /// condition that a port sends messages of the same size to all receivers (iterative proportional
-    /// fitting; Deming and Stephan, 1940).
+    /// Estimates the size of a message on each conduit, in bytes. Only the total bytes of each component, sent
+    /// and received, are known. The sizes are scaled in turn to agree with the totals of senders and of
+    /// receivers; a port sends messages of the same size to all receivers (iterative proportional fitting;
+    /// Deming and Stephan, 1940).
     fn bytes(&self) -> Vec<f64> {
         let conduits = &self.record.conduits;
         let mut totals: HashMap<&str, (f64, f64)> = HashMap::new();
@@ -217,8 +217,7 @@ impl MeasuredRun {
     }
 }
 
-/// Returns for each instance the rank with the longest computing time, because the other ranks wait for
-/// that rank.
+/// Returns the rank with the longest computing time of each instance, because the other ranks wait for it.
 pub(super) fn leading(records: &[InstanceRecord]) -> Vec<&InstanceRecord> {
     let mut all: Vec<&InstanceRecord> = Vec::new();
     for record in records {
@@ -267,10 +266,10 @@ fn of_instance(
     }
 }
 
-/// Returns the time before the first step and the time after the last step, in s. Until it first waits for
-/// a message, the instance is set up and may compute some steps. After it last waits, the instance may
-/// compute some steps and then does its final work, such as writing a file. The number of messages in each
-/// part tells how many steps the part contains.
+/// Estimates the setup and the teardown of an instance, in s. Before its first wait for a message, an instance
+/// is set up and may compute steps. After its last wait, it may compute steps and then do final work, such as
+/// writing a file. The number of messages before the first wait, and after the last one, tells the number of
+/// steps in each part.
 fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f64) -> (f64, f64) {
     let waits = |span: &&TimelineSpan| {
         let cause = span.cause.and_then(|cause| timeline.causes.get(cause as usize));
@@ -281,17 +280,17 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     let Some(first) = lane.spans.iter().position(|span| !span.is_period && waits(&span)) else {
         return (0.0, 0.0);
     };
-    // Small sends are counted in the sums of the wait that follows them. The message that ended this wait
-    // was not received before the wait, so it is not counted.
+    // Small sends are counted with the wait that follows them, so they are in this span. The message that ended
+    // the wait was received after it, so it is subtracted.
     let own = &lane.spans[first].sums;
     let own = passed(own).saturating_sub(u64::from(own.received_messages > 0));
     let before = own + lane.spans[..first].iter().map(|span| passed(&span.sums)).sum::<u64>();
     let gap = (lane.spans[first].begin - lane.began.unwrap_or(0)) as f64 / 1e9;
-    // If the instance made only one step, the step began with this wait.
+    // If there is only one step, this wait is its beginning.
     let setup = if operations > 1.0 { beyond_steps(gap, part(before).max(1.0 / operations), all) } else { gap };
     let last = lane.spans.iter().rposition(|span| waits(&span)).unwrap_or(first);
     let after = &lane.spans[last + 1..];
-    // Computing before a message is sent belongs to a pass, because other instances wait for that message.
+    // Other instances wait for a message that is sent here, so the computing before it belongs to a pass.
     let sends = after.iter().any(|span| span.sums.sent_messages > 0);
     let gap = lane.end().saturating_sub(lane.spans[last].end) as f64 / 1e9;
     let after = after.iter().map(|span| passed(&span.sums)).sum();
@@ -300,8 +299,9 @@ fn edges_of(lane: &TimelineLane, timeline: &RunTimeline, all: f64, operations: f
     (setup, teardown.min(all - setup))
 }
 
-/// Returns the part of a computing time `gap` (s) that exceeds `part` of all steps, if all other computing
-/// is steps. Returns 0 if `part` is more than one half, because the excess cannot be determined then.
+/// Returns the excess of a computing time `gap` (s) over the time of its steps. `part` is the share of all
+/// steps in the gap, and the remaining computing time `all` − `gap` consists of the other steps. Returns 0 if
+/// `part` is above one half, because the estimate is then too uncertain.
 fn beyond_steps(gap: f64, part: f64, all: f64) -> f64 {
     if part > 0.5 {
         return 0.0;

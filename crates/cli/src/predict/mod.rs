@@ -150,7 +150,7 @@ fn prediction(
 ) -> Result<Prediction, Fault> {
     if let Some(run) = compared {
         let question = run.question();
-        // If the number of instances differs from that of the run, the placement of the run does not apply.
+        // The placement of the run applies only to the same number of instances.
         let same = model.instances.len() == run.model.instances.len();
         return predicted(
             model,
@@ -167,13 +167,12 @@ fn prediction(
     predicted(model, costs, &Question { speed_up: true, ..Question::on(cores) })
 }
 
-/// Ports that runs have recorded because the model does not declare them, by component.
+/// Ports of each component that its model does not declare and an earlier run has recorded.
 type DeclaredPorts = BTreeMap<String, PortsByOperator>;
 
-/// Returns a model to be predicted. Its programs need not exist on this machine.
+/// Returns the model for a prediction. Its programs need not be on this machine.
 ///
-/// # Errors
-/// The model has errors, so it cannot be run.
+/// # Errors Fails if the model has errors.
 fn model_of(
     files: &[PathBuf],
     settings: &[String],

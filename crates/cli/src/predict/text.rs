@@ -1,4 +1,4 @@
-//! Prints a prediction in words, and compares it with the run that was measured.
+//! Prints a prediction, and compares it with a measured run.
 
 use super::measured_run::{leading, MeasuredRun};
 use crate::check::count;
@@ -86,8 +86,8 @@ fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Returns the predicted activities of instances. If there are many instances, those of a component share a
-/// row.
+/// Returns a table of the predicted activities of instances. If there are many instances, those of a component
+/// share a row.
 fn instances(prediction: &Prediction) -> String {
     let many = prediction.instances.len() > MAX_TABLE_ROWS;
     let mut groups: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();

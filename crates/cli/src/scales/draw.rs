@@ -1,5 +1,6 @@
-//! The picture of a scale separation map, in SVG: a box for each component, from its step to its total time on
-//! one axis and from its space step to its extent on the other, both logarithmic; arrows for messages.
+//! The picture of a scale separation map in SVG. On the axis of time, the box of a component reaches from its
+//! step to its total time. On the axis of space, it reaches from the space step to the extent. Both axes are
+//! logarithmic. Arrows are messages.
 
 use super::{names, span};
 use crate::graph::draw::{colour, legend_of_arrows, shortened};
@@ -15,7 +16,7 @@ const TOP: f64 = 60.0;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
 const RIGHT: f64 = 30.0;
-/// Width of the strip below the axis, or left of it, for boxes without a scale on that axis.
+/// Width of the strip beside an axis for boxes that have no scale on that axis.
 const STRIP: f64 = 44.0;
 const BELOW: f64 = 84.0;
 /// Minimum width or height of a box.
@@ -76,8 +77,7 @@ impl Axis {
             .map(|(value, name)| (*value, (*name).to_owned()))
             .collect();
         if to - from < 6.0 {
-            // Times above 11 s get no ticks at powers of ten, because minutes, hours and days are not
-            // decimal.
+            // Above 11 s the axis has ticks at minutes, hours and days, and none at powers of ten.
             let most = if measure == Measure::Time { 11.0 } else { f64::INFINITY };
             let tens = (from.ceil() as i32..=to.floor() as i32).map(|power| 10f64.powi(power));
             let tens = tens.filter(|value| {
@@ -116,7 +116,7 @@ impl<'a> ScalesPicture<'a> {
         let space = Axis::of(map.boxes.iter().filter_map(|one| one.space), Measure::Length);
         let strip = |is_needed: bool| if is_needed { STRIP } else { 0.0 };
         let left = LEFT_MARGIN_PX + 1.8 * strip(map.boxes.iter().any(|one| one.time.is_none()));
-        // If no component has a length, each component is a bar, and the bars are drawn below each other.
+        // If no component has a length, the picture has bars below each other in place of boxes.
         let (bottom, pitch) = if space.is_some() { (TOP + HEIGHT, 26.0) } else { (TOP, 52.0) };
         let mut picture = ScalesPicture { map, time, space, areas: Vec::new(), left, bottom, pitch };
         picture.areas = map.boxes.iter().map(|one| picture.area(one)).collect();
@@ -211,7 +211,7 @@ impl<'a> ScalesPicture<'a> {
             let x = left + WIDTH * self.time.as_ref().map_or(0.0, |axis| axis.place(*value));
             line(x, TOP, x, end + 4.0, "#ddd");
         }
-        // Boxes without a time are drawn between the axis of space, with its names, and the other boxes.
+        // Boxes without a time are between the labels of the space axis and the other boxes.
         for (value, _) in self.space.iter().flat_map(|axis| &axis.ticks) {
             let y = bottom - HEIGHT * self.space.as_ref().map_or(0.0, |axis| axis.place(*value));
             line(LEFT_MARGIN_PX - 4.0, y, right, y, "#ddd");
@@ -232,7 +232,7 @@ impl<'a> ScalesPicture<'a> {
                 xml(text)
             );
         };
-        // A name on the time axis is left out if it would touch the name before it.
+        // A label of the time axis is left out if it would touch the label before it.
         let mut free = 0.0;
         if left > LEFT_MARGIN_PX {
             words((LEFT_MARGIN_PX + left) / 2.0, end + 18.0, "middle", "#888", "no time");
@@ -266,7 +266,7 @@ impl<'a> ScalesPicture<'a> {
             let ((ax, ay), (bx, by)) = ends(from, to);
             let (dx, dy) = (bx - ax, by - ay);
             let length = dx.hypot(dy).max(1.0);
-            // The arrow is bent to one side, so that two arrows in opposite directions are two lines.
+            // The arrow bends to one side, so that two arrows in opposite directions do not overlap.
             let bend = (0.18 * length).clamp(14.0, 46.0);
             let (cx, cy) = ((ax + bx) / 2.0 + dy / length * bend, (ay + by) / 2.0 - dx / length * bend);
             let _ = writeln!(
@@ -333,9 +333,9 @@ impl<'a> ScalesPicture<'a> {
     }
 }
 
-/// Returns the points at which an arrow leaves one box and enters another. They lie on the borders, on the
-/// line between the boxes' centres. If the centre of one box lies within the other box, the arrow goes from
-/// border to border on the side with the shortest gap, or at the right side if every gap is too small.
+/// Returns the points at which an arrow leaves the box `from` and enters the box `to`. They are on the borders,
+/// on the line between the centres. If the centre of one box is within the other box, the arrow goes from
+/// border to border on the side with the shortest gap, or on the right side if all gaps are too small.
 fn ends(from: Area, to: Area) -> ((f64, f64), (f64, f64)) {
     let middle = |[left, top, right, bottom]: Area| ((left + right) / 2.0, (top + bottom) / 2.0);
     let (a, b) = (middle(from), middle(to));
@@ -344,7 +344,7 @@ fn ends(from: Area, to: Area) -> ((f64, f64), (f64, f64)) {
     };
     if holds(from, b) || holds(to, a) {
         let (inner, outer) = if holds(from, b) { (to, from) } else { (from, to) };
-        // The arrow goes straight to the nearest border that leaves enough room for it.
+        // The arrow goes straight to the nearest border with enough room.
         let (x, y) = middle(inner);
         let ways = [
             ((inner[0], y), (outer[0], y), inner[0] - outer[0]),

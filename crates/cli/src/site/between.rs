@@ -1,6 +1,6 @@
-//! `ligament site check A B`: measures the link between two sites. The command starts one end at each site
-//! (`measurement`), has each end dial the other, and measures the first way that works, which is also the
-//! way that a run would take.
+//! `ligament site check A B`: measures the link between two sites. The command starts an end at each site
+//! (`measurement`), lets each end dial the other, and measures the first route that works. A run would use the
+//! same route.
 
 use super::here_or;
 use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Maximum time until ssh has reached a site and the end there has answered.
 const SSH_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time that an end may take to answer in addition to the time of the order itself.
+/// Time in which an end must answer, in addition to the time that the order itself takes.
 const ANSWER_MARGIN: Duration = Duration::from_secs(30);
 /// Maximum time until a path between the two ends is connected, in seconds.
 const DIAL_TIMEOUT_S: f64 = 5.0;
@@ -28,8 +28,8 @@ const PING_COUNT: u32 = 20;
 const MAX_PINGS_S: f64 = 5.0;
 /// Maximum time that an end may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of answers that wait to be taken. Each order has one answer. The output of an end that
-/// sends more answers is not read until an answer is taken.
+/// Maximum number of buffered answers. Each order has one answer, so more answers come only from a faulty end,
+/// whose output then waits.
 const MAX_WAITING_ANSWERS: usize = 4;
 /// Maximum length of one line of an answer, in bytes.
 const MAX_LINE_BYTES: u64 = 1 << 20;
@@ -94,7 +94,7 @@ impl LinkEnd {
     /// Sends an order to the end and returns its answer. The order itself takes at most `takes` seconds.
     fn ask(&mut self, order: &EndOrder, takes: f64) -> Result<EndReply, Fault> {
         let text = serde_json::to_string(order).expect("plain fields are written");
-        // A write error is ignored: an end that is gone gives the reason in its answer.
+        // A write error is ignored, because an end that is gone explains its end in its answer.
         let _ = self.input.write_all(format!("{text}\n").as_bytes());
         self.answer(Duration::from_secs_f64(takes) + ANSWER_MARGIN)
     }
@@ -136,7 +136,7 @@ fn read(output: ChildStdout) -> Receiver<EndReply> {
     answers
 }
 
-/// The way on which one site reaches the other.
+/// The route from one site to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Reach {
@@ -148,7 +148,7 @@ enum Reach {
     Jump,
 }
 
-/// One attempt of one site to reach the other.
+/// An attempt of one site to reach the other.
 struct ReachAttempt {
     /// Index of the dialling end among the two ends.
     from: usize,
@@ -180,7 +180,7 @@ impl Rate {
 #[derive(Default)]
 struct LinkFindings {
     tried: Vec<ReachAttempt>,
-    /// Index in `tried` of the way that was measured; none if no way works.
+    /// Index in `tried` of the measured route. `None` if no route works.
     way: Option<usize>,
     round_trips: Vec<f64>,
     rates: Vec<Rate>,
@@ -197,7 +197,7 @@ pub(super) fn check(names: [&str; 2], bounds: Bounds, json: bool) -> i32 {
         [Err(why), _] | [_, Err(why)] => return crate::fail(json, &why, crate::BAD_USE),
     };
     let [a, b] = sites;
-    // Both ends are started at the same time, because each login may take long.
+    // Both ends start at the same time, because a login can take long.
     let ends = std::thread::scope(|scope| {
         let other = scope.spawn(move || LinkEnd::start(b));
         let one = LinkEnd::start(a);
@@ -239,8 +239,7 @@ fn apart(ends: &[LinkEnd; 2]) -> Fault {
     )
 }
 
-/// Returns the relays over which each of the two sites goes. The last relay is the same for both sites:
-/// they meet at it.
+/// Returns the relays of each site. The last relay is common to both sites, which meet there.
 fn stations(ends: &[LinkEnd; 2]) -> Result<[Vec<Station>; 2], Fault> {
     let own =
         |end: &LinkEnd| end.site.relays.iter().map(|file| Station::read(file)).collect::<Result<Vec<_>, _>>();
@@ -255,7 +254,7 @@ fn stations(ends: &[LinkEnd; 2]) -> Result<[Vec<Station>; 2], Fault> {
     Ok(both)
 }
 
-/// The two ends, and for each end the relays over which it reaches the other.
+/// Two ends, each with the relays over which it reaches the other.
 struct SiteLink<'e> {
     ends: &'e mut [LinkEnd; 2],
     stations: [Vec<Station>; 2],

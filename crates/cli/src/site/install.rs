@@ -1,6 +1,6 @@
-//! `ligament site install NAME`: copies the running binary to a site. The binary goes over ssh into a
-//! temporary file at the site. The file gets its final name when its checksum is right and it has run at
-//! the site; otherwise nothing is left there.
+//! `ligament site install NAME`: copies the running binary to a site by ssh, into a temporary file. The file
+//! gets its final name when its checksum is right and the binary has run at the site. Otherwise the file is
+//! removed.
 
 use crate::arguments::print;
 use crate::copying::progress;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// The version line of this command (`ligament --version`).
 const VERSION: &str = concat!("ligament ", env!("CARGO_PKG_VERSION"));
-/// Text before each line that is an answer of the script. A line without it was printed by a shell.
+/// Text before each answer of the script. A line without this text comes from a shell and is skipped.
 const MARK: &str = "ligament-install ";
 /// Maximum number of bytes of the script's output that are read for answers.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
@@ -71,11 +71,11 @@ impl Own {
 /// The findings of the script at the site.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct SiteState {
-    /// The path of the command, or its future path.
+    /// Path of the installed command, or the path at which it would be installed.
     path: String,
     /// The system and the processor.
     machine: String,
-    /// The version and the checksum of the file that already has the name, if there is one.
+    /// Version and checksum of the command that is already at this path, if there is one.
     before: Option<(String, String)>,
     /// Path of the `ligament` that a login shell finds in its PATH.
     in_path: Option<String>,
@@ -191,7 +191,7 @@ fn put(site: &Site, arguments: &Install) -> Result<(Own, SiteState), Fault> {
     let own = Own::open()?;
     let script = script(site, &place(site, arguments.to.as_deref()), &own, arguments.dry_run);
     let mut command = super::at(site);
-    // ssh joins its arguments and passes them to a shell.
+    // ssh joins its arguments with blanks and passes the result to a shell, so the script needs quotes.
     match site.ssh {
         Some(_) => command.arg(format!("exec bash -lc {}", quote(&script))),
         None => command.args(["bash", "-lc", &script]),
@@ -206,7 +206,7 @@ fn put(site: &Site, arguments: &Install) -> Result<(Own, SiteState), Fault> {
     std::thread::spawn(move || told.send(text_of(errors)));
     let said = text_of(child.stdout.take());
     let status = child.wait().map_err(unstarted)?;
-    // A process that ssh leaves behind, such as the master of a shared connection, may hold the pipe open.
+    // A process that outlives ssh, such as the master of a shared connection, may hold the pipe open.
     let complaint = complains.recv_timeout(LAST_WORDS).unwrap_or_default();
     let there = read(&said, site, &own)?;
     let is_there = there.before.as_ref().is_some_and(|(_, sum)| *sum == own.sum);
@@ -227,7 +227,7 @@ fn text_of(pipe: Option<impl Read>) -> String {
     clean(&String::from_utf8_lossy(&bytes))
 }
 
-/// Reports what was done, and what is left for the user to do.
+/// Reports the result, and the steps that remain for the user.
 fn tell(site: &Site, own: &Own, there: &SiteState, arguments: &Install) -> i32 {
     let same = there.before.as_ref().is_some_and(|(_, sum)| *sum == own.sum);
     let in_path = there.in_path.as_deref() == Some(there.path.as_str());

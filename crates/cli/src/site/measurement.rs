@@ -1,6 +1,6 @@
-//! One end of a link that is measured: `ligament serve-link`, which `ligament site check A B` starts at a
-//! site. It carries out the orders on its standard input, and ends as soon as the input is closed. All its
-//! actions are limited in time and bytes.
+//! One end of a measured link: `ligament serve-link`, which `ligament site check A B` starts at a site. The end
+//! carries out orders from its standard input and ends when the input is closed. Every action is limited in
+//! time and bytes.
 
 use super::orders::{EndOrder, EndReply, PathKey, MARK, VERSION};
 use ligament_catalogue::{fault, Fault};
@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 const MAX_LINE_BYTES: u64 = 1 << 20;
 /// Time between two checks whether the end must exit.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Size of the first message, and maximum size of a message, in bytes. The first message is small, so that
-/// some messages arrive whole over any link.
+/// Size of the first message, in bytes. It is small, so that some messages arrive whole over a slow link. The
+/// next constant is the maximum size of a message.
 const FIRST_MESSAGE_BYTES: usize = 16 << 10;
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
-/// Maximum time, in seconds, and maximum number of bytes that an order may request.
+/// Maximum time of an order, in s. The next constant is its maximum number of bytes.
 pub(super) const MAX_SECONDS: f64 = 60.0;
 const MAX_TOTAL_BYTES: u64 = 64 << 30;
-/// Time for bytes that are still under way to arrive after the measurement is over.
+/// Time for the last bytes of a measurement to arrive.
 const LAST: Duration = Duration::from_secs(1);
-/// First of the two bytes of a ping, which must be sent back, and of its reply. The second byte is a number
-/// that distinguishes the ping from earlier ones.
+/// First byte of a ping, which the receiver sends back. The next constant is the first byte of the reply. The
+/// second byte of each is a number that distinguishes pings.
 const TAG_PING: u8 = 0;
 const PONG: u8 = 1;
 
@@ -144,8 +144,8 @@ fn open(
     Path::open(&invitation.keys, &to, &options).map_err(|error| error.fault().clone())
 }
 
-/// The bytes that have arrived, without the first message, whose arrival is the beginning of the measured
-/// time.
+/// Counters of received bytes. The first message is not counted: the time of the measurement begins with its
+/// arrival.
 #[derive(Debug, Default)]
 struct Reception {
     bytes: u64,
@@ -187,7 +187,7 @@ impl MeasuringEnd {
             if self.path.send(&[TAG_PING, self.pings], Some(left())).is_err() {
                 break;
             }
-            // The first reply may belong to an earlier ping that was given up.
+            // The first reply may belong to an earlier ping that timed out.
             let mut answers = std::iter::from_fn(|| self.pongs.recv_timeout(left()).ok());
             if !answers.any(|number| number == self.pings) {
                 break;
@@ -210,7 +210,7 @@ impl MeasuringEnd {
             sent += size as u64;
             size = (2 * size).min(MAX_MESSAGE_BYTES);
         }
-        // Messages arrive in order. When this ping is answered, all messages before it have been counted.
+        // Messages arrive in order, so all messages have been counted when this ping is answered.
         self.ping(1, until.saturating_duration_since(Instant::now()) + LAST);
         sent
     }

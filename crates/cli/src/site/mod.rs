@@ -122,7 +122,7 @@ fn check_all(arguments: &SiteCheck) -> i32 {
     let SiteCheck { sites, offline, json, .. } = arguments;
     match sites.as_slice() {
         [a, b] if !offline => {
-            // The time is limited, because an end refuses to measure longer than this.
+            // The bounds are limited here, because an end refuses to measure for longer.
             let bounds = between::Bounds {
                 seconds: arguments.seconds.as_secs_f64().min(measurement::MAX_SECONDS),
                 bytes: arguments.bytes,
@@ -162,8 +162,7 @@ fn check(wanted: &str, offline: bool, json: bool) -> i32 {
     }
 }
 
-/// Checks a site by ssh, and returns what was found there: whether its lines run, its ligament, and its
-/// launcher.
+/// Checks a site by ssh: the commands of its file, its ligament, and its launcher. Returns the findings.
 fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     let mut script = String::new();
     for line in site.before() {
@@ -204,8 +203,8 @@ fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     Ok(lines.into_iter().map(|line| format!("{place}: {line}")).collect())
 }
 
-/// Runs a script by a login shell at a site. The script goes to the shell's standard input, so its length
-/// is not limited.
+/// Runs a script in a login shell at a site. The script is the standard input of the shell, so its length is
+/// not limited.
 pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output, Fault> {
     let mut command = at(site);
     command.args(["bash", "-ls"]);
@@ -218,7 +217,7 @@ pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output
             fault!(SITE_UNREACHABLE, "{}: {error}; is it installed?", command.get_program().to_string_lossy())
         })?;
     if let Some(mut input) = child.stdin.take() {
-        // A write error is ignored: a shell that ends early gives the reason in its output.
+        // A write error is ignored, because a shell that ends early explains its end in its output.
         let _ = input.write_all(script.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| fault!(SITE_UNREACHABLE, "ssh: {error}"))?;

@@ -1,5 +1,5 @@
-//! The agents of a run over several sites. Each site has a job, and the agents begin when the last job
-//! runs. `job_wait` decides from the states of the jobs what to do next, and `keeper` does it.
+//! The agents of a run over several sites. Each site has one job, and all agents begin when the last job runs.
+//! `job_wait` decides on the next action from the states of the jobs, and `keeper` carries it out.
 
 use super::job_wait::{JobAction, JobWait, Patience};
 use super::keeper::{self, JobEvent, JobKeeper, JobOrder};
@@ -24,7 +24,7 @@ pub(super) struct Across<'p> {
     patience: Patience,
     /// Maximum time for which the run's head may be silent before the domains end.
     silence: Duration,
-    /// A stream to the process that has started the head. A byte on it means that all jobs are submitted.
+    /// Stream to the process that has started this head. One byte on it reports that all jobs are submitted.
     started: Option<Arc<UnixStream>>,
     waiting: JobWait,
     running: Vec<KeeperHandle>,
@@ -86,7 +86,7 @@ impl<'p> Across<'p> {
         }
     }
 
-    /// Marks the domains of a job as lost, because the job will not do its part.
+    /// Marks the domains of a job as lost, because its agents will not take part.
     fn lose(&mut self, job: usize, why: &Fault) {
         let parts = self.parts;
         let domains = parts[job].domains();
@@ -177,8 +177,8 @@ impl Agents for Across<'_> {
             let log = directory.join(format!("job-{}.log", part.site.name));
             let thread = keeper::start(keeper, number, obeys, tell.clone(), log);
             self.running.push(KeeperHandle { orders, thread });
-            // The record is written at once, because a head that is killed now would leave a job behind.
-            // With the record, `ligament cancel` can end this job.
+            // The record is written at once. If the head is killed now, `ligament cancel` can find and cancel
+            // this job.
             SiteJob::write_all(&run, &self.records)?;
         }
         self.news.extend(self.records.iter().map(SiteJob::in_words));
@@ -214,8 +214,7 @@ impl Drop for Across<'_> {
             let _ = one.thread.join();
         }
         self.records.iter_mut().for_each(|record| record.over = true);
-        // A job that could not be ended is reported on the terminal, because the run's log is already
-        // closed.
+        // The log is closed at this time, so a job that could not be cancelled is reported on the terminal.
         let told: Vec<_> = self.told.iter().flat_map(Receiver::try_iter).collect();
         for (job, told) in told {
             if let JobEvent::Failed(why) = told {

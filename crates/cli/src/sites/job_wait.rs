@@ -1,16 +1,16 @@
-//! The jobs of one run at several sites, which begin at different times. This module decides when all jobs
-//! run, which job has waited too long, and what happens to that job. No I/O, no clock.
+//! The jobs of one run at several sites, which begin at different times. This module decides if all jobs run,
+//! and which job has waited too long for the others. It has no I/O and no clock.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::JobState;
 use std::time::{Duration, Instant};
 
-/// The time that a job waits for the jobs at other sites after it has begun, and the number of further
-/// attempts.
+/// Limits of the wait for jobs at other sites: the time that a job waits after its begin, and the number of
+/// further attempts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     pub wait: Duration,
-    /// Number of times that each job gives its nodes back and queues again.
+    /// Number of times that a job gives its nodes back and is submitted again.
     pub again: u32,
 }
 
@@ -20,13 +20,12 @@ struct One {
     site: String,
     /// Time at which the job was first seen running; none if it does not run.
     runs: Option<Instant>,
-    /// The last known state of the job, in words.
+    /// Last known state of the job, as text.
     stands: String,
     again: u32,
-    /// True if the job must queue again. Until it is submitted again, reported states belong to the job
-    /// before.
+    /// True while the job is being submitted again. Reported states then still belong to the earlier job.
     leaves: bool,
-    /// Time since which the job's site cannot be reached; none if the site answers.
+    /// Time since which the job's site does not answer. `None` if the site answers.
     silent: Option<Instant>,
 }
 
@@ -43,15 +42,14 @@ pub(crate) struct JobWait {
 pub(crate) enum JobAction {
     /// All jobs run, so their agents may begin.
     Begin,
-    /// The job with the index `job` gives its nodes back and queues again. `time` counts these attempts of
-    /// the job.
+    /// The job with index `job` gives its nodes back and is submitted again, for the time number `time`.
     Again { job: usize, time: u32 },
-    /// The run is given up, because its jobs do not run at the same time.
+    /// The run is given up, because its jobs never run at the same time.
     GiveUp(Fault),
 }
 
 impl JobWait {
-    /// Returns the jobs at the sites of these names, which have just been submitted.
+    /// Makes the state of jobs at these sites, which have just been submitted.
     pub fn new(sites: impl IntoIterator<Item = String>, patience: Patience) -> JobWait {
         let one = |site| One {
             site,
@@ -64,7 +62,7 @@ impl JobWait {
         JobWait { jobs: sites.into_iter().map(one).collect(), patience, begun: false }
     }
 
-    /// Returns true if all jobs have run at the same time, so that the agents have begun.
+    /// Returns true if all jobs have run at the same time. The agents have then begun.
     pub fn have_begun(&self) -> bool {
         self.begun
     }
@@ -87,13 +85,13 @@ impl JobWait {
         (self.jobs[job].leaves, self.jobs[job].silent) = (false, None);
     }
 
-    /// Notes that the state of a job cannot be seen, for the reason `why`.
+    /// Notes that the state of a job is unknown, for the reason `why`.
     pub fn silent(&mut self, job: usize, why: &Fault, now: Instant) {
         let one = &mut self.jobs[job];
         (one.stands, one.silent) = (format!("cannot be seen: {why}"), Some(one.silent.unwrap_or(now)));
     }
 
-    /// Returns the next action at the time `now`. `Begin` is returned once, and no action after it.
+    /// Returns the next action at the time `now`. After `Begin`, there is no further action.
     pub fn next(&mut self, now: Instant) -> Option<JobAction> {
         if self.begun {
             return None;

@@ -1,6 +1,5 @@
-//! The job of a run at one of its sites: the files that are put to the site, the job's submission, and its
-//! state in the queue. After the submission a thread of its own watches the job, because a site may be slow
-//! to answer.
+//! The job of a run at one site: the files that are copied to the site, the submission, and the state in the
+//! queue. After the submission, a thread watches the job, because a site may answer slowly.
 
 use super::SiteShare;
 use ligament_catalogue::{fault, Fault};
@@ -12,17 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// Time between two questions to a batch system about a job. The batch system serves many users, so it must
-/// not be asked too often.
+/// Time between two requests for the state of a job. A batch system serves many users, and must not be asked
+/// too often.
 const ASK: Duration = Duration::from_secs(2);
 /// Maximum time that a site may take to answer a script.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum time until a job is over after its agents have left, or after the job was cancelled.
+/// Maximum time between the end of a job's agents, or its cancellation, and the end of the job.
 const OVER: Duration = Duration::from_secs(15);
-/// Pauses before the second and the third attempt to cancel a job, or to remove its keys, at the end of the
-/// run.
+/// Pauses before the second and the third attempt to cancel a job or to remove its keys, at the end of a run.
 const CANCEL_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
-/// Number of last lines of a job's output that are shown as the reason for its end.
+/// Number of lines at the end of a job's output that are shown as the reason for its end.
 const LAST: usize = 3;
 
 /// An order to the thread that watches a job.
@@ -32,17 +30,17 @@ pub(super) enum JobOrder {
     Begin,
     /// The job must give its nodes back and be submitted again.
     Again,
-    /// The run is over. `in_order` is true if the agents have been told so and leave by themselves.
+    /// The run is over. `in_order` is true if the agents have been told, so that they end by themselves.
     End { in_order: bool },
 }
 
 /// An event of a job, reported by the thread that watches the job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JobEvent {
-    /// The job was submitted again and now has this number.
+    /// The job was submitted again, and now has this number.
     Submitted(String),
     Stands(JobState),
-    /// The job is over. The fault has the reason and the last lines that the job printed.
+    /// The job is over. The fault contains the reason and the last lines of the job's output.
     Over(Fault),
     /// The site does not answer at the moment.
     Silent(Fault),
@@ -50,7 +48,7 @@ pub(super) enum JobEvent {
     Failed(Fault),
 }
 
-/// A job, the site that it runs at, and its directory at that site.
+/// A job, its site, and its directory at the site.
 pub(super) struct JobKeeper {
     site: Site,
     system: JobSystem,
@@ -58,14 +56,14 @@ pub(super) struct JobKeeper {
     /// Absolute path of the job's directory at the site.
     place: String,
     pub job: String,
-    /// True if the agents of the job may begin, because the jobs at all sites run.
+    /// True if the jobs at all sites run, so that the agents of this job may begin.
     begun: bool,
     over: bool,
     cancelled: bool,
 }
 
-/// Returns shell script text that writes `text` into the file `name`. With the script's umask, only its
-/// owner can read the file.
+/// Returns script text that writes `text` to the file `name`. The umask of the script lets only the owner read
+/// the file.
 fn file(name: &str, text: &str) -> String {
     let mut end = String::from("END-OF-FILE");
     while text.contains(&end) {
@@ -75,10 +73,10 @@ fn file(name: &str, text: &str) -> String {
 }
 
 impl JobKeeper {
-    /// Puts a job's files to its site and submits the job.
+    /// Copies the files of a job to its site, and submits the job.
     ///
-    /// # Errors
-    /// The site is not reached, or the site refuses the job; the fault quotes the site's answer.
+    /// # Errors Fails if the site cannot be reached or refuses the job. The fault quotes the answer of the
+    /// site.
     pub fn submit(
         part: &SiteShare,
         mut shell: SiteShell,
@@ -87,7 +85,7 @@ impl JobKeeper {
     ) -> Result<JobKeeper, Fault> {
         let site = &part.site;
         let mut put = format!("umask 077; mkdir -p {0} && cd {0} || exit 1\n", quote(place));
-        // A run of the same name may already have a job in this directory. The agents of that job would
+        // This directory may belong to a job of another run with the same name. The agents of that job would
         // then join this run.
         put.push_str(
             "(set -C; : > invitation) 2>/dev/null || { echo \"a run of this name has its keys in $PWD; give \
@@ -98,8 +96,8 @@ impl JobKeeper {
         let answer = match shell.run(&put, ANSWER_TIMEOUT) {
             Ok(answer) => answer,
             Err(why) => {
-                // The script may have run although its answer is lost. The keys are then at the site and
-                // must be removed.
+                // The script may have run although its answer is lost. So the keys may be at the site, and are
+                // removed.
                 let _ = SiteShell::at(site).run(&cleared(place), ANSWER_TIMEOUT);
                 return Err(why);
             }
@@ -131,10 +129,9 @@ impl JobKeeper {
         }
     }
 
-    /// Returns the job of a run whose head is gone, as the run directory records it.
+    /// Returns a job whose head is gone, from its record in the run directory.
     ///
-    /// # Errors
-    /// The site's file is gone, or the record does not say how the site is reached.
+    /// # Errors Fails if the site file is gone, or if the record does not tell how to reach the site.
     pub fn of(record: &SiteJob) -> Result<JobKeeper, Fault> {
         let known = record.file.as_ref().zip(JobSystem::from_name(&record.system));
         let Some((file, system)) = known else {
@@ -146,11 +143,10 @@ impl JobKeeper {
         Ok(JobKeeper { site, system, shell, place, job, begun: false, over: false, cancelled: false })
     }
 
-    /// Returns the state of the job. Unlike `look`, this gives the job no sign that its head still watches
-    /// it.
+    /// Returns the state of the job. In contrast to `look`, this does not touch `watched`, so the job gets no
+    /// sign of a head.
     ///
-    /// # Errors
-    /// The site is not reached, or its queue cannot be seen.
+    /// # Errors Fails if the site cannot be reached, or if its queue cannot be read.
     pub fn stands(&mut self) -> Result<JobState, Fault> {
         let still = self.shell.run(&self.system.is_still(&self.job, &self.place), ANSWER_TIMEOUT)?;
         if !still.succeeded {
@@ -161,10 +157,9 @@ impl JobKeeper {
         self.state(&answer)
     }
 
-    /// Cancels the job and removes the run's keys from the site.
+    /// Cancels the job, and removes the keys of the run from the site.
     ///
-    /// # Errors
-    /// The site is not reached, or it does not cancel the job or remove the keys.
+    /// # Errors Fails if the site cannot be reached, or if it does not cancel the job or remove the keys.
     pub fn take_back(&mut self) -> Result<(), Fault> {
         self.cancel()?;
         self.take_keys()
@@ -173,8 +168,8 @@ impl JobKeeper {
     fn queue(&mut self) -> Result<(), Fault> {
         let place = quote(&self.place);
         let line = self.system.submits(&format!("{}/job.sh", self.place));
-        // Both commands have lines of their own: an `&` in `line` would also send the command before an
-        // `&&` into the background.
+        // Each command has its own line. With `&&` between them, an `&` at the end of `line` would apply to
+        // both commands.
         let answer =
             self.shell.run(&format!("cd {place} && touch watched || exit 1\n{line}"), ANSWER_TIMEOUT)?;
         let number = answer.succeeded.then(|| self.system.number(&answer.said)).flatten();
@@ -192,8 +187,8 @@ impl JobKeeper {
         Ok(())
     }
 
-    /// Returns the state of the job, and touches the file `watched`, by which the job knows that its head
-    /// still watches it.
+    /// Returns the state of the job, and touches the file `watched`. The file tells the job that its head is
+    /// alive.
     fn look(&mut self) -> Result<JobState, Fault> {
         let (place, line) = (quote(&self.place), self.system.shows(&self.job));
         let begin = if self.begun { format!("touch {place}/begin\n") } else { String::new() };
@@ -241,8 +236,8 @@ impl JobKeeper {
         }
     }
 
-    /// Watches the job until the run is over: carries out each order, and reports the job's state to
-    /// `tell`. At the end the job's output is written into the file `log`.
+    /// Watches the job until the run is over: carries out orders, and reports the state of the job to `tell`.
+    /// Writes the output of the job to the file `log` at the end.
     pub fn keep(mut self, orders: &Receiver<JobOrder>, tell: &dyn Fn(JobEvent), log: &Path) {
         loop {
             match orders.recv_timeout(ASK) {
@@ -298,10 +293,10 @@ impl JobKeeper {
         fault!(JOB_LOST, "the job {} at {} is over ({how}); {said}", self.job, self.site.name)
     }
 
-    /// Ends the watch: cancels the job, so that nothing of the run stays in the queue, and removes the
-    /// run's keys from the site.
+    /// Ends the watch: cancels the job and removes the keys of the run, so that nothing of the run stays at the
+    /// site.
     fn end(&mut self, in_order: bool, tell: &dyn Fn(JobEvent), log: &Path) {
-        // The run has ended its remaining processes, and the shell that reached the site may be among them.
+        // The shell at the site may have ended with the other processes of the run, so a new one is used.
         self.shell = SiteShell::at(&self.site);
         if in_order {
             self.await_end();
@@ -352,15 +347,15 @@ impl JobKeeper {
     }
 }
 
-/// Returns a script that removes the run's keys from the directory `place`. The script also succeeds if the
-/// directory is gone.
+/// Returns a script that removes the run's keys from the directory `place`. It succeeds even if the directory
+/// is gone.
 fn cleared(place: &str) -> String {
     let place = quote(place);
     format!("[ ! -e {place} ] || {{ cd {place} && rm -f invitation *.relay watched begin; }}")
 }
 
-/// Returns the job's directory at a site: a directory below the user's home at a site that is reached by
-/// ssh, else a directory in the run directory.
+/// Returns the directory of the job: below the user's home at a site that is reached by ssh, else in the run
+/// directory.
 pub(super) fn place(
     part: &SiteShare,
     run: &str,

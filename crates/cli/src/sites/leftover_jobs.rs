@@ -1,5 +1,5 @@
-//! `ligament cancel` of a run at several sites whose head is gone: cancels the jobs that `sites.json`
-//! records as not over.
+//! `ligament cancel` for a run at several sites whose head is gone: cancels the jobs that `sites.json` does not
+//! record as over.
 
 use super::keeper::JobKeeper;
 use crate::arguments::print;
@@ -9,11 +9,11 @@ use ligament_launch::jobs::JobState;
 use ligament_manager::{RunDirectory, RunState};
 use ligament_runtime::client::{is_alive, is_here, record_of, SiteJob};
 
-/// Returns the recorded jobs of a run that are no longer watched by a head. Returns none if the head may be
-/// alive or all jobs are over.
+/// Returns the recorded jobs of a run that no head watches. Returns none if the head may be alive or if all
+/// jobs are over.
 pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
     let watched = record_of(run).is_ok_and(|record| {
-        // A head on another machine counts as alive, because this machine cannot check it.
+        // The head counts as alive on another machine, because this machine cannot check it.
         record.state == RunState::Running && (!is_here(&record) || is_alive(record.pid))
     });
     let jobs = SiteJob::all_of(run);
@@ -24,7 +24,7 @@ pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
     }
 }
 
-/// The result of cancelling a job.
+/// The outcome of cancelling a job.
 enum Became {
     Ends,
     /// The job was already over, for the reason given.
@@ -32,8 +32,8 @@ enum Became {
     Unknown(Fault),
 }
 
-/// Cancels the jobs. A job at a site that cannot be reached stays recorded, so that the command can be
-/// called again.
+/// Cancels the jobs. A job at an unreachable site stays in the record, so that the user can call the command
+/// again.
 pub(crate) fn cancel(run: &RunDirectory, mut jobs: Vec<SiteJob>, arguments: &Cancel) -> i32 {
     let one = |job: &SiteJob| -> Result<Became, Fault> {
         let mut keeper = JobKeeper::of(job)?;

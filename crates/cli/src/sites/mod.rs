@@ -1,6 +1,6 @@
-//! `ligament submit --site A --site B`: one run with a job in the queue of each site. The run's head is a
-//! process of its own on this machine. `across` gives the head its agents, `keeper` watches each job,
-//! `job_wait` decides when the jobs of all sites run, and `leftover_jobs` cancels jobs whose head is gone.
+//! `ligament submit --site A --site B`: a run with one job at each site. The head is a process of its own on
+//! this machine. `across` provides its agents, `keeper` watches each job, `job_wait` decides if the jobs of all
+//! sites run, and `leftover_jobs` cancels jobs whose head is gone.
 
 mod across;
 mod job_wait;
@@ -33,11 +33,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Default time that a job waits for the jobs at other sites, unless half of the shortest job's time is
-/// less.
+/// Default time that a job waits for jobs at other sites. If half of the shortest job's time is less, that time
+/// is used.
 const WAIT: Duration = Duration::from_secs(30 * 60);
 
-/// Maximum time until a relay must be reached before a run is submitted.
+/// Maximum time to reach a relay before the run is submitted.
 const RELAY_ANSWERS: Duration = Duration::from_secs(5);
 
 /// How a run at several sites comes together.
@@ -61,7 +61,7 @@ pub(crate) struct SitesOptions {
 }
 
 impl SitesOptions {
-    /// Returns the name of a given option that has no meaning at a single site, if there is one.
+    /// Returns the name of a given option that has no meaning for a single site, if there is one.
     pub fn given(&self) -> Option<&'static str> {
         let ListenOptions { listen, ports } = &self.listening;
         let all = [
@@ -82,14 +82,14 @@ impl SitesOptions {
         Ok(job_wait::Patience { wait, again: self.queue_again.unwrap_or(2) })
     }
 
-    /// Returns the maximum time for which a domain may be silent before the run is given up.
+    /// Returns the maximum silence of a domain before the run is given up.
     fn silence(&self) -> Duration {
         self.patience.unwrap_or(Duration::from_secs(60))
     }
 }
 
-/// Returns the time for which jobs wait for each other. The time must be less than that of the shortest
-/// job, which `shortest` gives with the name of its site.
+/// Returns the time that jobs wait for each other. Fails if it is not less than the time of the shortest job.
+/// `shortest` has this time and the name of its site.
 fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<Duration, Fault> {
     match (asked, shortest) {
         (Some(wait), Some((time, site))) if wait.as_secs() >= time.0 => Err(fault!(
@@ -112,7 +112,7 @@ fn wait(asked: Option<Duration>, shortest: Option<(Walltime, &str)>) -> Result<D
 pub(crate) struct SiteShare {
     pub site: Site,
     pub nodes: u32,
-    /// Number of cores on each node, if the job does not have its nodes for itself.
+    /// Number of cores on each node. `None` if the job has whole nodes.
     cores: Option<u32>,
     time: Option<Walltime>,
     /// Number of the domain of the job's first node. The domains of its other nodes have the numbers after
@@ -120,7 +120,7 @@ pub(crate) struct SiteShare {
     first: u32,
     /// Names and texts of the files beside the job's script: the site's file and the files of relays.
     pub files: Vec<File>,
-    /// Names of the relay files in `files` over which the agents of this site go, the nearest relay first.
+    /// Names of the relay files in `files` over which the agents of this site connect, nearest first.
     relays: Vec<String>,
 }
 
@@ -145,7 +145,7 @@ impl SiteShare {
     }
 }
 
-/// Returns the job of one site's part of a run. The files of the part are in `place`.
+/// Returns the job for one site. Its files are in `place`.
 fn part_job(part: &SiteShare, run: &str, place: &Path, silence: Duration) -> Job {
     let site = &part.site;
     let there = |name: &str| place.join(name).display().to_string();
@@ -172,7 +172,7 @@ fn part_job(part: &SiteShare, run: &str, place: &Path, silence: Duration) -> Job
     }
 }
 
-/// Divides a run into parts: the nodes and the domains of each site.
+/// Divides a run into its parts at the sites: nodes and domains of each.
 fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<Vec<SiteShare>, Fault> {
     let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
     for (i, name) in names.iter().enumerate() {
@@ -247,11 +247,11 @@ fn parts(arguments: &Submit, sites: Vec<Site>, model: &ResolvedModel) -> Result<
     Ok(parts)
 }
 
-/// The name of a file and its text.
+/// Name and text of a file.
 type File = (String, String);
 
-/// Returns the files that a site's job needs beside its script, and the names of the relay files among
-/// them.
+/// Returns the files that the job at a site needs in addition to its script, and the names of the relay files
+/// among them.
 fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
     let mut files = Vec::new();
     let text =
@@ -268,8 +268,8 @@ fn files_of(site: &Site) -> Result<(Vec<File>, Vec<String>), Fault> {
     Ok((files, relays))
 }
 
-/// Returns the way from the run's head to other domains: the relays of the command line, else the last
-/// relay of the first site that names relays, because the domains of all sites meet at it.
+/// Returns the route from the head to other domains: the relays of the command line, or else the last relay of
+/// the first site with relays. The domains of all sites meet at this relay.
 fn way(arguments: &Submit, parts: &[SiteShare]) -> Result<Option<Arc<Route>>, Fault> {
     let own = &arguments.together.relaying;
     let mut meeting = Site::default();
@@ -277,8 +277,8 @@ fn way(arguments: &Submit, parts: &[SiteShare]) -> Result<Option<Arc<Route>>, Fa
     own.way(&meeting, true)
 }
 
-/// Checks that agents can reach the head at its relays. For this check the head connects to itself over the
-/// relays, before any job is submitted. Fails if the connection is not made.
+/// Checks, before any job is submitted, that the relays work: the head connects to itself over them. Fails if
+/// the connection is not made.
 fn meets_itself(way: &Route) -> Result<(), Fault> {
     let stations = way.stations().to_vec();
     let Some(last) = stations.last().filter(|_| !way.has_gate()) else { return Ok(()) };
@@ -378,7 +378,7 @@ fn dry_run(arguments: &Submit, parts: &[SiteShare], model: &ResolvedModel) -> i3
     }
 }
 
-/// Makes the run. This process is the run's head and does nothing else. Returns the exit status of the run.
+/// Makes the run. This process becomes the run's head. Returns the exit status of the run.
 fn carry_out(
     arguments: &Submit,
     (parts, patience): (&[SiteShare], job_wait::Patience),
@@ -423,9 +423,9 @@ fn carry_out(
         join_timeout: parts.iter().map(|part| part.site.start_within).max().unwrap_or_default(),
         patience: together.silence(),
         name: None,
-        // No instance runs on the machine from which the run is made.
+        // The machine of the head runs no instances.
         cores: Some(0),
-        // Each site's file says how many cores are reserved for agents on that site's nodes.
+        // The site files tell how many cores of each node are reserved for agents.
         agent_cores: None,
         streams: None,
         pace: None,

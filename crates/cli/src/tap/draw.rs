@@ -8,10 +8,10 @@ use std::fmt::Write;
 const MAX_WHOLE_ELEMENTS: u64 = 8;
 /// Maximum number of keys of a map that are printed.
 const MAX_KEYS: usize = 32;
-/// Maximum columns and rows of a drawing, in characters.
+/// Maximum width of a drawing, in characters. The next constant is the maximum height.
 const WIDTH: usize = 64;
 const HEIGHT: usize = 8;
-/// Characters that fill a part of their height, from empty to full; and characters of increasing darkness.
+/// Characters that fill a rising part of their height. The next constant has characters of rising darkness.
 const BAR_SHADES: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
@@ -50,7 +50,7 @@ fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect()
 }
 
-/// Returns a value in a few words. `bars` is true if the value is a histogram.
+/// Describes a value in a few words. `bars` is true if the value is a histogram.
 pub(super) fn in_words(value: &Value, bars: bool) -> String {
     match value {
         Value::None => "nothing".to_owned(),
@@ -151,8 +151,7 @@ pub(super) fn drawn(value: &Value, bars: bool) -> String {
 
 fn bars_of((low, high, counts, _): &(f64, f64, Vec<u64>, u64)) -> String {
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    // Both bounds are divided before the subtraction, because their difference may be too large for a
-    // double.
+    // Each bound is divided before the subtraction, because the difference of the bounds may overflow.
     let bars = counts.len() as f64;
     let width = high / bars - low / bars;
     let edge = |i: usize| number(low + width * i as f64);
@@ -212,7 +211,7 @@ fn picture(numbers: &[f64], rows: usize, columns: usize) -> String {
     if numbers.is_empty() || rows.checked_mul(columns) != Some(numbers.len()) {
         return String::new();
     }
-    // The picture has half as many rows, because a character is about twice as high as it is wide.
+    // A character is about twice as high as it is wide, so the picture has half as many rows.
     let wide = columns.min(WIDTH);
     let high = (rows * wide).div_ceil(columns * 2).clamp(1, rows.min(WIDTH / 2));
     let bound = |i: usize| i * rows / high;
@@ -293,18 +292,18 @@ mod tests {
         let half: Vec<f64> = (0..32).map(|i| f64::from(i % 8 / 4)).collect();
         let text = drawn(&array(&half, &[4, 8]), false);
         assert_eq!(text.lines().next(), Some("      ████"), "{text}");
-        // Extreme and undefined numbers are drawn, too.
+        // Extreme numbers and NaN are drawn without a panic.
         for odd in [f64::NAN, f64::INFINITY, f64::MAX, 0.0] {
             let _ = drawn(&array(&[odd; 20], &[20]), false) + &drawn(&array(&[odd; 20], &[4, 5]), false);
         }
         assert_eq!(drawn(&array(&[], &[0, 5]), false), "");
-        // A row without a number takes nothing from those beside it.
+        // A row that has no finite number stays empty, and does not change the rows beside it.
         let mut half = vec![1.0; 256];
         half[..128].fill(0.0);
         half[..32].fill(f64::NAN);
         let text = drawn(&array(&half, &[8, 32]), false);
         assert_eq!(text.lines().next(), Some(&*format!("  {}", " ".repeat(32))), "{text}");
-        // Counts and ranges as large as they can be.
+        // The largest possible counts and bounds are drawn without an overflow.
         let counts = Value::List(vec![Value::UInt(u64::MAX), Value::UInt(u64::MAX)]);
         let entries =
             [("least", Value::Float(f64::MIN)), ("greatest", Value::Float(f64::MAX)), ("counts", counts)];

@@ -1,4 +1,4 @@
-//! `ligament tap`: the latest values of a port, printed, drawn or saved, while the run goes on.
+//! `ligament tap`: prints, draws or saves the latest values of a port while the run goes on.
 
 mod draw;
 
@@ -14,7 +14,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Pause before another attempt to tap an instance that does not take part in the run yet.
+/// Pause between two attempts to tap an instance that has not joined the run yet.
 const AGAIN: Duration = Duration::from_millis(200);
 /// Maximum time of one wait for a value.
 const VALUE_WAIT: Duration = Duration::from_secs(1);
@@ -123,7 +123,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
                     return Ok(());
                 }
                 tapping.rest(every);
-                // The timeout counts from this moment, after the pause between two values.
+                // The timeout counts from the end of the pause between two values.
                 last = Instant::now();
             }
             TapEvent::Nothing => {
@@ -148,7 +148,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
     }
 }
 
-/// Begins to tap the port, as soon as the instance takes part in the run.
+/// Begins to tap the port. Waits until the instance has joined the run.
 fn begun(
     run: &str,
     port: &PortOf,

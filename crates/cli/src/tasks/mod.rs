@@ -58,8 +58,8 @@ fn told(arguments: &Arguments) -> Result<(String, i32), Fault> {
     Ok((text, status))
 }
 
-/// Returns the label of a task: `O_I 2.1` is the first step of the second pass. The pass is left out if the
-/// component has only one.
+/// Returns the label of a task. Example: `O_I 2.1` is the first step of the second pass. The number of the pass
+/// is left out for a component with one pass.
 fn label(task: &OperatorTask, several: &[bool]) -> String {
     let several = several[task.component];
     let number = match (several, task.step) {
@@ -71,7 +71,7 @@ fn label(task: &OperatorTask, several: &[bool]) -> String {
     format!("{}{number}", task.operator)
 }
 
-/// Returns for each component whether it has several passes.
+/// Returns true for each component with several passes.
 fn with_passes(tasks: &Tasks) -> Vec<bool> {
     let mut several = vec![false; tasks.components.len()];
     for task in tasks.tasks.iter().filter(|task| task.pass > 1) {

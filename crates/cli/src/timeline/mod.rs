@@ -23,7 +23,7 @@ struct TimelineOfRun {
     run: RunDirectory,
     record: RunRecord,
     timeline: RunTimeline,
-    /// True if the run is under way, so that the timeline ends now.
+    /// True if the run goes on. The timeline then ends at the present time.
     live: bool,
 }
 
@@ -36,26 +36,25 @@ fn read(run: &str) -> Result<TimelineOfRun, Fault> {
 }
 
 impl TimelineOfRun {
-    /// `pair-20261121-030405: done after 12.3 s`
+    /// Returns a headline such as `pair-20261121-030405: done after 12.3 s`.
     fn headline(&self) -> String {
         let took = format_seconds(self.timeline.end() as f64 / 1e9);
         if self.live {
             format!("{}: running for {took}", self.record.run)
         } else {
-            // The time reaches to the end of the run, as in the summary, and not only to the end of the
-            // last instance.
+            // The time is the duration of the run, as in the summary. The last instance may end earlier.
             let took = self.record.duration.map_or(took, format_seconds);
             format!("{}: {} after {took}", self.record.run, self.record.state.name())
         }
     }
 
-    /// Returns the file to write to: the one that the user names, or `name` in the run directory.
+    /// Returns the output file: the file that the user names, or `name` in the run directory.
     fn place(&self, wanted: Option<&PathBuf>, name: &str) -> PathBuf {
         wanted.cloned().unwrap_or_else(|| self.run.path().join(name))
     }
 }
 
-/// `ligament timeline`
+/// Carries out `ligament timeline`. Returns the exit status.
 pub(crate) fn timeline(arguments: &Arguments) -> i32 {
     let done = read(&arguments.run).and_then(|told| {
         let path = told.place(arguments.output.as_ref(), "trace.json");
@@ -96,7 +95,7 @@ fn colours() -> bool {
     crate::colour::chosen().wanted(std::io::stdout().is_terminal())
 }
 
-/// Returns in words the event that an instance waited for.
+/// Describes the event for which an instance waited.
 fn lack(wait: &LongWait) -> String {
     let on = wait.on.as_deref().unwrap_or("others");
     let port = wait.port.as_deref().unwrap_or(on);
@@ -166,8 +165,8 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// Returns the timeline of a run as JSON, without its single intervals, and for each instance separately.
-/// Times are in s.
+/// Returns the timeline of a run as JSON. It has sums for each instance, and no single intervals. Times are in
+/// s.
 fn json_of(told: &TimelineOfRun) -> serde_json::Value {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let instances: Vec<serde_json::Value> = (told.timeline.lanes.iter())

@@ -5,7 +5,7 @@ use ligament_manager::format_seconds;
 use ligament_runtime::timeline::{ShareRow, TimeShares, KINDS};
 use std::fmt::Write;
 
-/// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design",
+/// Colours of `KINDS`, distinct for people with any colour vision (Okabe & Ito, "Color Universal Design",
 /// 2008).
 pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000"];
 
@@ -20,7 +20,7 @@ const SHARES: f64 = 110.0;
 /// Maximum number of characters of a name that fit beside the chart.
 const NAME: usize = 26;
 
-/// The title of the picture, and other values that are shown around its rows.
+/// The texts around the rows of the picture, such as its title.
 pub(super) struct Around<'a> {
     pub title: &'a str,
     pub subtitle: &'a str,

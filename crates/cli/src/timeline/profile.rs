@@ -1,4 +1,4 @@
-//! `ligament profile`: draws the picture of a run, and prints the same in a few lines on the terminal.
+//! `ligament profile`: draws the picture of a run, and prints its contents as a few lines on the terminal.
 
 use super::picture::{draw, Around};
 use super::{colours, json_of, percent, read, refuse, TimelineOfRun};
@@ -13,7 +13,7 @@ const COLUMNS: usize = 800;
 const MAX_ROWS: usize = 60;
 /// Number of characters of a bar in the terminal.
 const BAR: usize = 40;
-/// ANSI colours and, without colours, characters for `KINDS`.
+/// ANSI colour, and character for output without colours, of each kind of activity in `KINDS`.
 const INKS: [(&str, char); KINDS.len()] = [("34", '█'), ("33", '░'), ("32", '▓'), ("35", '▒'), ("37", '▚')];
 
 /// Draws the picture of a run. Returns the exit status.
