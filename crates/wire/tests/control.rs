@@ -4,8 +4,8 @@ use ligament_wire::control::{from_bytes, to_bytes, ChangeRequest, Question, Stee
 use std::time::Duration;
 
 #[test]
-fn a_request_to_steer_has_the_bytes_of_version_6_and_is_read_as_it_was_written() {
-    assert_eq!(PROTOCOL, 6);
+fn a_request_to_steer_has_the_bytes_of_version_7_and_is_read_as_it_was_written() {
+    assert_eq!(PROTOCOL, 7);
     let request = SteerRequest {
         who: "a".into(),
         wanted: ChangeRequest::Pause,

@@ -71,7 +71,7 @@ fn plan() -> RunPlan {
         limit: Some(9000),
         steps: Some(steps),
         filters: Some(0),
-        wants_of: None,
+        wants_of: Some(3),
     };
     let program = Program {
         name: "flow".into(),
