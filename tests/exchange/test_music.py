@@ -131,7 +131,7 @@ def model(graph, program):
 
 
 def run_music(graph, program, folder):
-    """What each rank of each component has seen, by MUSIC."""
+    """Runs a graph by MUSIC, and returns the deliveries to each rank of each component."""
     (folder / "model.music").write_text(model(graph, program))
     ranks = [(i, rank) for i in range(len(graph.ticks)) for rank in range(graph.ranks_of(i))]
     # The launcher itself ends all ranks after the limit. Idle ranks yield, since there are more than cores.

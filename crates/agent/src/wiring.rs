@@ -238,8 +238,7 @@ impl Wiring {
         plan: &'a RunPlan,
         rank: RankId,
     ) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
-        let channel = |&id: &u32| &plan.channels[id as usize];
-        let sends = self.sends[rank.index()].iter().map(channel).map(|channel| (channel.from, channel.to));
+        let sends = planned(plan, &self.sends[rank.index()]).map(|channel| (channel.from, channel.to));
         sends.chain(self.receiving_ends(plan, rank))
     }
 
@@ -250,8 +249,7 @@ impl Wiring {
         plan: &'a RunPlan,
         rank: RankId,
     ) -> impl Iterator<Item = (PlannedEnd, PlannedEnd)> + 'a {
-        let channel = |&id: &u32| &plan.channels[id as usize];
-        self.receives[rank.index()].iter().map(channel).map(|channel| (channel.to, channel.from))
+        planned(plan, &self.receives[rank.index()]).map(|channel| (channel.to, channel.from))
     }
 
     /// Returns the name of a rank for people: `micro[3]`, or `flow:2` if ranks take part by themselves.
@@ -304,6 +302,11 @@ impl Wiring {
             wants_of: channel.wants_of,
         })
     }
+}
+
+/// Returns the channels with these numbers.
+fn planned<'a>(plan: &'a RunPlan, ids: &'a [u32]) -> impl Iterator<Item = &'a PlannedChannel> {
+    ids.iter().map(|&id| &plan.channels[id as usize])
 }
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ pub(crate) struct EventPort {
     pub ids: u64,
     /// The ids that this rank sends or wants. `None` means all.
     part: Option<IdSet>,
-    /// The same as a map, for senders that sort their events by receiver.
+    /// The ids that this rank wants, as a map for senders that sort their events by receiver.
     pub map: Option<IndexMap>,
     /// Memory for the choice of the events that this rank wants.
     places: Vec<u32>,
@@ -402,7 +402,10 @@ impl Instance {
         }
         let map = IndexMap::new(&[events.ids], part)
             .map_err(|error| ExchangeError::BadMap { port: name, error: error.to_string() })?;
-        (events.part, events.map) = (Some(IdSet::new(part)), Some(map));
+        events.part = Some(IdSet::new(part));
+        if !events.sorted.is_empty() {
+            events.map = Some(map);
+        }
         Ok(())
     }
 

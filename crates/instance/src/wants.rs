@@ -147,12 +147,12 @@ impl Instance {
                     receiver.map = IndexMap::new(&[ids], Part::Range { begin: 0, end: 0 }).ok();
                     continue;
                 }
-                receiver.map = match &body {
-                    Value::None => None,
-                    body => Some(IndexMap::from_value(&[ids], body).filter(|_| header.is_route()).ok_or_else(
-                        || ClockError::OtherIds { port: self.table.ports[port].name.to_string() },
-                    )?),
-                };
+                receiver.map = IndexMap::from_value(&[ids], &body);
+                let wants_all = matches!(body, Value::None);
+                if !header.is_route() || (receiver.map.is_none() && !wants_all) {
+                    let port = self.table.ports[port].name.to_string();
+                    return Err(ClockError::OtherIds { port }.into());
+                }
                 receiver.known += 1;
             }
         }

@@ -7,7 +7,7 @@ use crate::configuration::Configuration;
 use crate::exchange::{EventExchange, Exchange, Interpolation};
 use crate::flatten::{FlatConduit, FlatEnd, FlatModel};
 use crate::graph::Operator;
-use crate::passes::PassLoops;
+use crate::passes::{pass_loops, PassLoop};
 use crate::problem::Problem;
 use crate::ticks::Nanoseconds;
 use ligament_catalogue::Code;
@@ -140,28 +140,31 @@ impl Planner<'_> {
 
     /// Reports exchanges between components that make their passes in different loops.
     fn check_passes(&mut self, clocked: &[(&FlatConduit, &Exchange)]) {
-        if clocked.is_empty() {
+        // Loops of which a model says that they have the same points in time make their steps together.
+        let declared = self.config.models.values().any(|model| !model.matching_timelines.is_empty());
+        if clocked.is_empty() || declared {
             return;
         }
-        let loops = PassLoops::of(self.flat);
+        let loops = pass_loops(self.flat);
         let by_clocks = clocked.iter().filter(|(conduit, _)| self.tick_of(&conduit.to).is_some());
         for (conduit, _) in by_clocks.collect::<Vec<_>>() {
             let [from, to] = [conduit.from.component, conduit.to.component];
-            let Some((of_sender, of_receiver)) = loops.differ(from, to) else { continue };
-            let name = |component: &usize| self.flat.components[*component].name.to_string();
-            let passes = |component: usize, loops: &[usize]| match loops {
-                [] => format!("\"{}\" makes one pass", name(&component)),
-                loops => {
-                    let loops: Vec<String> = loops.iter().map(name).collect();
-                    format!("\"{}\" makes a pass in each step of {}", name(&component), loops.join(":"))
+            if loops[from] == loops[to] || [loops[from], loops[to]].contains(&PassLoop::Unknown) {
+                continue;
+            }
+            let name = |component: usize| &self.flat.components[component].name;
+            let passes = |component: usize| match loops[component] {
+                PassLoop::Of(other) => {
+                    format!("\"{}\" makes a pass in each step of {}", name(component), name(other))
                 }
+                _ => format!("\"{}\" makes one pass", name(component)),
             };
             let message = format!(
                 "\"{} -> {}\" goes by the clocks of both ends, which begin anew in each pass: {}, and {}",
                 self.flat.port_of(&conduit.from),
                 self.flat.port_of(&conduit.to),
-                passes(from, of_sender),
-                passes(to, of_receiver)
+                passes(from),
+                passes(to)
             );
             let advice = "let the same component start both, or exchange messages without clocks";
             self.problems.push(Problem::error(Code::TIMELINE_MISMATCH, &conduit.at, message, advice));

@@ -1,74 +1,73 @@
-//! The loops whose steps start the passes of each component. The clocks of two components go together only if
-//! both make their passes in the same loops, since a clock begins anew in each pass.
+//! The loop whose steps start the passes of each component. The clocks of two components go together only if
+//! both make their passes in the same loop, since a clock begins anew in each pass.
 
 use crate::flatten::{FlatConduit, FlatModel};
 use crate::graph::Operator;
 
-/// The components in whose loops a component makes its passes, outermost first. Empty for a component that
-/// makes one pass in a run.
-type Loops = Vec<usize>;
+/// The loop in which a component makes its passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PassLoop {
+    /// Ports are not declared, filters change how many messages there are, or messages come from two loops.
+    Unknown,
+    /// No loop: the component makes one pass in a run.
+    Run,
+    /// The loop of this component: each of its steps starts a pass.
+    Of(usize),
+}
 
-/// For each component of a model: the loops in which it makes its passes. `None` if they are not known, because
-/// ports are not declared, filters change how many messages there are, or timelines match by declaration.
-pub(crate) struct PassLoops(Vec<Option<Loops>>);
-
-impl PassLoops {
-    pub fn of(flat: &FlatModel) -> PassLoops {
-        let mut finder = Finder {
-            flat,
-            starts: vec![Vec::new(); flat.components.len()],
-            found: vec![None; flat.components.len()],
-        };
-        for conduit in &flat.conduits {
-            if flat.declared(&conduit.to).is_none_or(|port| port.operator == Operator::FInit) {
-                finder.starts[conduit.to.component].push(conduit);
+/// Returns the loop in which each component of a model makes its passes.
+pub(crate) fn pass_loops(flat: &FlatModel) -> Vec<PassLoop> {
+    let count = flat.components.len();
+    let mut starts: Vec<Vec<&FlatConduit>> = vec![Vec::new(); count];
+    for conduit in &flat.conduits {
+        if flat.declared(&conduit.to).is_none_or(|port| port.operator == Operator::FInit) {
+            starts[conduit.to.component].push(conduit);
+        }
+    }
+    let mut loops = vec![PassLoop::Unknown; count];
+    // A component comes after those that start it. One that starts itself stays unknown.
+    let mut visited = vec![false; count];
+    for first in 0..count {
+        let mut open = if visited[first] { Vec::new() } else { vec![(first, 0)] };
+        visited[first] = true;
+        while let Some((component, next)) = open.last_mut() {
+            let component = *component;
+            let Some(conduit) = starts[component].get(*next) else {
+                open.pop();
+                loops[component] = pass_loop(flat, component, &starts[component], &loops);
+                continue;
+            };
+            *next += 1;
+            let sender = conduit.from.component;
+            if !std::mem::replace(&mut visited[sender], true) {
+                open.push((sender, 0));
             }
         }
-        PassLoops((0..flat.components.len()).map(|component| finder.loops(component)).collect())
     }
-
-    /// Returns the loops of two components if they are known and differ.
-    pub fn differ(&self, one: usize, other: usize) -> Option<(&[usize], &[usize])> {
-        match (&self.0[one], &self.0[other]) {
-            (Some(one), Some(other)) if one != other => Some((one, other)),
-            _ => None,
-        }
-    }
+    loops
 }
 
-struct Finder<'a> {
-    flat: &'a FlatModel,
-    /// For each component: the conduits to its F_INIT ports.
-    starts: Vec<Vec<&'a FlatConduit>>,
-    /// The loops that were found. `Some(None)`: they are not known, or the search for them is under way.
-    found: Vec<Option<Option<Loops>>>,
-}
-
-impl Finder<'_> {
-    fn loops(&mut self, component: usize) -> Option<Loops> {
-        if let Some(found) = &self.found[component] {
-            return found.clone();
-        }
-        self.found[component] = Some(None);
-        let ports = &self.flat.components[component].ports;
-        let certain = ports.values().all(|port| !port.inferred && port.timeline.is_empty());
-        let starts = self.starts[component].clone();
-        let mut loops: Option<Loops> = certain.then(Vec::new);
-        for (place, conduit) in starts.into_iter().enumerate() {
-            let of_conduit = self.loops_of(conduit);
-            loops = loops.filter(|known| place == 0 || of_conduit.as_ref() == Some(known)).and(of_conduit);
-        }
-        self.found[component] = Some(loops.clone());
-        loops
+/// Returns the loop of a component whose `starts` lead to its F_INIT ports. `loops` has those of their senders.
+fn pass_loop(flat: &FlatModel, component: usize, starts: &[&FlatConduit], loops: &[PassLoop]) -> PassLoop {
+    let ports = &flat.components[component].ports;
+    if ports.values().any(|port| port.inferred || !port.timeline.is_empty()) {
+        return PassLoop::Unknown;
     }
-
-    /// Returns the loops in whose steps messages are sent on a conduit.
-    fn loops_of(&mut self, conduit: &FlatConduit) -> Option<Loops> {
-        let operator = self.flat.declared(&conduit.from)?.operator;
-        let mut loops = self.loops(conduit.from.component).filter(|_| conduit.filters.is_empty())?;
-        if operator == Operator::OI {
-            loops.push(conduit.from.component);
-        }
-        Some(loops)
+    let of_messages =
+        |conduit: &&FlatConduit| match (flat.declared(&conduit.from), loops[conduit.from.component]) {
+            (Some(port), outer) if conduit.filters.is_empty() && outer != PassLoop::Unknown => {
+                match port.operator {
+                    Operator::OI => PassLoop::Of(conduit.from.component),
+                    _ => outer,
+                }
+            }
+            _ => PassLoop::Unknown,
+        };
+    let mut all = starts.iter().map(of_messages);
+    let Some(first) = all.next() else { return PassLoop::Run };
+    if all.all(|other| other == first) {
+        first
+    } else {
+        PassLoop::Unknown
     }
 }

@@ -140,6 +140,38 @@ fn views_that_are_kept_stay_whole_and_take_no_memory_from_the_rest() {
 }
 
 #[test]
+fn a_sender_goes_on_though_its_receiver_reads_a_few_of_many_messages_and_calls_nothing_more() {
+    // Each message has a little more than 40,000 bytes: 25 fit into the budget. A quarter of the budget is more
+    // than the two messages that are read.
+    let domain = one_way(1_010_000, AMPLE_BYTES);
+    let from = domain.clone();
+    let (progress, seen) = mpsc::channel();
+    let sender = thread::spawn(move || {
+        let mut endpoint = from.endpoint(0);
+        for i in 0..27u64 {
+            send_numbers(&mut endpoint, &[0], &numbers(5000, i)).unwrap();
+            progress.send(i).unwrap();
+        }
+        // The memory of the messages is this endpoint's, and the receiver still reads them.
+        endpoint
+    });
+    let mut endpoint = domain.endpoint(1);
+    for i in 0..25 {
+        assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(i));
+    }
+    for i in 0..2 {
+        assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(5000, i));
+    }
+    for i in 25..27 {
+        assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(i));
+    }
+    let _sender = sender.join().unwrap();
+    for i in 2..27 {
+        assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(5000, i));
+    }
+}
+
+#[test]
 fn a_spent_budget_holds_the_sender_until_the_receiver_receives() {
     let domain = one_way(100_000, AMPLE_BYTES);
     let from = domain.clone();

@@ -57,7 +57,7 @@ pub struct PortDefinition {
     pub datatype: Option<String>,
 }
 
-/// What the xMML file says about the code of a definition.
+/// The code of a definition, as the xMML file describes it.
 #[derive(Debug, Default)]
 pub struct Implementation {
     pub language: Option<String>,

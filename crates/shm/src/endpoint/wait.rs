@@ -411,6 +411,7 @@ impl<C: Custodian> Endpoint<C> {
                 self.custodian.give_way();
                 continue;
             }
+            let parked = wait.seen;
             let over =
                 self.park(what | FOR_MESSAGES, wait.deadline.map(|deadline| deadline - wait.seen), done)?;
             wait.seen = self.custodian.now();
@@ -420,7 +421,12 @@ impl<C: Custodian> Endpoint<C> {
             if self.custodian.is_gone() {
                 return Err(self.agent_gone());
             }
-            (yielded, awake_since) = (false, wait.seen);
+            yielded = false;
+            // A sender that slept until it looked by itself looks once and sleeps again. Yields pay only if
+            // somebody has woken it.
+            if what & FOR_CREDIT == 0 || wait.seen - parked < PARK_FOR_CREDIT.as_nanos() as u64 {
+                awake_since = wait.seen;
+            }
             self.crowded = self.shares_core(awaiting);
             if self.interrupt.as_ref().is_some_and(|check| check()) {
                 return Err(ShmError::Interrupted);
