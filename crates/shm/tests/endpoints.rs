@@ -7,6 +7,7 @@ mod common;
 
 use common::{Conduit, Domain, Line, Sleep};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
+use ligament_shm::ring::ENTRY_BYTES;
 use ligament_shm::status::{now, EndpointActivity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
@@ -159,6 +160,7 @@ fn a_sender_goes_on_though_its_receiver_reads_a_few_of_many_messages_and_calls_n
     for i in 0..25 {
         assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(i));
     }
+    assert!(endpoint.poll(0).unwrap());
     for i in 0..2 {
         assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(5000, i));
     }
@@ -169,6 +171,33 @@ fn a_sender_goes_on_though_its_receiver_reads_a_few_of_many_messages_and_calls_n
     for i in 2..27 {
         assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(5000, i));
     }
+}
+
+#[test]
+fn a_receiver_that_waits_wakes_a_sender_that_has_credit_again() {
+    // A message without a block costs an entry of a ring: 25 fit into the budget. The receiver of a block would
+    // also wake its sender when it releases the block.
+    let budgets = [25 * ENTRY_BYTES as u64, AMPLE_BUDGET_BYTES];
+    let conduits = budgets.map(|budget| Conduit { from: 0, to: 1, budget });
+    let domain = Domain::new(2, &conduits, AMPLE_BYTES);
+    domain.let_sleep(Sleep::UntilWoken);
+    let from = domain.clone();
+    // The last two of the 27 messages need credit. The message on the other conduit comes after them.
+    let sender = thread::spawn(move || {
+        let mut endpoint = from.endpoint(0);
+        (0..27).for_each(|i| send_numbers(&mut endpoint, &[0], &[i]).unwrap());
+        send_numbers(&mut endpoint, &[1], &[7]).unwrap();
+    });
+    let mut endpoint = domain.endpoint(1);
+    for i in 0..2 {
+        domain.look_until(0, |status| status.sent_messages == 25 + i && status.waits.is_some());
+        domain.wait_until_asleep(0);
+        // This look takes in all messages, so the receiver knows that the sender is far ahead.
+        assert!(endpoint.poll(0).unwrap());
+        assert_eq!(elements(&receive(&mut endpoint, 0).1), [i]);
+    }
+    assert_eq!(elements(&receive(&mut endpoint, 1).1), [7]);
+    sender.join().unwrap();
 }
 
 #[test]

@@ -68,6 +68,9 @@ pub struct Domain {
     conduits: Arc<Vec<Conduit>>,
 }
 
+/// Number of cores that a machine may have on which these tests run.
+const MAX_CORES: u32 = 4096;
+
 /// Size of a wrong sender's slab, bytes.
 pub const SLAB_BYTES: u64 = 1 << 16;
 
@@ -295,6 +298,20 @@ impl Domain {
                 return status;
             }
             assert!(began.elapsed().as_secs() < 60, "it never came: {status:?}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Waits until an endpoint counts as asleep.
+    pub fn wait_until_asleep(&self, of: u32) {
+        let began = std::time::Instant::now();
+        let is_awake = || {
+            let world = self.world.lock().unwrap();
+            let bell = world.board.doorbell(EndpointId::new(of)).unwrap();
+            (0..MAX_CORES).any(|core| bell.is_awake_on(core))
+        };
+        while is_awake() {
+            assert!(began.elapsed().as_secs() < 60, "endpoint {of} stays awake");
             std::thread::yield_now();
         }
     }
