@@ -88,7 +88,7 @@ impl Instance {
     }
 
     /// Calls the core without the interpreter, so that other threads go on meanwhile.
-    fn detached<T: Send>(
+    pub(crate) fn detached<T: Send>(
         &self,
         py: Python<'_>,
         name: &'static Call,

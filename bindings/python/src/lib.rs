@@ -11,6 +11,7 @@ mod errors;
 mod exit;
 mod filter;
 mod from_wire;
+mod grid;
 mod instance;
 mod light;
 mod loan;
@@ -34,6 +35,8 @@ mod _ligament {
     use super::attach::{standing, Tapping};
     #[pymodule_export]
     use super::errors::fault_of;
+    #[pymodule_export]
+    use super::grid::Domain;
     #[pymodule_export]
     use super::instance::round_trip;
     #[pymodule_export]

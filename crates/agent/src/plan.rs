@@ -7,10 +7,10 @@
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
 use ligament_model::{
-    log_level, ExecutionModel, Filter, Interpolation, Nanoseconds, Operator, ResolvedModel, NO_SLOT,
+    log_level, Blocks, Edges, ExecutionModel, Filter, Grid, Interpolation, Nanoseconds, Operator, ResolvedModel, NO_SLOT,
     REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
-use ligament_wire::control::{ChannelSteps, ClockInfo, PortClockInfo, PortInfo};
+use ligament_wire::control::{ChannelSteps, ClockInfo, GridEdges, GridInfo, PortClockInfo, PortInfo};
 pub use ligament_wire::domains::{PlannedChannel, PlannedEnd};
 use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
@@ -70,6 +70,8 @@ pub struct PlannedInstance {
     pub may_fail: bool,
     /// The clock of the instance, if it has one.
     pub clock: Option<ClockInfo>,
+    /// The grid of which the instance is a block, or of which its ranks are the blocks.
+    pub grid: Option<GridInfo>,
 }
 
 /// A port of an instance, as the model describes the port.
@@ -119,7 +121,7 @@ impl RunPlan {
             length: port.length.map(|length| length as u64),
             connected: port.connected,
             resizable: resizable && port.name.as_str() != SETTINGS_PORT,
-            implicit: port.name.as_str() == SETTINGS_PORT,
+            implicit: port.name.as_str() == SETTINGS_PORT || port.of_grid,
             array: port.array.clone(),
             clock: port.clock.as_ref().map(|clock| PortClockInfo {
                 ids: clock.ids,
@@ -168,6 +170,7 @@ impl RunPlan {
                 cores: instance.resources.cores_on_node(),
                 may_fail: model.may_fail(i),
                 clock: instance.tick.map(|tick| ClockInfo { tick: tick.0, unit }),
+                grid: instance.grid.as_deref().map(|grid| tell_grid(grid, instance.block)),
             });
         }
         let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));
@@ -255,6 +258,21 @@ impl From<&PlannedPort> for PortInfo {
             array: port.array.as_deref().map(<[u64]>::to_vec),
             clock: port.clock,
         }
+    }
+}
+
+fn tell_grid(grid: &Grid, block: u32) -> GridInfo {
+    let Blocks { counts, edges } = &grid.blocks;
+    let edges = edges.iter().map(|edges| match edges {
+        Edges::Open => GridEdges::Open,
+        Edges::Periodic => GridEdges::Periodic,
+        Edges::Mirrored => GridEdges::Mirrored,
+    });
+    GridInfo {
+        shape: grid.shape.clone(),
+        blocks: counts.iter().map(|count| *count as u32).collect(),
+        edges: edges.collect(),
+        block,
     }
 }
 

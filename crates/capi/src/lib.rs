@@ -31,6 +31,8 @@ mod submodel;
 
 mod light;
 
+mod grid;
+
 mod path;
 
 mod misuse;

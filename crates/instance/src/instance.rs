@@ -20,7 +20,7 @@ use ligament_model::{
 };
 use ligament_shm::line::{AgentLine, Identity, Registration};
 use ligament_shm::{forks, Endpoint, ShmError};
-use ligament_wire::control::{ChannelInfo, ChannelSteps, Rank, Welcome, ENV_IDENTITY};
+use ligament_wire::control::{ChannelInfo, ChannelSteps, GridInfo, Rank, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, ConduitEnd, Encoder, Limits, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::CString;
@@ -129,6 +129,8 @@ pub struct Instance {
     pub(crate) heads: u64,
     /// The clock, if the model gives the instance a tick.
     pub(crate) clock: Option<Clock>,
+    /// The grid of which the instance, or this rank, is a block.
+    grid: Option<GridInfo>,
 }
 
 /// The data that all instances of a process share.
@@ -224,6 +226,7 @@ impl Instance {
         let mut made = Instance::made_of(transport, table, name, welcome.log_level, &common, timing)?;
         made.rank = welcome.rank.unwrap_or(ALONE);
         made.clock = welcome.clock.map(Clock::new);
+        made.grid = welcome.grid;
         let may_fail = welcome.receives.iter().filter(|channel| channel.may_fail == Some(true));
         made.may_fail = may_fail.map(|one| (one.port as usize, one.slot.unwrap_or(0) as usize)).collect();
         Ok(made)
@@ -271,6 +274,7 @@ impl Instance {
             spare: Spare::default(),
             heads: 0,
             clock: None,
+            grid: None,
         })
     }
 
@@ -304,6 +308,12 @@ impl Instance {
     /// not give `ranks`.
     pub fn ranks(&self) -> u32 {
         self.rank.of
+    }
+
+    /// Returns the grid of which this instance, or this rank, is a block. Returns `None` if the model gives its
+    /// component no grid. `Domain` of the crate `grid` divides it.
+    pub fn grid(&self) -> Option<&GridInfo> {
+        self.grid.as_ref()
     }
 
     /// The name of the run.

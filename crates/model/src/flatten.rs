@@ -238,7 +238,11 @@ impl Configuration {
                 let path = uses[next].path.join(&component.name);
                 let timelines = uses[next].timelines + inner[i];
                 let mut multiplicity = uses[next].multiplicity.clone();
-                multiplicity.extend_from_slice(&component.multiplicity);
+                let grid = self.ligament.grids.get(&path).filter(|_| self.ranks_of(&path).is_none());
+                multiplicity.extend_from_slice(match grid {
+                    Some(grid) if component.multiplicity.is_empty() => &grid.blocks.counts,
+                    _ => &component.multiplicity,
+                });
                 check_name(&path, &multiplicity, &component.at)?;
                 room.take(1 + model_ports[i].len(), &component.at)?;
                 let custom = self.custom_implementations.get(&root.name.join(&path));

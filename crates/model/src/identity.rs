@@ -52,6 +52,11 @@ impl Identifier {
         Ok(Identifier(text.into()))
     }
 
+    /// Makes the name of a port that Ligament brings. The caller must know that it is a valid name.
+    pub(crate) fn of_own(text: &str) -> Identifier {
+        Identifier(text.into())
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

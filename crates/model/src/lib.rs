@@ -12,6 +12,7 @@ mod expand;
 mod filters;
 mod flatten;
 mod graph;
+mod grid;
 mod identity;
 mod import;
 mod log;
@@ -52,6 +53,7 @@ pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
 pub use graph::{
     Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,
 };
+pub use grid::{block_range, Blocks, Edges, Grid, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
 pub use identity::{Identifier, InvalidName, Reference, ReferencePart};
 pub use import::{FileModules, ModuleText, Modules, NoModule, NoModules};
 pub use log::{log_level, read_log_level, LOCAL_LOG_LEVEL, LOG_LEVELS, LOG_NOTHING, REMOTE_LOG_LEVEL};

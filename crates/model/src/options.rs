@@ -2,6 +2,7 @@
 
 use crate::exchange::Exchange;
 use crate::filters::Filter;
+use crate::grid::Grid;
 use crate::identity::Reference;
 use crate::problem::At;
 use crate::scales::DeclaredScales;
@@ -146,6 +147,8 @@ pub struct LigamentOptions {
     pub ranks: IndexMap<Reference, (usize, At)>,
     /// The tick of each component that has a clock; with the place in the file.
     pub ticks: IndexMap<Reference, (Nanoseconds, At)>,
+    /// Grids, by the component whose instances or ranks are their blocks.
+    pub grids: IndexMap<Reference, Grid>,
     /// The scales of components.
     pub scales: IndexMap<Reference, DeclaredScales>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
@@ -195,6 +198,7 @@ impl LigamentOptions {
         "mpirun",
         "ranks",
         "ticks",
+        "grids",
         "scales",
         "place",
         "stage",
@@ -228,6 +232,7 @@ impl LigamentOptions {
         self.mpirun.extend(overlay.mpirun);
         self.ranks.extend(overlay.ranks);
         self.ticks.extend(overlay.ticks);
+        self.grids.extend(overlay.grids);
         self.scales.extend(overlay.scales);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);

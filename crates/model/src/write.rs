@@ -170,6 +170,15 @@ impl Configuration {
                 out.pair(2, &quoted(&component.to_string()), &tick.to_string());
             }
         }
+        if !options.grids.is_empty() {
+            out.line(1, "grids:");
+            for (component, grid) in &options.grids {
+                out.line(2, &format!("{}:", quoted(&component.to_string())));
+                for (key, value) in grid.written() {
+                    out.pair(3, key, &value);
+                }
+            }
+        }
         if !options.scales.is_empty() {
             out.line(1, "scales:");
             for (component, scales) in &options.scales {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Version of this protocol and of the layout of the memory that the agent hands out. The agent refuses any
 /// other version with a text that names both.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 /// Maximum length of a frame that either side accepts, in bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 
@@ -528,6 +528,35 @@ pub struct PortClockInfo {
     pub nearest: bool,
 }
 
+/// The grid of an instance, whose blocks are instances or ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GridInfo {
+    /// Number of points along each axis.
+    #[n(0)]
+    pub shape: Vec<u64>,
+    /// Number of blocks along each axis.
+    #[n(1)]
+    pub blocks: Vec<u32>,
+    /// The edges along each axis: open, periodic or mirrored.
+    #[n(2)]
+    pub edges: Vec<GridEdges>,
+    /// The block of the instance, or of its first rank.
+    #[n(3)]
+    pub block: u32,
+}
+
+/// The edges of a grid along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum GridEdges {
+    #[n(0)]
+    Open,
+    #[n(1)]
+    Periodic,
+    #[n(2)]
+    Mirrored,
+}
+
 /// The clock of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ClockInfo {
@@ -751,6 +780,9 @@ pub struct Welcome {
     /// The clock of the instance, if it has one.
     #[n(15)]
     pub clock: Option<ClockInfo>,
+    /// The grid of which the endpoint is a block, if it is one.
+    #[n(16)]
+    pub grid: Option<GridInfo>,
 }
 
 /// One of the ranks of an instance.

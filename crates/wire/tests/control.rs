@@ -5,7 +5,7 @@ use std::time::Duration;
 
 #[test]
 fn a_request_to_steer_has_the_bytes_of_version_7_and_is_read_as_it_was_written() {
-    assert_eq!(PROTOCOL, 7);
+    assert_eq!(PROTOCOL, 8);
     let request = SteerRequest {
         who: "a".into(),
         wanted: ChangeRequest::Pause,

@@ -3,6 +3,7 @@
 #ifndef LIGAMENT_HPP
 #define LIGAMENT_HPP
 
+#include "grid.hpp"
 #include "light.hpp"
 #include "mapper.hpp"
 #include "path.hpp"

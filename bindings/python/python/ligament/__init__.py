@@ -24,6 +24,7 @@ from ._errors import (
     UnsendableError,
     UsageError,
 )
+from ._grid import Domain
 from ._instance import Instance
 from ._ligament import Array, Loan, Message, Problem, Settings, __version__
 from ._mapper import Mapper, run_mapper
@@ -35,6 +36,7 @@ __all__ = [
     "Array",
     "AttachedRun",
     "ClosedError",
+    "Domain",
     "Error",
     "Instance",
     "InstanceFlags",

@@ -8,7 +8,7 @@ use super::{answer, unrequested, AgentCore, ConnectionRole, EndpointState, Regis
 use crate::action::{Action, AgentReport, Caller, ConnectionId, InstancePhase, MemoryRegion};
 use crate::outcome::{RunFailure, RunOutcome};
 use ligament_catalogue::{fault, Fault};
-use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
+use ligament_wire::control::{GridInfo, Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
 use ligament_wire::{EndpointId, InstanceId};
 
 /// The level of a warning, in the numbers of the instance's `LogLevel`.
@@ -261,6 +261,11 @@ impl AgentCore {
             schedule: self.schedule_of(me),
             filters: (!self.plan.filters.is_empty()).then(|| self.plan.filters.clone()),
             clock: instance.clock.filter(|_| !is_carrier),
+            grid: instance.grid.clone().filter(|_| !is_carrier).map(|grid| {
+                // The ranks of an instance are the blocks of its grid, or the instance is one block.
+                let rank = self.wiring.ranks().place(me.leader());
+                GridInfo { block: grid.block + rank, ..grid }
+            }),
             rank: instance
                 .ranks
                 .filter(|_| !is_carrier)

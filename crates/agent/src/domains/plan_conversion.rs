@@ -53,6 +53,7 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
             nodes: nodes.get(&InstanceId::at(i)).map(|nodes| nodes.iter().map(node_to_wire).collect()),
             may_fail: instance.may_fail.then_some(true),
             clock: instance.clock,
+            grid: instance.grid.clone(),
         });
     }
     wire::RunPlan {
@@ -92,6 +93,7 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         together: instance.ranks.is_some() && is_mpi(instance.program),
         may_fail: instance.may_fail == Some(true),
         clock: instance.clock,
+        grid: instance.grid.clone(),
     };
     let plan = RunPlan {
         run: told.run.clone(),

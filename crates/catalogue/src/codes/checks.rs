@@ -47,6 +47,10 @@ codes! {
         "A filter of a conduit has a parameter that cannot be, lacks one, or stands at the wrong end. [The \
          page of filters](filters.md) has all of them";
 
+    BAD_GRID "bad-grid":
+        "A [grid](../guides/grids.md) cannot be divided into its blocks, or its blocks cannot be the instances or \
+         ranks of its component";
+
     BAD_IMPORT "bad-import":
         "An import is not of the form `from module import implementation name`";
 

@@ -228,6 +228,18 @@ codes! {
          element twice ([Exchanges](../guides/ranks.md#arrays)); or `map` was called too late in a pass of the \
          reuse loop ([Routing](../guides/spikes.md#routing))";
 
+    BAD_FIELD "bad-field":
+        "A field of a [grid](../guides/grids.md) cannot be: its ghosts are wider than a block, its name is taken, \
+         or its array has another size than the block with its ghosts";
+
+    FIELDS_DIFFER "fields-differ":
+        "Blocks of a [grid](../guides/grids.md) do not make the same calls. All of them exchange the same fields, in \
+         the same order, at the same times";
+
+    GRID_IN_EXCHANGE "grid-in-exchange":
+        "An exchange of ghosts has two halves, `begin` and `end`, with the same fields; nothing else of the grid \
+         stands between them";
+
     MAP_GAP "map-gap":
         "A rank wants an element that no rank of the sender has. Let one of them name it in `map`, or do \
          not ask for it";
@@ -239,6 +251,9 @@ codes! {
     MAP_OVERLAP "map-overlap":
         "Two ranks of the sender have the same element, so it is not clear which value counts. Each \
          element has one owner; receivers may have elements in common";
+
+    NO_GRID "no-grid":
+        "The code makes a `Domain`, and the model gives its component no [grid](../guides/grids.md)";
 
     NO_ARRAY_PORT "no-array-port":
         "Only ports that have `array:` under `exchange:` in the model have parts of an array";

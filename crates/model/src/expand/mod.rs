@@ -2,8 +2,10 @@
 //! ends that exchange messages. The time is linear in the size of the result.
 
 mod exchanges;
+mod grids;
 
 use self::exchanges::{filters_on_exchange, Content};
+use self::grids::GridConduit;
 use crate::clocks::{clocks_of, PortClock};
 use crate::configuration::Configuration;
 use crate::exchange::Exchange;
@@ -12,6 +14,7 @@ use crate::flatten::{
     too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, ADVICE_FEWER, ADVICE_FEWER_OR_ALLOWED,
 };
 use crate::graph::{ConduitFilter, Operator};
+use crate::grid::Grid;
 use crate::identity::{Identifier, Reference};
 use crate::options::{ForConduit, LigamentOptions, DEFAULT_INSTANCES};
 use crate::problem::{At, Problem, Problems};
@@ -92,6 +95,10 @@ pub struct ResolvedInstance {
     pub ranks: Option<u32>,
     /// The tick of its clock, if it has one.
     pub tick: Option<Nanoseconds>,
+    /// The grid of which the instance is a block, or of which its ranks are the blocks.
+    pub grid: Option<Arc<Grid>>,
+    /// The block that the instance is; 0 if its ranks are the blocks.
+    pub block: u32,
     /// Its ports, the same for all instances of a component.
     pub ports: Arc<[ResolvedPort]>,
 }
@@ -114,6 +121,8 @@ pub struct ResolvedPort {
     pub connected: bool,
     /// The shape of the whole array, if the port takes part in an exchange of one.
     pub array: Option<Arc<[u64]>>,
+    /// True if the port is one of the two that a grid brings.
+    pub of_grid: bool,
     /// How the port goes with the clock of its component, if it carries events or samples by the clock.
     pub clock: Option<PortClock>,
 }
@@ -345,6 +354,7 @@ impl<'a> Expander<'a> {
             self.flat.conduits.iter().enumerate().map(|(i, c)| self.plan(i, c)).collect();
         self.check_slots();
         self.give_contents();
+        let grids = self.plan_grids();
         let (clocks, problems) = clocks_of(self.config, self.flat, &self.exchanges);
         self.problems.extend(problems);
         for ((component, place), clock) in clocks {
@@ -361,9 +371,9 @@ impl<'a> Expander<'a> {
             first.push(total);
             total += (count / self.config.ranks_of(&component.name).unwrap_or(1)) as u32;
         }
-        let channels = self.channels(&ends, &counts, &first)?;
+        let channels = self.channels(&ends, &grids, &counts, &first)?;
         let (config, flat) = (self.config, self.flat);
-        let (programs, instances) = self.instances(total as usize);
+        let (programs, instances) = self.instances(total as usize, &grids);
         let mut settings = config.settings.clone();
         for component in &flat.components {
             let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
@@ -590,6 +600,7 @@ impl<'a> Expander<'a> {
     fn channels(
         &mut self,
         ends: &[Option<(u32, u32, Shape)>],
+        grids: &[GridConduit<'_>],
         counts: &[usize],
         first: &[u32],
     ) -> Result<Vec<Channel>, Problems> {
@@ -667,6 +678,27 @@ impl<'a> Expander<'a> {
                 });
             }
         }
+        for joined in grids {
+            let (component, conduit) = (joined.conduit.from.component, &joined.conduit);
+            let many = joined.grid.blocks.channels_of_block().saturating_mul(counts[component]);
+            if channels.len().saturating_add(many) > MAX_CHANNELS {
+                return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels", ADVICE_FEWER)]));
+            }
+            let own_filters = own_filters.of(self.flat, conduit).filter(|filters| !filters.is_empty());
+            let nowhere = Endpoint { instance: 0, rank: 0, port: 0, slot: NO_SLOT };
+            let channel = Channel {
+                id: 0,
+                from: nowhere,
+                to: nowhere,
+                budget: budgets.of(self.flat, conduit).copied().or(options.budget),
+                message_size: message_sizes.of(self.flat, conduit).copied().or(options.message_size),
+                filters: Arc::clone(&none),
+                own_filters: own_filters.cloned(),
+                steps: None,
+                pairwise: false,
+            };
+            self.grid_channels(joined, counts[component], first[component], &channel, &mut channels);
+        }
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(budgets.unused("a budget is given"));
         problems.extend(message_sizes.unused("a message size is given"));
@@ -678,7 +710,8 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn instances(self, total: usize) -> (Vec<Program>, Vec<ResolvedInstance>) {
+    fn instances(self, total: usize, grids: &[GridConduit<'_>]) -> (Vec<Program>, Vec<ResolvedInstance>) {
+        let grids = self.grids_of_components(grids);
         let mut programs: Vec<Program> = Vec::new();
         let mut known: HashMap<&Reference, u32> = HashMap::new();
         let mut instances = Vec::with_capacity(total);
@@ -698,7 +731,9 @@ impl<'a> Expander<'a> {
             let ranks = self.config.ranks_of(&component.name);
             let resources = resources.of_all(ranks.unwrap_or(1));
             let mut index = vec![0; component.multiplicity.len()];
-            loop {
+            // The blocks of a grid are instances, and run fastest, or ranks of an instance.
+            let blocks = grids[c].as_ref().filter(|_| ranks.is_none()).map_or(1, |grid| grid.blocks.number());
+            for number in 0.. {
                 instances.push(ResolvedInstance {
                     name: component.name.indexed(&index),
                     component: c as u32,
@@ -707,6 +742,8 @@ impl<'a> Expander<'a> {
                     resources,
                     ranks: ranks.map(|ranks| ranks as u32),
                     tick: self.config.ligament.ticks.get(&component.name).map(|(tick, _)| *tick),
+                    grid: grids[c].clone(),
+                    block: (number % blocks) as u32,
                     ports: Arc::clone(&ports),
                 });
                 if !advance(&mut index, &component.multiplicity) {
@@ -729,6 +766,7 @@ impl PortPlan<'_> {
                 length: None,
                 connected: false,
                 array: None,
+                of_grid: false,
                 clock: None,
             },
             content: None,

@@ -5,6 +5,7 @@ mod exchange;
 mod fields;
 mod filters;
 mod graph;
+mod grid;
 mod other_file;
 mod program;
 mod scales;

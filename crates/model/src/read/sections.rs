@@ -3,6 +3,7 @@
 use super::fields::{FieldReader, TextOrList};
 use crate::checkpoints::{CheckpointRule, Resume};
 use crate::configuration::{Configuration, Import};
+use crate::grid::Grid;
 use crate::identity::{Reference, ReferencePart};
 use crate::options::{
     parse_bytes, ForConduit, InDomain, LigamentOptions, StagedInput, SteerableOption, WaitMode,
@@ -259,6 +260,14 @@ impl FieldReader {
                 let tick = self.tick(value);
                 if let Some(name) = name {
                     options.ticks.insert(name, (tick, key.at.clone()));
+                }
+            }
+        }
+        if let Some(node) = map.get("grids") {
+            for (key, value) in self.pairs(node, "grids") {
+                let name = self.plain_reference(key, "the component whose grid this is");
+                if let (Some(name), Some(grid)) = (name, self.grid(value)) {
+                    options.grids.insert(name, Grid { at: key.at.clone(), ..grid });
                 }
             }
         }

@@ -273,6 +273,8 @@ fn insert(model: &mut ResolvedModel, of: u32, program: Program) {
         program: Some(model.programs.len() as u32 - 1),
         // The recorder is one process, even if the submodel is an MPI program with many.
         resources: Resources::default(),
+        grid: None,
+        block: 0,
         tick: None,
         ranks: None,
         ports: ports.into(),

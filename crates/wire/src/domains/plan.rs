@@ -2,7 +2,7 @@
 //! instance and the program that starts the instance. Data that several instances share, such as a list of
 //! ports, is sent once, and each of these instances has its index.
 
-use crate::control::{ChannelSteps, ClockInfo, PortClockInfo};
+use crate::control::{ChannelSteps, ClockInfo, GridInfo, PortClockInfo};
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
 use crate::steering::ScheduledChange;
 use minicbor::{Decode, Encode};
@@ -105,6 +105,9 @@ pub struct Instance {
     /// The clock of the instance, if it has one.
     #[n(12)]
     pub clock: Option<ClockInfo>,
+    /// The grid of which the instance is a block, or of which its ranks are the blocks.
+    #[n(13)]
+    pub grid: Option<GridInfo>,
 }
 
 /// A port of an instance. `operator` is the operator's name in yMMSL: `NONE`, `F_INIT`, `O_I`, `S` or

@@ -1,0 +1,171 @@
+//! The part of a grid as Python sees it. The Python half (`ligament/_grid.py`) keeps the arrays of the fields.
+
+use crate::array::{kind, parse_dtype, ArrayKind, ArrayLayout};
+use crate::errors::{self, usage};
+use crate::instance::Instance;
+use ligament_catalogue::fault;
+use ligament_grid::{Domain as Core, Field, FieldData, FieldId};
+use ligament_instance::{ArrayOrder, Call, Error, Instance as CoreInstance};
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// The compiled half of `ligament.Domain`.
+#[pyclass(module = "ligament._ligament", name = "_Domain", subclass, frozen)]
+pub struct Domain {
+    instance: Py<Instance>,
+    core: Mutex<Core>,
+}
+
+/// The fields of an exchange: the number and the array of each.
+type Fields<'py> = Vec<(usize, Bound<'py, PyAny>)>;
+
+impl Domain {
+    /// Calls the core without the interpreter, so that other threads go on meanwhile.
+    fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        name: &'static Call,
+        call: impl FnOnce(&mut Core, &mut CoreInstance) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        // The turn of the instance is taken first, so nobody waits for the lock of the domain.
+        self.instance.get().detached(py, name, |instance| {
+            call(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner), instance)
+        })
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&Core) -> T) -> T {
+        look(&self.core.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Calls the core with the arrays of fields.
+    fn with_arrays(
+        &self,
+        py: Python<'_>,
+        name: &'static Call,
+        fields: Fields<'_>,
+        call: impl FnOnce(&mut Core, &mut CoreInstance, &mut [FieldData<'_>]) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let mut layouts = Vec::with_capacity(fields.len());
+        for (field, array) in &fields {
+            layouts.push((FieldId(*field), layout(array)?));
+        }
+        self.detached(py, name, move |core, instance| {
+            let data = layouts.iter_mut().map(|(field, layout)| FieldData { field: *field, bytes: layout.data_mut() });
+            call(core, instance, &mut data.collect::<Vec<_>>())
+        })
+    }
+}
+
+/// Returns the layout of an array that can be a field's.
+fn layout(array: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
+    let unfit = || {
+        let text = "the array of a field must be a writable NumPy array, contiguous in C or Fortran order, in this \
+                    machine's byte order";
+        usage(array.py(), fault!(BAD_FIELD, "{text}"))
+    };
+    if kind(array) == ArrayKind::Other {
+        return Err(unfit());
+    }
+    let layout = ArrayLayout::of(array).map_err(|_| unfit())?;
+    if layout.writable && layout.is_contiguous() {
+        Ok(layout)
+    } else {
+        Err(unfit())
+    }
+}
+
+#[pymethods]
+impl Domain {
+    #[new]
+    fn new(py: Python<'_>, instance: Py<Instance>) -> PyResult<Domain> {
+        let core = instance.get().detached(py, &Call("Domain"), |instance| Core::new(instance))?;
+        Ok(Domain { instance, core: Mutex::new(core) })
+    }
+
+    /// The number of points of the whole grid along each axis.
+    #[getter]
+    fn shape(&self) -> Vec<u64> {
+        self.look(|core| core.shape().to_vec())
+    }
+
+    /// The number of blocks along each axis.
+    #[getter]
+    fn blocks(&self) -> Vec<usize> {
+        self.look(|core| core.blocks().to_vec())
+    }
+
+    /// The number of this block, from 0; the last axis runs fastest.
+    #[getter]
+    fn block(&self) -> usize {
+        self.look(Core::block)
+    }
+
+    fn _range(&self) -> Vec<(u64, u64)> {
+        self.look(|core| core.range().to_vec())
+    }
+
+    fn _at_edge(&self, axis: usize) -> [bool; 2] {
+        self.look(|core| core.at_edge(axis))
+    }
+
+    fn _add_field(
+        &self,
+        py: Python<'_>,
+        name: String,
+        ghosts: usize,
+        dtype: Bound<'_, PyAny>,
+        unit: String,
+        row_major: bool,
+    ) -> PyResult<(usize, Vec<usize>)> {
+        let order = if row_major { ArrayOrder::RowMajor } else { ArrayOrder::ColumnMajor };
+        let dtype = parse_dtype(&dtype)?;
+        let field = Field::new(name).with_ghosts(ghosts).with_unit(unit).with_dtype(dtype).with_order(order);
+        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = core.add_field(field).map_err(|error| errors::instance(py, error))?;
+        Ok((added.0, core.array_shape(added)))
+    }
+
+    fn _check_field(&self, array: Bound<'_, PyAny>) -> PyResult<()> {
+        layout(&array).map(|_| ())
+    }
+
+    fn _exchange(&self, py: Python<'_>, time: f64, fields: Fields<'_>) -> PyResult<()> {
+        self.with_arrays(py, &Call("exchange"), fields, |core, instance, data| core.exchange(instance, time, data))
+    }
+
+    fn _begin(&self, py: Python<'_>, time: f64, fields: Fields<'_>) -> PyResult<()> {
+        self.with_arrays(py, &Call("begin"), fields, |core, instance, data| core.begin(instance, time, data))
+    }
+
+    fn _end(&self, py: Python<'_>, fields: Fields<'_>) -> PyResult<()> {
+        self.with_arrays(py, &Call("end"), fields, |core, instance, data| core.end(instance, data))
+    }
+
+    /// Sum, minimum or maximum of the numbers of all blocks.
+    fn _reduce(&self, py: Python<'_>, how: &str, numbers: Bound<'_, PyAny>) -> PyResult<f64> {
+        let layout = layout_of_numbers(&numbers)?;
+        let sum = how == "sum";
+        let smallest = how == "min";
+        self.detached(py, &Call("reduction"), move |core, instance| {
+            let numbers: Vec<f64> = layout
+                .data()
+                .chunks_exact(size_of::<f64>())
+                .map(|bytes| bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes))
+                .collect();
+            match (sum, smallest) {
+                (true, _) => core.sum(instance, &numbers),
+                (false, true) => core.min(instance, &numbers),
+                (false, false) => core.max(instance, &numbers),
+            }
+        })
+    }
+}
+
+/// Returns the layout of an array of doubles, which the Python half has made contiguous.
+fn layout_of_numbers(numbers: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
+    let layout = match kind(numbers) {
+        ArrayKind::Other => None,
+        _ => ArrayLayout::of(numbers).ok().filter(ArrayLayout::is_contiguous),
+    };
+    layout.ok_or_else(|| usage(numbers.py(), fault!(BAD_ARGUMENT, "give numbers, or an array of numbers")))
+}

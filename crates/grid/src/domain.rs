@@ -1,0 +1,681 @@
+//! The part of a grid that one block has: its place, its fields, and the exchange of ghosts with its neighbours.
+
+use crate::error::GridError;
+use crate::exact_sum::ExactSum;
+use crate::pieces::{Neighbour, Piece};
+use crate::region::Region;
+use ligament_instance::{Error, Instance, Outgoing};
+use ligament_model::{block_range, Blocks, Edges, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
+use ligament_wire::control::{GridEdges, GridInfo};
+use ligament_wire::times::ShownTime;
+use ligament_wire::{ArrayOrder, ArrayRef, DType, Value, ValueRef};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A field: a number at each point of the grid. Each block keeps its points, and the ghosts around them, in one
+/// array. The array has the shape of the block with twice the number of ghosts more along each axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    name: String,
+    unit: String,
+    dtype: DType,
+    ghosts: usize,
+    order: ArrayOrder,
+}
+
+impl Field {
+    /// Makes the description of a field of doubles in row-major order, without a unit and without ghosts.
+    pub fn new(name: impl Into<String>) -> Field {
+        Field {
+            name: name.into(),
+            unit: String::new(),
+            dtype: DType::Float64,
+            ghosts: 0,
+            order: ArrayOrder::RowMajor,
+        }
+    }
+
+    /// Sets the number of ghosts beyond the block at each of its sides, along each axis.
+    pub fn with_ghosts(self, ghosts: usize) -> Field {
+        Field { ghosts, ..self }
+    }
+
+    /// Sets the unit.
+    pub fn with_unit(self, unit: impl Into<String>) -> Field {
+        Field { unit: unit.into(), ..self }
+    }
+
+    /// Sets the type of the elements.
+    pub fn with_dtype(self, dtype: DType) -> Field {
+        Field { dtype, ..self }
+    }
+
+    /// Sets the order of the elements in memory. In row-major order, the last axis runs fastest, as in C; in
+    /// column-major order the first one, as in Fortran.
+    pub fn with_order(self, order: ArrayOrder) -> Field {
+        Field { order, ..self }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of ghosts.
+    pub fn ghosts(&self) -> usize {
+        self.ghosts
+    }
+
+    fn describe(&self) -> String {
+        let Field { name, unit, dtype, ghosts, order } = self;
+        let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+        let order = match order {
+            ArrayOrder::RowMajor => "row-major",
+            ArrayOrder::ColumnMajor => "column-major",
+        };
+        format!("\"{name}\"{unit} ({}, {ghosts} ghosts, {order})", dtype.name())
+    }
+}
+
+/// The number of a field in its domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FieldId(pub usize);
+
+/// The array of a field. `bytes` is all of it, with the ghosts.
+#[derive(Debug)]
+pub struct FieldData<'a> {
+    pub field: FieldId,
+    pub bytes: &'a mut [u8],
+}
+
+/// The messages and copies of an exchange of certain fields.
+#[derive(Debug)]
+struct ExchangePlan {
+    neighbours: Vec<Neighbour>,
+    /// Copies within this block, where the grid is periodic and one block wide: field, source and destination.
+    own: Vec<(usize, Region, Region)>,
+    /// Copies beyond mirrored edges, in their order.
+    mirrored: Vec<(usize, Region, Region)>,
+}
+
+/// The part of a grid that this block has.
+#[derive(Debug)]
+pub struct Domain {
+    shape: Vec<u64>,
+    blocks: Blocks,
+    block: usize,
+    range: Vec<(u64, u64)>,
+    /// The names of the instances or ranks of all blocks are made from this one.
+    component: String,
+    fields: Vec<Field>,
+    plans: HashMap<Vec<FieldId>, Arc<ExchangePlan>>,
+    /// The fields of the last exchange. The neighbours know them.
+    known: Option<Vec<FieldId>>,
+    /// The fields and the time of an exchange that has begun and not ended.
+    begun: Option<(Vec<FieldId>, f64)>,
+    /// The time of the last exchange.
+    time: f64,
+    packed: Vec<u8>,
+}
+
+impl Domain {
+    /// Makes the domain of an instance or rank that is a block of a grid.
+    ///
+    /// # Errors
+    /// `Usage` if the model gives the component no grid.
+    pub fn new(instance: &Instance) -> Result<Domain, Error> {
+        let name = instance.name().to_owned();
+        let Some(info) = instance.grid() else { return Err(GridError::NoGrid { instance: name }.into()) };
+        let valid = |info: &GridInfo| {
+            let axes = info.shape.len();
+            let blocks: u64 = info.blocks.iter().map(|count| u64::from(*count)).product();
+            let tiles = info.shape.iter().zip(&info.blocks).all(|(points, count)| u64::from(*count) <= *points);
+            (1..=MAX_GRID_DIMENSIONS).contains(&axes)
+                && [info.blocks.len(), info.edges.len()] == [axes; 2]
+                && tiles
+                && u64::from(info.block) < blocks
+        };
+        if !valid(info) {
+            return Err(GridError::Malformed { instance: name }.into());
+        }
+        let edges = info.edges.iter().map(|edges| match edges {
+            GridEdges::Open => Edges::Open,
+            GridEdges::Periodic => Edges::Periodic,
+            GridEdges::Mirrored => Edges::Mirrored,
+        });
+        let counts = info.blocks.iter().map(|count| *count as usize).collect();
+        let blocks = Blocks { counts, edges: edges.collect() };
+        let block = info.block as usize;
+        let places = info.shape.iter().zip(&blocks.counts).zip(blocks.place(block));
+        let range = places.map(|((points, count), place)| block_range(*points, *count, place)).collect();
+        Ok(Domain {
+            shape: info.shape.clone(),
+            blocks,
+            block,
+            range,
+            component: name,
+            fields: Vec::new(),
+            plans: HashMap::new(),
+            known: None,
+            begun: None,
+            time: 0.0,
+            packed: Vec::new(),
+        })
+    }
+
+    /// The number of points of the whole grid along each axis.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The number of blocks along each axis.
+    pub fn blocks(&self) -> &[usize] {
+        &self.blocks.counts
+    }
+
+    /// The edges of the grid along each axis.
+    pub fn edges(&self) -> &[Edges] {
+        &self.blocks.edges
+    }
+
+    /// The number of this block. The last axis runs fastest.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// The first of this block's points along each axis, and the point after its last one.
+    pub fn range(&self) -> &[(u64, u64)] {
+        &self.range
+    }
+
+    /// Returns true if an edge of the whole grid is at this block's lower or upper side along an axis.
+    pub fn at_edge(&self, axis: usize) -> [bool; 2] {
+        match (self.range.get(axis), self.shape.get(axis)) {
+            (Some((begin, end)), Some(points)) => [*begin == 0, end == points],
+            _ => [false; 2],
+        }
+    }
+
+    /// The fields, in the order in which they were added.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Adds a field.
+    ///
+    /// # Errors
+    /// `Usage` if the name is taken or empty, or if a block is narrower than the ghosts that its neighbour needs.
+    pub fn add_field(&mut self, field: Field) -> Result<FieldId, Error> {
+        if field.name.is_empty() || self.fields.iter().any(|known| known.name == field.name) {
+            return Err(GridError::FieldName { field: field.name }.into());
+        }
+        for (axis, (points, count)) in self.shape.iter().zip(&self.blocks.counts).enumerate() {
+            let smallest = points / *count as u64;
+            let is_needed = *count > 1 || self.blocks.edges[axis] != Edges::Open;
+            if is_needed && field.ghosts as u64 > smallest {
+                let (ghosts, axis) = (field.ghosts, AXES[axis]);
+                return Err(GridError::WideGhosts { field: field.name, ghosts, points: smallest, axis }.into());
+            }
+        }
+        let lengths = self.range.iter().map(|(begin, end)| {
+            usize::try_from(end - begin).ok()?.checked_add(field.ghosts.checked_mul(2)?)
+        });
+        let elements = lengths.into_iter().try_fold(1usize, |all, length| all.checked_mul(length?));
+        let bytes = elements.and_then(|elements| elements.checked_mul(field.dtype.size()));
+        if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+            return Err(GridError::FieldSize { field: field.name }.into());
+        }
+        self.fields.push(field);
+        Ok(FieldId(self.fields.len() - 1))
+    }
+
+    /// Checks that an array of this shape can be that of a field: the block with its ghosts.
+    ///
+    /// # Errors
+    /// `Usage` if it is another shape.
+    pub fn check_shape(&self, field: &Field, shape: &[u64]) -> Result<(), Error> {
+        let wide = |(begin, end): &(u64, u64)| (end - begin).saturating_add(2 * field.ghosts as u64);
+        let expected: Vec<u64> = self.range.iter().map(wide).collect();
+        if expected == shape {
+            return Ok(());
+        }
+        Err(GridError::FieldShape { field: field.name.clone(), expected, shape: shape.to_vec() }.into())
+    }
+
+    /// Returns the shape of the array of a field: the block with its ghosts. It is empty for an unknown field.
+    pub fn array_shape(&self, field: FieldId) -> Vec<usize> {
+        let Some(field) = self.fields.get(field.0) else { return Vec::new() };
+        self.range.iter().map(|(begin, end)| (end - begin) as usize + 2 * field.ghosts).collect()
+    }
+
+    /// Returns the number of elements of the array of a field, with its ghosts.
+    pub fn elements(&self, field: FieldId) -> usize {
+        self.array_shape(field).iter().product()
+    }
+
+    /// Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks must make the
+    /// same calls. Where an edge of the grid is periodic or mirrored, the ghosts beyond it are filled, too; other
+    /// ghosts beyond edges stay as they are. `time` is the model time of the fields.
+    ///
+    /// # Errors
+    /// `Usage` if an array is of another size than its field, `Unexpected` if a neighbour exchanges other fields or is
+    /// at another time; and the errors of `Instance::send` and `Instance::receive`.
+    pub fn exchange(&mut self, instance: &mut Instance, time: f64, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
+        let plan = self.prepare(fields)?;
+        self.introduce(instance, time, fields, &plan)?;
+        let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
+        // What is sent comes one piece before what is received: then neither of two neighbours waits for a piece that
+        // the other one has not begun to pack.
+        for number in 0..=pieces {
+            for neighbour in &plan.neighbours {
+                if let Some(piece) = neighbour.outgoing.get(number) {
+                    self.send_piece(instance, time, fields, neighbour, piece)?;
+                }
+            }
+            let Some(earlier) = number.checked_sub(1) else { continue };
+            for neighbour in &plan.neighbours {
+                if let Some(piece) = neighbour.incoming.get(earlier) {
+                    self.receive_piece(instance, time, fields, neighbour, piece)?;
+                }
+            }
+        }
+        fill_own(fields, &plan);
+        self.time = time;
+        Ok(())
+    }
+
+    /// Begins an exchange: sends what the neighbours need, and does not wait. The code may compute meanwhile what needs
+    /// no ghosts. It must not change the points that are ghosts of a neighbour's block only if it wants to exchange
+    /// their new values; what is sent was copied. `end` fills the ghosts.
+    ///
+    /// # Errors
+    /// As `exchange`.
+    pub fn begin(&mut self, instance: &mut Instance, time: f64, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
+        let plan = self.prepare(fields)?;
+        self.announce(instance, time, fields, &plan)?;
+        for neighbour in &plan.neighbours {
+            for piece in &neighbour.outgoing {
+                self.send_piece(instance, time, fields, neighbour, piece)?;
+            }
+        }
+        self.begun = Some((fields.iter().map(|data| data.field).collect(), time));
+        Ok(())
+    }
+
+    /// Ends the exchange that `begin` has begun: fills the ghosts of the same fields.
+    ///
+    /// # Errors
+    /// As `exchange`; `Usage` if no exchange has begun, or one with other fields.
+    pub fn end(&mut self, instance: &mut Instance, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
+        let Some((begun, time)) = self.begun.take() else { return Err(GridError::NotBegun.into()) };
+        if !begun.iter().eq(fields.iter().map(|data| &data.field)) {
+            let text = self.describe(&begun);
+            self.begun = Some((begun, time));
+            return Err(GridError::OtherFields { begun: text }.into());
+        }
+        let plan = self.prepare(fields)?;
+        self.hear_fields(instance, time, fields, &plan)?;
+        for neighbour in &plan.neighbours {
+            for piece in &neighbour.incoming {
+                self.receive_piece(instance, time, fields, neighbour, piece)?;
+            }
+        }
+        fill_own(fields, &plan);
+        self.time = time;
+        Ok(())
+    }
+
+    /// Returns the sum of all numbers that all blocks give. It is the exact sum, rounded once. So it does not depend on
+    /// the order of the numbers, or on the blocks.
+    ///
+    /// # Errors
+    /// Those of `Instance::send` and `Instance::receive`; `Unexpected` if another block does something else.
+    pub fn sum(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
+        let mut sum = ExactSum::default();
+        numbers.iter().for_each(|number| sum.add(*number));
+        self.reduce(instance, &sum.to_words(), |mine, theirs| {
+            let sums = ExactSum::from_words(mine).zip(ExactSum::from_words(theirs));
+            sums.map(|(mut sum, other)| {
+                sum.merge(&other);
+                sum.to_words()
+            })
+        })
+        .map(|words| ExactSum::from_words(&words).map_or(f64::NAN, |sum| sum.round()))
+    }
+
+    /// Returns the smallest of all numbers that all blocks give; infinity if they give none. It is no number if one of
+    /// them is none. -0 counts as smaller than 0.
+    ///
+    /// # Errors
+    /// As `sum`.
+    pub fn min(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
+        self.extreme(instance, numbers, f64::INFINITY, |a, b| a.total_cmp(&b).is_lt())
+    }
+
+    /// Returns the largest of all numbers that all blocks give; minus infinity if they give none. It is no number if
+    /// one of them is none. -0 counts as smaller than 0.
+    ///
+    /// # Errors
+    /// As `sum`.
+    pub fn max(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
+        self.extreme(instance, numbers, f64::NEG_INFINITY, |a, b| a.total_cmp(&b).is_gt())
+    }
+
+    fn extreme(
+        &mut self,
+        instance: &mut Instance,
+        numbers: &[f64],
+        without: f64,
+        is_before: impl Fn(f64, f64) -> bool,
+    ) -> Result<f64, Error> {
+        let choose = |a: f64, b: f64| match (a.is_nan() || b.is_nan(), is_before(b, a)) {
+            (true, _) => f64::NAN,
+            (false, true) => b,
+            (false, false) => a,
+        };
+        let own = numbers.iter().copied().fold(without, &choose);
+        let word = |number: f64| number.to_bits() as i64;
+        let all = self.reduce(instance, &[word(own)], |mine, theirs| {
+            let number = |words: &[i64]| words.first().map(|word| f64::from_bits(*word as u64));
+            let numbers = number(mine).zip(number(theirs)).filter(|_| theirs.len() == 1);
+            numbers.map(|(a, b)| vec![word(choose(a, b))])
+        });
+        all.map(|words| words.first().map_or(f64::NAN, |word| f64::from_bits(*word as u64)))
+    }
+
+    /// Combines the words of all blocks at block 0, in the order of the blocks, and returns the result at all of them.
+    fn reduce(
+        &mut self,
+        instance: &mut Instance,
+        own: &[i64],
+        combine: impl Fn(&[i64], &[i64]) -> Option<Vec<i64>>,
+    ) -> Result<Vec<i64>, Error> {
+        if self.begun.is_some() {
+            return Err(GridError::Begun.into());
+        }
+        let mut all = own.to_vec();
+        if self.block > 0 {
+            let slot = self.blocks.slot_to(self.block, 0) as u32;
+            self.send_words(instance, slot, &all)?;
+            return self.receive_words(instance, slot, 0, all.len());
+        }
+        for block in 1..self.blocks.number() {
+            let slot = self.blocks.slot_to(0, block) as u32;
+            let theirs = self.receive_words(instance, slot, block, all.len())?;
+            all = combine(&all, &theirs).ok_or_else(|| GridError::Unexpected { peer: self.name_of(block) })?;
+        }
+        for block in 1..self.blocks.number() {
+            self.send_words(instance, self.blocks.slot_to(0, block) as u32, &all)?;
+        }
+        Ok(all)
+    }
+
+    fn send_words(&self, instance: &mut Instance, slot: u32, words: &[i64]) -> Result<(), Error> {
+        let shape = [words.len() as u64];
+        let array = ArrayRef::from_slice(words, &shape, ArrayOrder::RowMajor);
+        instance.send(GHOSTS_OUT, &Outgoing::at(self.time, ValueRef::Array(array)), Some(slot))
+    }
+
+    fn receive_words(
+        &self,
+        instance: &mut Instance,
+        slot: u32,
+        block: usize,
+        count: usize,
+    ) -> Result<Vec<i64>, Error> {
+        let message = instance.receive(GHOSTS_IN, Some(slot))?;
+        match &message.data {
+            Value::Array(array) if array.dtype() == DType::Int64 && array.shape() == [count as u64] => {
+                let words = array.data().chunks_exact(8).map(|word| word.try_into().map_or(0, i64::from_ne_bytes));
+                Ok(words.collect())
+            }
+            _ => Err(GridError::Unexpected { peer: self.name_of(block) }.into()),
+        }
+    }
+
+    /// Checks the arrays of an exchange, and returns its plan.
+    fn prepare(&mut self, fields: &[FieldData<'_>]) -> Result<Arc<ExchangePlan>, Error> {
+        if self.begun.is_some() {
+            return Err(GridError::Begun.into());
+        }
+        for (place, data) in fields.iter().enumerate() {
+            let Some(field) = self.fields.get(data.field.0) else {
+                return Err(GridError::NoField { field: data.field.0 }.into());
+            };
+            let expected = self.elements(data.field) * field.dtype.size();
+            let name = || field.name.clone();
+            if data.bytes.len() != expected {
+                return Err(GridError::FieldBytes { field: name(), expected, bytes: data.bytes.len() }.into());
+            }
+            if fields[..place].iter().any(|earlier| earlier.field == data.field) {
+                return Err(GridError::FieldTwice { field: name() }.into());
+            }
+        }
+        let ids: Vec<FieldId> = fields.iter().map(|data| data.field).collect();
+        if let Some(plan) = self.plans.get(&ids) {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Arc::new(self.plan(&ids));
+        self.plans.insert(ids, Arc::clone(&plan));
+        Ok(plan)
+    }
+
+    fn plan(&self, ids: &[FieldId]) -> ExchangePlan {
+        let directions = self.blocks.directions();
+        let back = |direction: &[i8]| -> Vec<i8> { direction.iter().map(|step| -step).collect() };
+        // Fields without ghosts have nothing to exchange.
+        let exchanged: Vec<(usize, FieldId)> =
+            ids.iter().copied().enumerate().filter(|(_, id)| self.fields[id.0].ghosts > 0).collect();
+        let neighbours = self.blocks.neighbours(self.block).into_iter().map(|(block, slot)| {
+            // Both blocks list the directions of the sender in the same order.
+            let of_sender = |from: usize, to: usize| {
+                let leads = move |direction: &&Vec<i8>| self.blocks.neighbour(from, direction) == Some(to);
+                directions.iter().filter(leads)
+            };
+            let regions = |sends: bool| {
+                let ends = if sends { (self.block, block) } else { (block, self.block) };
+                let regions = of_sender(ends.0, ends.1).flat_map(|direction| {
+                    let side = if sends { direction.clone() } else { back(direction) };
+                    let region = move |(place, id): &(usize, FieldId)| (*place, self.region(*id, &side, sends));
+                    exchanged.iter().map(region).collect::<Vec<_>>()
+                });
+                Piece::cut(regions.collect())
+            };
+            Neighbour { block, slot: slot as u32, outgoing: regions(true), incoming: regions(false) }
+        });
+        let to_itself = |direction: &&Vec<i8>| self.blocks.neighbour(self.block, direction) == Some(self.block);
+        let own = directions.iter().filter(to_itself).flat_map(|direction| {
+            let copy = |(place, id): &(usize, FieldId)| {
+                (*place, self.region(*id, &back(direction), true), self.region(*id, direction, false))
+            };
+            exchanged.iter().map(copy).collect::<Vec<_>>()
+        });
+        let mirrored = exchanged.iter().flat_map(|(place, id)| {
+            self.mirrored(*id).into_iter().map(|(from, to)| (*place, from, to)).collect::<Vec<_>>()
+        });
+        ExchangePlan { neighbours: neighbours.collect(), own: own.collect(), mirrored: mirrored.collect() }
+    }
+
+    /// Returns the points of a field at a side of the block: its own points there, which a neighbour needs, or the
+    /// ghosts there.
+    fn region(&self, id: FieldId, side: &[i8], own: bool) -> Region {
+        let (shape, ghosts) = (self.array_shape(id), self.fields[id.0].ghosts);
+        let ranges: Vec<Range<usize>> = shape
+            .iter()
+            .zip(side)
+            .map(|(length, step)| {
+                let (begin, end) = (ghosts, length - ghosts);
+                match (step, own) {
+                    (0, _) => begin..end,
+                    (-1, true) => begin..begin + ghosts,
+                    (-1, false) => 0..begin,
+                    (_, true) => end - ghosts..end,
+                    (_, false) => end..*length,
+                }
+            })
+            .collect();
+        let field = &self.fields[id.0];
+        Region::new(&shape, field.order, field.dtype.size(), &ranges)
+    }
+
+    /// Returns the copies that fill the ghosts of a field beyond mirrored edges. A copy along one axis takes the ghosts
+    /// along the axes before it with it, so corners are filled, too.
+    fn mirrored(&self, id: FieldId) -> Vec<(Region, Region)> {
+        let (shape, field) = (self.array_shape(id), &self.fields[id.0]);
+        let mut copies = Vec::new();
+        for axis in (0..shape.len()).filter(|axis| self.blocks.edges[*axis] == Edges::Mirrored) {
+            let plane = |at: usize| {
+                let ranges: Vec<Range<usize>> = shape.iter().map(|length| 0..*length).collect();
+                let ranges = ranges.into_iter().enumerate();
+                let ranges = ranges.map(|(one, range)| if one == axis { at..at + 1 } else { range });
+                Region::new(&shape, field.order, field.dtype.size(), &ranges.collect::<Vec<_>>())
+            };
+            let [lower, upper] = self.at_edge(axis);
+            let (begin, end) = (field.ghosts, shape[axis] - field.ghosts);
+            for distance in 0..field.ghosts {
+                if lower {
+                    copies.push((plane(begin + distance), plane(begin - 1 - distance)));
+                }
+                if upper {
+                    copies.push((plane(end - 1 - distance), plane(end + distance)));
+                }
+            }
+        }
+        copies
+    }
+
+    /// Tells the neighbours which fields follow, if they are not those of the exchange before, and hears theirs.
+    fn introduce(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &[FieldData<'_>],
+        plan: &ExchangePlan,
+    ) -> Result<(), Error> {
+        self.announce(instance, time, fields, plan)?;
+        self.hear_fields(instance, time, fields, plan)
+    }
+
+    fn announce(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &[FieldData<'_>],
+        plan: &ExchangePlan,
+    ) -> Result<(), Error> {
+        if self.are_known(fields) {
+            return Ok(());
+        }
+        let text = self.describe(&fields.iter().map(|data| data.field).collect::<Vec<_>>());
+        for neighbour in &plan.neighbours {
+            instance.send(GHOSTS_OUT, &Outgoing::at(time, ValueRef::Str(&text)), Some(neighbour.slot))?;
+        }
+        Ok(())
+    }
+
+    fn hear_fields(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &[FieldData<'_>],
+        plan: &ExchangePlan,
+    ) -> Result<(), Error> {
+        if self.are_known(fields) {
+            return Ok(());
+        }
+        let ids: Vec<FieldId> = fields.iter().map(|data| data.field).collect();
+        let own = self.describe(&ids);
+        for neighbour in &plan.neighbours {
+            let message = instance.receive(GHOSTS_IN, Some(neighbour.slot))?;
+            let peer = self.name_of(neighbour.block);
+            match &message.data {
+                Value::String(theirs) if *theirs == own => {}
+                Value::String(theirs) => {
+                    return Err(GridError::FieldsDiffer { own, peer, theirs: theirs.to_string() }.into())
+                }
+                _ => {
+                    let theirs = "those of the exchange before".to_owned();
+                    return Err(GridError::FieldsDiffer { own, peer, theirs }.into());
+                }
+            }
+            self.check_time(time, message.timestamp, neighbour.block)?;
+        }
+        self.known = Some(ids);
+        Ok(())
+    }
+
+    fn are_known(&self, fields: &[FieldData<'_>]) -> bool {
+        self.known.as_ref().is_some_and(|known| known.iter().eq(fields.iter().map(|data| &data.field)))
+    }
+
+    fn send_piece(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &mut [FieldData<'_>],
+        neighbour: &Neighbour,
+        piece: &Piece,
+    ) -> Result<(), Error> {
+        self.packed.resize(self.packed.len().max(piece.bytes), 0);
+        let packed = &mut self.packed[..piece.bytes];
+        piece.pack(&arrays(fields), packed);
+        let shape = [piece.bytes as u64];
+        let array = ArrayRef::from_slice(packed, &shape, ArrayOrder::RowMajor);
+        instance.send(GHOSTS_OUT, &Outgoing::at(time, ValueRef::Array(array)), Some(neighbour.slot))
+    }
+
+    fn receive_piece(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &mut [FieldData<'_>],
+        neighbour: &Neighbour,
+        piece: &Piece,
+    ) -> Result<(), Error> {
+        let message = instance.receive(GHOSTS_IN, Some(neighbour.slot))?;
+        let peer = || self.name_of(neighbour.block);
+        match &message.data {
+            Value::Array(array) if array.dtype() == DType::UInt8 && array.shape() == [piece.bytes as u64] => {
+                self.check_time(time, message.timestamp, neighbour.block)?;
+                piece.unpack(array.data(), &mut arrays(fields));
+                Ok(())
+            }
+            Value::String(theirs) => {
+                let own = self.describe(&fields.iter().map(|data| data.field).collect::<Vec<_>>());
+                Err(GridError::FieldsDiffer { own, peer: peer(), theirs: theirs.to_string() }.into())
+            }
+            _ => Err(GridError::Unexpected { peer: peer() }.into()),
+        }
+    }
+
+    fn check_time(&self, own: f64, theirs: f64, block: usize) -> Result<(), Error> {
+        if own == theirs {
+            return Ok(());
+        }
+        let [own, theirs] = [own, theirs].map(|time| ShownTime(time).to_string());
+        Err(GridError::TimesDiffer { own, peer: self.name_of(block), theirs }.into())
+    }
+
+    fn describe(&self, ids: &[FieldId]) -> String {
+        let all: Vec<String> = ids.iter().filter_map(|id| self.fields.get(id.0)).map(Field::describe).collect();
+        all.join(", ")
+    }
+
+    /// Returns the name of a block for people.
+    fn name_of(&self, block: usize) -> String {
+        let component = self.component.split('[').next().unwrap_or_default();
+        format!("block {:?} of \"{component}\"", self.blocks.place(block))
+    }
+}
+
+/// Fills the ghosts that need no message.
+fn fill_own(fields: &mut [FieldData<'_>], plan: &ExchangePlan) {
+    for (field, from, to) in plan.own.iter().chain(&plan.mirrored) {
+        from.copy_to(to, fields[*field].bytes);
+    }
+}
+
+fn arrays<'a>(fields: &'a mut [FieldData<'_>]) -> Vec<&'a mut [u8]> {
+    fields.iter_mut().map(|data| &mut *data.bytes).collect()
+}

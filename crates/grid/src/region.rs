@@ -1,0 +1,138 @@
+//! Boxes of points in the array of a field, and the copying of their elements.
+
+use ligament_wire::ArrayOrder;
+use std::ops::Range;
+
+/// Number of axes of a region: shorter shapes get axes of length 1 in front.
+const AXES: usize = 3;
+
+/// A box of points in the array of a field. It has rows: runs of elements that lie side by side in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Place of the first byte.
+    start: usize,
+    /// Number of planes, and number of rows in a plane.
+    counts: [usize; 2],
+    /// Distance of two planes, and of two rows of a plane, in bytes.
+    strides: [usize; 2],
+    /// Length of a row, in bytes.
+    row_bytes: usize,
+}
+
+impl Region {
+    /// Makes a region of an array with this shape. `ranges` has the points along each axis.
+    pub fn new(shape: &[usize], order: ArrayOrder, element_bytes: usize, ranges: &[Range<usize>]) -> Region {
+        // From the slowest axis in memory to the fastest one.
+        let mut axes: Vec<(usize, Range<usize>)> = shape.iter().copied().zip(ranges.iter().cloned()).collect();
+        if order == ArrayOrder::ColumnMajor {
+            axes.reverse();
+        }
+        while axes.len() < AXES {
+            axes.insert(0, (1, 0..1));
+        }
+        let mut strides = [element_bytes; AXES];
+        for axis in (0..AXES - 1).rev() {
+            strides[axis] = strides[axis + 1] * axes[axis + 1].0;
+        }
+        Region {
+            start: axes.iter().zip(strides).map(|((_, range), stride)| range.start * stride).sum(),
+            counts: [axes[0].1.len(), axes[1].1.len()],
+            strides: [strides[0], strides[1]],
+            row_bytes: axes[2].1.len() * element_bytes,
+        }
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        self.counts[0] * self.counts[1]
+    }
+
+    /// Returns the length of a row, in bytes.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    /// Copies rows into `out`, one after the other.
+    pub fn pack(&self, data: &[u8], rows: Range<usize>, out: &mut [u8]) {
+        self.each_row(rows, out.chunks_exact_mut(self.row_bytes), |at, row| {
+            copy(row, &data[at..at + row.len()]);
+        });
+    }
+
+    /// Copies rows out of `packed`, where they lie one after the other.
+    pub fn unpack(&self, packed: &[u8], rows: Range<usize>, data: &mut [u8]) {
+        self.each_row(rows, packed.chunks_exact(self.row_bytes), |at, row| {
+            copy(&mut data[at..at + row.len()], row);
+        });
+    }
+
+    /// Copies this region into another one of the same shape in the same array.
+    pub fn copy_to(&self, other: &Region, data: &mut [u8]) {
+        let mut row = vec![0; self.row_bytes];
+        for number in 0..self.rows() {
+            self.pack(data, number..number + 1, &mut row);
+            other.unpack(&row, number..number + 1, data);
+        }
+    }
+
+    fn each_row<R>(&self, rows: Range<usize>, packed: impl Iterator<Item = R>, mut copy: impl FnMut(usize, R)) {
+        let (mut plane, mut place) = (rows.start / self.counts[1].max(1), rows.start % self.counts[1].max(1));
+        for (_, row) in rows.zip(packed) {
+            copy(self.start + plane * self.strides[0] + place * self.strides[1], row);
+            place += 1;
+            if place == self.counts[1] {
+                (plane, place) = (plane + 1, 0);
+            }
+        }
+    }
+}
+
+/// Copies a row. Rows of one or two elements, as at a face across the fastest axis, are copied without a call.
+#[inline(always)]
+fn copy(to: &mut [u8], from: &[u8]) {
+    match to.len() {
+        8 => to[..8].copy_from_slice(&from[..8]),
+        4 => to[..4].copy_from_slice(&from[..4]),
+        16 => to[..16].copy_from_slice(&from[..16]),
+        24 => to[..24].copy_from_slice(&from[..24]),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_packed_and_unpacked_in_both_orders() {
+        let data: Vec<u8> = (0..60).collect();
+        for (order, expected) in [
+            (ArrayOrder::RowMajor, [26u8, 27, 31, 32, 46, 47, 51, 52]),
+            (ArrayOrder::ColumnMajor, [16, 19, 28, 31, 17, 20, 29, 32]),
+        ] {
+            let shape = [3, 4, 5];
+            let region = Region::new(&shape, order, 1, &[1..3, 1..3, 1..3]);
+            let mut packed = vec![0; 8];
+            region.pack(&data, 0..region.rows(), &mut packed);
+            if order == ArrayOrder::RowMajor {
+                assert_eq!(packed, expected);
+            } else {
+                // Element (x, y, z) lies at x + 3·y + 12·z.
+                let at = |x: u8, y: u8, z: u8| x + 3 * y + 12 * z;
+                let all: Vec<u8> = (1..3)
+                    .flat_map(|z| (1..3).flat_map(move |y| (1..3).map(move |x| at(x, y, z))))
+                    .collect();
+                assert_eq!(packed, all);
+            }
+            let mut back = vec![0; 60];
+            region.unpack(&packed[4..], 2..4, &mut back);
+            assert_eq!(back.iter().filter(|byte| **byte > 0).count(), 4);
+        }
+    }
+
+    #[test]
+    fn a_region_of_one_axis_is_one_row() {
+        let region = Region::new(&[10], ArrayOrder::RowMajor, 8, std::slice::from_ref(&(2..5)));
+        assert_eq!((region.rows(), region.row_bytes()), (1, 24));
+    }
+}

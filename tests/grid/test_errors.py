@@ -1,0 +1,97 @@
+"""Grids that cannot be, and blocks that do not do the same, are errors that name what is wrong."""
+
+import subprocess
+
+import pytest
+
+MODEL = """ymmsl_version: v0.2
+models:
+  m:
+    components:
+      wave: {{implementation: wave{component}}}
+programs: {{wave: {program}}}
+ligament:
+  {more}
+  grids:
+    {name}: {grid}
+"""
+PROGRAM = """
+import numpy
+instance = Instance()
+while instance.reuse_instance():
+    domain = Domain(instance)
+    BODY
+"""
+
+
+def model(program="{executable: 'true'}", grid="{shape: [8, 8], blocks: [2, 1]}", name="wave", component="", more="wait: auto"):
+    return MODEL.format(program=program, grid=grid, name=name, component=component, more=more)
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    ({"grid": "{shape: [8, 8]}"}, "a grid has a shape and a number of blocks"),
+    ({"grid": "{shape: [8, 8], blocks: [2]}"}, "2 numbers of points and 1 of blocks"),
+    ({"grid": "{shape: [2, 8], blocks: [3, 1]}"}, "along x, 2 points cannot be divided into 3 blocks"),
+    ({"grid": "{shape: [8, 8], blocks: [0, 1]}"}, "number of blocks along an axis"),
+    ({"grid": "{shape: [8, 8, 8, 8], blocks: [1, 1, 1, 1]}"}, "a grid has 1 to 3 axes"),
+    ({"grid": "{shape: [8, 8], blocks: [2, 1], periodic: [z]}"}, '"z" is no axis of this grid'),
+    ({"grid": "{shape: [8, 8], blocks: [2, 1], periodic: [x], mirrored: [x]}"}, "edges along x are given twice"),
+    ({"grid": "{shape: [800000, 800000], blocks: [800000, 800000]}"}, "at most 65536 blocks"),
+    ({"name": "wav"}, '"wav" stands under "grids:", and there is no such component'),
+    ({"component": ", multiplicity: 3"}, '"wave" has the multiplicity [3], and its grid the blocks [2, 1]'),
+    ({"more": "ranks: {wave: 3}"}, '"wave" has 3 ranks, and its grid 2 blocks'),
+    ({"more": "light: wave"}, '"wave" has a grid, and shares its process with others'),
+    ({"component": ", ports: {o_i: ghosts_out}"}, 'declares a port "ghosts_out", which its grid brings'),
+    ({"more": 'filters: {wave.ghosts_out: [{scale: 2}]}'}, 'the ghosts of "wave" have the filter scale'),
+])
+def test_a_grid_that_cannot_be_is_refused(ligament, tmp_path, change, why):
+    (tmp_path / "m.ymmsl").write_text(model(**change))
+    done = subprocess.run([ligament, "check", "m.ymmsl"], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60)
+    assert done.returncode != 0 and why in " ".join(done.stdout.split()), done.stdout
+
+
+@pytest.mark.parametrize(("body", "why"), [
+    ('domain.field("u", ghosts=5)', 'the field "u" has 5 ghosts, and the smallest block has 4 points along x'),
+    ('domain.field("u"); domain.field("u")', '"u" is taken or empty'),
+    ('domain.field("u", numpy.zeros((5, 10)))', 'the field "u" has the shape (5, 10)'),
+    ('domain.field("u", numpy.zeros((6, 20))[:, ::2])', "contiguous in C or Fortran order"),
+    ('domain.exchange(0.0, numpy.zeros((6, 10)))', "this array is no field's of the domain"),
+    ('u = domain.field("u"); domain.exchange(0.0, u, u)', 'the field "u" stands twice'),
+    ('u = domain.field("u"); domain.begin(0.0, u); domain.begin(0.0, u)', "has begun and not ended"),
+    ('domain.end()', "no exchange of ghosts has begun"),
+    ('u = domain.field("u" if domain.block else "w"); domain.exchange(0.0, u)', 'this block exchanges the fields "'),
+    ('u = domain.field("u", dtype="f4" if domain.block else "f8"); domain.exchange(0.0, u)', "(float64, 1 ghosts, row-m"),
+    ('u = domain.field("u"); domain.exchange(float(domain.block), u)', "let all blocks exchange at the same times"),
+    ('u = domain.field("u"); domain.exchange(0.0, u) if domain.block else domain.sum(u)', "RUNS OUT"),
+    ('u = domain.field("u"); domain.sum("text")', "cannot all be made doubles"),
+])
+def test_blocks_that_do_not_fit_are_named(run, python_program, body, why):
+    done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit")
+    assert done.status != 0, done.text
+    text = " ".join(done.text.split())
+    if why != "RUNS OUT":
+        assert why in text, done.text
+    assert "panicked" not in done.text
+
+
+def test_a_code_without_a_grid_is_told_so(run, python_program):
+    text = f"""ymmsl_version: v0.2
+models: {{m: {{components: {{wave: {{implementation: wave}}}}}}}}
+programs: {{wave: {python_program("wave", PROGRAM.replace("BODY", "pass"))}}}
+"""
+    done = run(text)
+    assert done.status != 0 and '"wave" is no block of a grid; give its component a grid' in " ".join(done.text.split())
+
+
+def test_a_block_that_ends_too_early_ends_the_run(run, python_program):
+    body = """
+    u = domain.field("u")
+    for step in range(100):
+        if step == 50 and domain.block == 1:
+            import os
+            os.kill(os.getpid(), 9)
+        domain.exchange(float(step), u)
+"""
+    done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit")
+    assert done.status != 0 and "SIGKILL" in done.text, done.text

@@ -1,0 +1,123 @@
+"""A wave in blocks equals the wave of one process bit for bit."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+import wave_model as wave
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TARGET = ROOT / "target/release"
+INCLUDES = [f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include"]
+# The numbers are those of NumPy only if no product is kept with more digits for the sum that follows.
+EXACT = ["-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+MODEL = """ymmsl_version: v0.2
+models:
+  m:
+    components:
+      wave: {{implementation: wave}}
+programs: {{wave: {{executable: {command[0]}, args: {arguments}}}}}
+settings: {{ghosts: {ghosts}, steps: {steps}, order: {order}, split: {split}, out: {out}}}
+ligament:
+  {more}
+  grids:
+    wave: {{shape: {shape}, blocks: {blocks}, periodic: {periodic}, mirrored: {mirrored}}}
+"""
+AXES = ("x", "y", "z")
+
+
+@pytest.fixture(scope="session")
+def command(tmp_path_factory):
+    """Returns the command that runs a block, by the language."""
+    folder, made = tmp_path_factory.mktemp("blocks"), {}
+
+    def compiled(compiler, source, standard):
+        subprocess.run([compiler, standard, *EXACT, *INCLUDES, HERE / source, "-o", folder / source,
+                        TARGET / "libligament.so", f"-Wl,-rpath,{TARGET}"], check=True)
+        return [str(folder / source)]
+
+    def rust():
+        subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
+                        "--example", "block"], cwd=ROOT, check=True)
+        return [str(ROOT / "target/tests/examples/block")]
+
+    commands = {"python": lambda: [sys.executable, str(HERE / "block.py")], "rust": rust,
+                "c": lambda: compiled("gcc", "block.c", "-std=c11"),
+                "cpp": lambda: compiled("g++", "block.cpp", "-std=c++17")}
+
+    def of(language):
+        if language not in made:
+            made[language] = commands[language]()
+        return made[language]
+
+    return of
+
+
+def model(command, out, shape, blocks, edges, ghosts=1, steps=6, order="C", split=False, more="overcommit: true"):
+    named = {kind: [AXES[axis] for axis, edge in enumerate(edges) if edge == kind] for kind in wave.PAD}
+    return MODEL.format(command=command, arguments=command[1:], ghosts=ghosts, steps=steps, order=order,
+                        split=str(split).lower(), out=out, more=more, shape=list(shape), blocks=list(blocks),
+                        periodic=named["periodic"], mirrored=named["mirrored"])
+
+
+def assembled(out, shape, number):
+    """The whole fields, put together from the files of all blocks."""
+    fields, totals = [numpy.full(shape, numpy.nan), numpy.full(shape, numpy.nan, "float32")], []
+    for block in range(number):
+        with open(out / f"{block}.bin", "rb") as file:
+            axes = int(numpy.fromfile(file, "int64", 1)[0])
+            begin, end = numpy.fromfile(file, "int64", axes), numpy.fromfile(file, "int64", axes)
+            place = tuple(slice(*ends) for ends in zip(begin, end))
+            totals.append(numpy.fromfile(file, "float64", 3).tolist())
+            for field in fields:
+                own = field[place]
+                own[...] = numpy.fromfile(file, field.dtype, own.size).reshape(own.shape)
+    return fields, totals
+
+
+EIGHT_RANKS = {"more": "overcommit: true\n  ranks: {wave: 8}"}
+CASES = [
+    ((41,), (4,), ("periodic",), {}),
+    ((41,), (2,), ("periodic",), {"split": True}),
+    ((30, 17), (2, 2), ("periodic", "open"), {}),
+    ((30, 17), (1, 3), ("periodic", "mirrored"), {"ghosts": 2, "order": "F"}),
+    ((19, 23), (2, 1), ("periodic", "periodic"), {"split": True, "ghosts": 3}),
+    ((12, 11, 13), (2, 2, 2), ("periodic", "mirrored", "open"), {}),
+    ((12, 11, 13), (2, 2, 2), ("periodic", "periodic", "periodic"), EIGHT_RANKS),
+    ((12, 15, 13), (1, 1, 1), ("periodic", "mirrored", "periodic"), {"ghosts": 2}),
+    ((90, 80, 70), (2, 1, 1), ("periodic", "periodic", "open"), {"ghosts": 3, "order": "F", "steps": 3}),
+]
+
+
+OTHERS = [
+    ("c", (41,), (3,), ("periodic",), {"ghosts": 2}),
+    ("c", (12, 11, 13), (2, 2, 2), ("periodic", "mirrored", "open"), {"order": "F", "split": True}),
+    ("c", (16, 11, 13), (2, 2, 2), ("mirrored", "periodic", "periodic"), EIGHT_RANKS | {"ghosts": 3}),
+    ("cpp", (30, 17), (2, 2), ("periodic", "open"), {}),
+    ("cpp", (30, 17), (1, 3), ("periodic", "mirrored"), {"ghosts": 2, "order": "F", "split": True}),
+    ("rust", (30, 17), (2, 2), ("open", "mirrored"), {}),
+    ("rust", (30, 17), (3, 1), ("periodic", "periodic"), {"ghosts": 3, "split": True}),
+]
+
+
+@pytest.mark.parametrize(("language", "shape", "blocks", "edges", "more"),
+                         [("python", *case) for case in CASES] + OTHERS)
+def test_a_wave_in_blocks_is_that_of_one_process(run, command, tmp_path, language, shape, blocks, edges, more):
+    done = run(model(command(language), tmp_path, shape, blocks, edges, **more))
+    assert done.status == 0, done.text
+    steps = more.get("steps", 6)
+    expected = wave.alone(shape, edges, steps)
+    # Wide ghosts beyond an edge take part in the steps between two exchanges. They are not those of the wave in one
+    # process then, except beyond periodic edges. What differs has come a point nearer with each step.
+    differs = [edge != "periodic" and more.get("ghosts", 1) > 1 for edge in edges]
+    inner = tuple(slice(steps, -steps) if one else slice(None) for one in differs)
+    fields, totals = assembled(tmp_path, shape, math.prod(blocks))
+    for field, whole in zip(fields, expected):
+        assert whole[inner].size > 0 and field[inner].tobytes() == whole[inner].tobytes()
+    assert all(total == totals[0] for total in totals)
+    assert totals[0][0] == math.fsum(fields[0].flat)
+    assert totals[0][1:] == [fields[0].min(), fields[1].max()]
