@@ -42,7 +42,7 @@ def model(program="{executable: 'true'}", grid="{shape: [8, 8], blocks: [2, 1]}"
     ({"more": "ranks: {wave: 3}"}, '"wave" has 3 ranks, and its grid 2 blocks'),
     ({"more": "light: wave"}, '"wave" has a grid, and shares its process with others'),
     ({"component": ", ports: {o_i: ghosts_out}"}, 'declares a port "ghosts_out", which its grid brings'),
-    ({"more": 'filters: {wave.ghosts_out: [{scale: 2}]}'}, 'the ghosts of "wave" have the filter scale'),
+    ({"more": 'filters: {wave.ghosts_out: [{multiply: 2}]}'}, 'the ghosts of "wave" have the filter multiply'),
 ])
 def test_a_grid_that_cannot_be_is_refused(ligament, tmp_path, change, why):
     (tmp_path / "m.ymmsl").write_text(model(**change))
