@@ -18,7 +18,7 @@ TOLERANCE = 0.05
 files, until = sys.argv[1:3], float(sys.argv[3])
 runs = [np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2) for file in files]
 figure, axes = pyplot.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
-for spikes, axis, title in zip(runs, axes, ("NEST and NEURON, coupled", "NEST alone")):
+for spikes, axis, title in zip(runs, axes, ("NEST, NEURON and Arbor, coupled", "NEST alone")):
     for simulator in network.SIMULATORS:
         ids = network.neurons_of(simulator)
         mine = spikes[np.isin(spikes[:, 1], ids)]
