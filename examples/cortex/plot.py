@@ -24,8 +24,8 @@ for spikes, axis, title in zip(runs, axes, ("NEST, NEURON and Arbor, coupled", "
         mine = spikes[np.isin(spikes[:, 1], ids)]
         axis.plot(mine[:, 0], mine[:, 1], ".", markersize=2, label=f"neurons that run in {simulator}")
     axis.set(title=title, ylabel="neuron", xlim=(0, until))
-axes[0].legend(loc="upper right")
 axes[1].set_xlabel("time (ms)")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, markerscale=4)
 figure.savefig(sys.argv[4], dpi=120)
 
 apart = False
