@@ -1,16 +1,18 @@
-"""The network that both simulators share: who is connected to whom, and the drive of each neuron.
+"""The network that all simulators share: who is connected to whom, and the drive of each neuron.
 
-100 leaky integrate-and-fire neurons. Each simulator has 50 of them. A neuron's potential decays with the time
+150 leaky integrate-and-fire neurons. Each simulator has 50 of them. A neuron's potential decays with the time
 constant `TAU_MS`, jumps by the weight of each spike that arrives, and is reset at the threshold 1.
 """
 
 import numpy as np
 
-SIMULATORS = ("nest", "neuron")
+SIMULATORS = ("nest", "neuron", "arbor")
 SIZE = 50                 # neurons of each simulator
 ALL = SIZE * len(SIMULATORS)
 TAU_MS, REFRACTORY_MS = 10.0, 2.0
 STEP_MS = 0.1             # NEST's grid; all spikes of the drive lie on it
+# NEST loses a spike that arrives at the very end of the refractory time. The others would take it.
+REFRACTORY_OFF_GRID_MS = REFRACTORY_MS + STEP_MS / 2
 TICK_MS = 5.0             # time between two exchanges
 # Of all connections: longer than a tick, so that a spike is known before it arrives. One step more is for a
 # spike at the very end of a tick, which belongs to the next exchange; another one is for NEST's generators.
@@ -18,7 +20,7 @@ DELAY_MS = TICK_MS + 2 * STEP_MS
 SOURCES = 12              # connections to each neuron
 DRIVE_HZ, DRIVE_WEIGHT = 300.0, 0.26
 
-# The neuron model iaf_psc_delta of NEST with these numbers is IntFire1 of NEURON: a potential without a unit, a
+# The neuron model iaf_psc_delta of NEST with these numbers is IntFire1 of NEURON and lif_cell of Arbor: a
 # threshold of 1, and no input during the refractory time.
 NEST_PARAMETERS = {"E_L": 0.0, "V_m": 0.0, "V_reset": 0.0, "V_th": 1.0, "tau_m": TAU_MS, "t_ref": REFRACTORY_MS,
                    "C_m": 1.0, "I_e": 0.0}

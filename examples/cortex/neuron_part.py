@@ -14,8 +14,7 @@ class Simulation:
         self.times, self.ids = h.Vector(), h.Vector()
         for neuron in arrivals.neurons:
             cell = h.IntFire1()
-            # A spike that arrives at the very end of the refractory time is lost in NEST. NEURON would take it.
-            cell.tau, cell.refrac = network.TAU_MS, network.REFRACTORY_MS + network.STEP_MS / 2
+            cell.tau, cell.refrac = network.TAU_MS, network.REFRACTORY_OFF_GRID_MS
             self.cells[neuron] = cell
             self.outputs.append(h.NetCon(cell, None))
             self.outputs[-1].record(self.times, self.ids, neuron)

@@ -1,4 +1,4 @@
-"""The loop that both simulators have in common. Times are in ms, as `time_unit` in the model says."""
+"""The loop that all simulators have in common. Times are in ms, as `time_unit` in the model says."""
 
 import network
 from ligament import Instance, Operator
@@ -8,7 +8,7 @@ def run(simulator, make):
     """Simulates the neurons of a rank, and exchanges spikes with all other ranks.
 
     `make(arrivals)` makes the simulation. Its method `advance(begin, until)` returns the times (ms) and ids of
-    the spikes in (begin, until].
+    the spikes from `begin` to `until`.
     """
     inputs = [f"from_{other}" for other in network.SIMULATORS]
     instance = Instance({Operator.O_I: ["spikes"], Operator.S: inputs})

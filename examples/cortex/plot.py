@@ -18,14 +18,14 @@ TOLERANCE = 0.05
 files, until = sys.argv[1:3], float(sys.argv[3])
 runs = [np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2) for file in files]
 figure, axes = pyplot.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
-for spikes, axis, title in zip(runs, axes, ("NEST and NEURON, coupled", "NEST alone")):
+for spikes, axis, title in zip(runs, axes, ("NEST, NEURON and Arbor, coupled", "NEST alone")):
     for simulator in network.SIMULATORS:
         ids = network.neurons_of(simulator)
         mine = spikes[np.isin(spikes[:, 1], ids)]
         axis.plot(mine[:, 0], mine[:, 1], ".", markersize=2, label=f"neurons that run in {simulator}")
     axis.set(title=title, ylabel="neuron", xlim=(0, until))
-axes[0].legend(loc="upper right")
 axes[1].set_xlabel("time (ms)")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, markerscale=4)
 figure.savefig(sys.argv[4], dpi=120)
 
 apart = False

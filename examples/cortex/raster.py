@@ -2,14 +2,16 @@
 
 import csv
 
+import network
 from ligament import ClosedError, Instance, Operator
 
-instance = Instance({Operator.S: ["nest[]", "neuron[]"]})
+instance = Instance({Operator.S: [f"{simulator}[]" for simulator in network.SIMULATORS]})
 while instance.reuse_instance():
     with open("spikes.csv", "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["time_ms", "neuron"])
-        inputs = [(port, slot) for port in ("nest", "neuron") for slot in range(instance.get_port_length(port))]
+        inputs = [(port, slot) for port in network.SIMULATORS
+                  for slot in range(instance.get_port_length(port))]
         while True:
             try:
                 _, message = instance.receive_any(inputs)

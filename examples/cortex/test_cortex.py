@@ -1,4 +1,4 @@
-"""The example as its page has it: NEST and NEURON from PyPI, and its spikes beside NEST alone."""
+"""The example as its page has it: NEST, NEURON and Arbor from PyPI, and its spikes beside NEST alone."""
 
 import os
 import subprocess
@@ -29,4 +29,4 @@ def test_spikes_are_those_of_nest_alone(tmp_path):
     printed = run(python, HERE / "plot.py", spikes, tmp_path / "alone.csv", DURATION_MS,
                   tmp_path / "cortex.png")
     assert (tmp_path / "cortex.png").stat().st_size > 10_000
-    assert "2259 of 2259 spikes are equal" in printed, printed
+    assert "3642 of 3642 spikes are equal" in printed, printed
