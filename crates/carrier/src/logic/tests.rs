@@ -647,10 +647,8 @@ fn a_loan_for_several_receivers_arrives_at_each() {
 
 #[test]
 fn a_receiver_that_does_not_receive_holds_up_no_other() {
-    let (mut run, _, mut to) = fanned_out(&[1, 1, 1], BUDGET_BYTES);
-    let world = run.worlds[0].clone();
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1, 1], BUDGET_BYTES);
     let sender = thread::spawn(move || {
-        let mut from = world.endpoint(0);
         for i in 0..40 {
             send_to(&mut from, &[0, 1, 2], i as f64, &numbers(10_000, i));
         }
