@@ -219,7 +219,8 @@ impl<C: Custodian> Logic<C> {
         };
         match error {
             ShmError::OutOfMemory { reason, .. } => {
-                let to = side.in_of.get(&(message.1.conduit & !BODIES)).map(|&channel| side.ins[channel].to.clone());
+                let to =
+                    side.in_of.get(&(message.1.conduit & !BODIES)).map(|&channel| side.ins[channel].to.clone());
                 self.fail(no_memory(&to.unwrap_or_default(), total, &reason));
             }
             error => self.met(error),
@@ -237,7 +238,11 @@ impl<C: Custodian> Logic<C> {
             AssemblyMemory::Nowhere => Ok(()),
             memory => side.incoming(domain, id.conduit & !BODIES).and_then(|channel| {
                 let shared = id.conduit & BODIES != 0;
-                if shared { side.take_body(id, memory) } else { side.take(channel, memory) }
+                if shared {
+                    side.take_body(id, memory)
+                } else {
+                    side.take(channel, memory)
+                }
             }),
         };
         if let Err(what) = taken {

@@ -1,7 +1,7 @@
 //! Bodies for several receivers of one domain. If a message for several receivers has its body in a block, the
 //! body travels to each domain once, by itself: on conduit `BODIES` + the number of the first receiver's
-//! conduit. Each receiver's conduit carries a reference: the message's header, and the identity of the body. The
-//! carrier there keeps the body until it has published the message to all these receivers.
+//! conduit. Each receiver's conduit carries a reference: the message's header, and the identity of the body.
+//! The carrier there keeps the body until it has published the message to all these receivers.
 //!
 //! References and body arrive in any order. So the order within each conduit, and its credit, are as for any
 //! other message, and a receiver that is slow or has ended holds up no other receiver.
@@ -99,7 +99,11 @@ impl<C: Custodian> EndpointSide<C> {
     /// The body has no number of references.
     pub(super) fn take_body(&mut self, id: MessageId, mut memory: AssemblyMemory) -> Result<(), Fault> {
         let Some(references) = memory.word(0).filter(|&references| references > 0) else {
-            return Err(fault!(DOMAIN_SENDS_NONSENSE, "conduit {}: a body to which nothing refers", id.conduit));
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "conduit {}: a body to which nothing refers",
+                id.conduit
+            ));
         };
         let body = self.bodies.0.entry(id).or_default();
         body.references = references;

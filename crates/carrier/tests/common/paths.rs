@@ -82,7 +82,8 @@ pub fn joined(n: u32) -> (Vec<MemoryPaths>, Scissors) {
     for a in 0..n {
         for b in a + 1..n {
             let bells = [all[a as usize].bell.clone(), all[b as usize].bell.clone()];
-            let cable = Arc::new(Mutex::new(Cable { queues: Default::default(), cuts: 0, carried_bytes: 0, bells }));
+            let cable =
+                Arc::new(Mutex::new(Cable { queues: Default::default(), cuts: 0, carried_bytes: 0, bells }));
             scissors.push(cable.clone());
             for (side, me, other) in [(0, a, b), (1, b, a)] {
                 let path = Path::new(PathOptions::default(), 0);

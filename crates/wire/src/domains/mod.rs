@@ -29,7 +29,7 @@ use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses an agent with another version; its message names both
 /// versions.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Maximum length of a message that either side accepts, in bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Maximum number of bytes of files that an agent may have under way to the head after its instances have
