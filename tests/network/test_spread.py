@@ -46,7 +46,7 @@ while instance.reuse_instance():
     for step in range(10):
         for slot in range(SLOTS) if SLOTS else [None]:
             expected = np.random.default_rng(step).integers(0, 1 << 62, 1 << 17)
-            assert np.array_equal(instance.receive("in", slot).data.array, expected)
+            assert np.array_equal(instance.receive("in", slot).data, expected)
 """
 
 TO_MANY = """ymmsl_version: v0.2

@@ -529,8 +529,8 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
     assert!(events.iter().any(given_up), "{events:?}");
 }
 
-/// Makes a run with a sender in domain 0, and receivers in the domains `receivers_in`. Each receiver has a conduit
-/// with this budget.
+/// Makes a run with a sender in domain 0, and receivers in the domains `receivers_in`. Each receiver has a
+/// conduit with this budget.
 fn fanned_out(receivers_in: &[u32], budget: u64) -> (Run, Endpoint<Line>, Vec<Endpoint<Line>>) {
     let domain_of: Vec<u32> = std::iter::once(0).chain(receivers_in.iter().copied()).collect();
     let receivers = 1..domain_of.len() as u32;
