@@ -30,6 +30,60 @@ def test_the_canal_network_gives_the_same_over_three_domains(network, spread, tm
     example.check(run.directory)
 
 
+SENDER = """
+import numpy as np
+instance = Instance({Operator.O_I: ["out"]})
+while instance.reuse_instance():
+    for step in range(10):
+        numbers = np.random.default_rng(step).integers(0, 1 << 62, 1 << 17)
+        instance.send("out", Message(float(step), data=numbers))
+"""
+
+RECEIVER = """
+import numpy as np
+instance = Instance({Operator.S: ["in[]" if SLOTS else "in"]})
+while instance.reuse_instance():
+    for step in range(10):
+        for slot in range(SLOTS) if SLOTS else [None]:
+            expected = np.random.default_rng(step).integers(0, 1 << 62, 1 << 17)
+            assert np.array_equal(instance.receive("in", slot).data, expected)
+"""
+
+TO_MANY = """ymmsl_version: v0.2
+models:
+  m:
+    components:
+      sender: {{ports: {{o_i: out}}, implementation: sender}}
+{components}
+    conduits: {{sender.out: {receivers}}}
+programs: {{sender: {sender}, receiver: {receiver}}}
+{more}"""
+
+ALL_RANKS = """ligament:
+  ranks: {sender: 2, one: 4}
+  exchange: {sender.out -> one.in: {messages: all}}
+"""
+
+
+@pytest.mark.parametrize("ranks", [True, False], ids=["all ranks to all ranks", "one port to three components"])
+def test_a_message_for_several_receivers_of_a_domain_goes_over_the_link_once(
+        network, spread, python_program, ranks):
+    net = network("a", "b")
+    names, slots, more = (["one"], 2, ALL_RANKS) if ranks else (["one", "two", "three"], 0, "")
+    component = "      {}: {{ports: {{s: in}}, implementation: receiver}}"
+    receivers = [f"{name}.in" for name in names]
+    model = TO_MANY.format(
+        sender=python_program("sender", SENDER), more=more,
+        receiver=python_program("receiver", f"SLOTS = {slots}\n{RECEIVER}"),
+        components="\n".join(map(component.format, names)),
+        receivers=f"[{', '.join(receivers)}]" if len(receivers) > 1 else receivers[0])
+    before = net.carried("a")[0]
+    run = spread([net["a"], net["b"]], model, on={1: names})
+    run.succeed()
+    once = (2 if ranks else 1) * 10 * MIB
+    assert once < net.carried("a")[0] - before < 1.3 * once
+
+
 @pytest.mark.parametrize("version", ["v4", "v6"])
 def test_domains_find_each_other_over_ipv4_and_over_ipv6(network, flow, version):
     net = network("a", "b")

@@ -83,10 +83,10 @@ fn a_loan_of_another_endpoint_is_refused_and_does_not_become_this_ones() {
     let refused = |error: ShmError| assert!(error.to_string().contains("a loan of another"), "{error}");
     let foreign = other.loan(100_000).unwrap();
     refused(one.send_loan(&[0], HeaderWords::data(0.0, None), foreign, (&[], 0), 100_000).unwrap_err());
-    let foreign = other.loan(100_000).unwrap();
+    let mut foreign = other.loan(100_000).unwrap();
     let mut header = HeaderWords::data(0.0, None);
     header.set_body(1, 1000);
-    refused(one.publish(0, header, RemoteBody::Placed(foreign, 0)).unwrap_err());
+    refused(one.publish(0, header, RemoteBody::Placed(&mut foreign, 0)).unwrap_err());
     let foreign = other.claim_block(100_000, 0).unwrap().unwrap();
     refused(one.place_more(foreign, 10).err().unwrap());
     let foreign = other.loan(100_000).unwrap();

@@ -18,6 +18,9 @@ pub mod flags {
     pub const HAS_TICKS: u16 = 1 << 1;
     /// The body is compressed.
     pub const COMPRESSED: u16 = 1 << 2;
+    /// The body is shared with messages of other conduits. In a ring to a carrier: one of them comes in a later
+    /// entry, perhaps the next. Between domains: the body travels by itself, once for all of them.
+    pub const SHARED: u16 = 1 << 12;
     /// Flag of the ring: the message has the same preamble, number of parts and body length as the last
     /// message of this conduit whose preamble was written into an entry. The place of the body is in the
     /// field for its length, so the entry consists of the header's cache line only.
@@ -371,6 +374,19 @@ impl HeaderWords {
     #[inline]
     pub fn set_carrier_flag(&mut self, flag: u16) {
         self.0[0] |= u64::from(flag & flags::CARRIER) << 16;
+    }
+
+    /// Returns true if [`flags::SHARED`] is set.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.flags() & flags::SHARED != 0
+    }
+
+    /// Sets or clears [`flags::SHARED`].
+    #[inline]
+    pub fn set_shared(&mut self, shared: bool) {
+        let flag = u64::from(flags::SHARED) << 16;
+        self.0[0] = self.0[0] & !flag | if shared { flag } else { 0 };
     }
 
     /// Returns the number of the conduit.

@@ -107,6 +107,7 @@ impl<C: Custodian> EndpointSide<C> {
     /// Returns true if there is nothing to take in, to publish or to report.
     pub(super) fn is_quiet(&self) -> bool {
         let told = |&channel: &usize| self.endpoint.progress(channel).1 <= self.ins[channel].told;
-        !self.endpoint.stirs() && self.pending.is_empty() && self.live.iter().all(told)
+        let nothing_here = self.groups.is_empty() && self.pending.is_empty() && self.bodies.is_empty();
+        !self.endpoint.stirs() && nothing_here && self.live.iter().all(told)
     }
 }

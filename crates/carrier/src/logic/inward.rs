@@ -5,6 +5,7 @@
 
 use super::credits::MIN_CREDIT_PAUSE_NS;
 use super::overlays::decoded;
+use super::shared::{body_of, check_length, BODIES};
 use super::{from_bytes, CarrierStage, EndpointSide, Logic};
 use ligament_catalogue::{fault, Fault};
 use ligament_net::{MessageId, Nanos, CONTROL};
@@ -49,12 +50,19 @@ impl In {
 enum PendingPublication {
     Message {
         header: HeaderWords,
-        memory: AssemblyMemory,
+        body: PendingBody,
         /// Number of bytes of the body that were published in pieces.
         at: u64,
     },
     /// A settings overlay, with its number in this domain.
     Overlay { number: u32, parts: u16, body: Vec<u8> },
+}
+
+/// The body of a message that is to be published.
+enum PendingBody {
+    Own(AssemblyMemory),
+    /// The message shares this body with messages of other conduits.
+    Shared(MessageId),
 }
 
 /// A message of which a part has arrived.
@@ -93,9 +101,14 @@ impl AssemblyMemory {
     }
 
     /// Returns the header if the memory holds a whole one.
-    fn header(&mut self) -> Option<HeaderWords> {
+    pub fn header(&mut self) -> Option<HeaderWords> {
         let header: &[u8; HEADER_BYTES] = (&*self.at(0, HEADER_BYTES)?).try_into().ok()?;
         Some(from_bytes(header))
+    }
+
+    /// Returns the number in the 8 bytes at `offset`.
+    pub fn word(&mut self, offset: u64) -> Option<u64> {
+        Some(u64::from_le_bytes((&*self.at(offset, 8)?).try_into().ok()?))
     }
 
     /// Gives up a block, because the endpoint that would publish it is gone.
@@ -105,7 +118,7 @@ impl AssemblyMemory {
         }
     }
 
-    fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         match self {
             AssemblyMemory::Block(loan) => loan.len() as u64,
             AssemblyMemory::Own(bytes) => bytes.len() as u64,
@@ -165,8 +178,10 @@ impl<C: Custodian> Logic<C> {
             CarrierStage::After => return Ok(AssemblyMemory::Nowhere),
             CarrierStage::During(side) => side,
         };
-        let channel = side.incoming(domain, conduit)?;
-        if side.endpoint.has_ended(channel) {
+        let channel = side.incoming(domain, conduit & !BODIES)?;
+        // A shared body may have other receivers. A small message may refer to such a body.
+        let alone = conduit & BODIES == 0 && total > MAX_SMALL_BYTES;
+        if alone && side.endpoint.has_ended(channel) {
             return Ok(AssemblyMemory::Nowhere);
         }
         let block =
@@ -204,7 +219,8 @@ impl<C: Custodian> Logic<C> {
         };
         match error {
             ShmError::OutOfMemory { reason, .. } => {
-                let to = side.in_of.get(&message.1.conduit).map(|&channel| side.ins[channel].to.clone());
+                let to =
+                    side.in_of.get(&(message.1.conduit & !BODIES)).map(|&channel| side.ins[channel].to.clone());
                 self.fail(no_memory(&to.unwrap_or_default(), total, &reason));
             }
             error => self.met(error),
@@ -212,15 +228,22 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// Handles a whole message. All earlier messages of its conduit have arrived before.
-    pub(super) fn arrive(&mut self, domain: DomainId, conduit: u32, memory: AssemblyMemory) {
+    pub(super) fn arrive(&mut self, domain: DomainId, id: MessageId, memory: AssemblyMemory) {
         let side = match &mut self.stage {
-            CarrierStage::Before(early) => return early.push((domain, conduit, memory)),
+            CarrierStage::Before(early) => return early.push((domain, id, memory)),
             CarrierStage::After => return,
             CarrierStage::During(side) => side,
         };
         let taken = match memory {
             AssemblyMemory::Nowhere => Ok(()),
-            memory => side.incoming(domain, conduit).and_then(|channel| side.take(channel, memory)),
+            memory => side.incoming(domain, id.conduit & !BODIES).and_then(|channel| {
+                let shared = id.conduit & BODIES != 0;
+                if shared {
+                    side.take_body(id, memory)
+                } else {
+                    side.take(channel, memory)
+                }
+            }),
         };
         if let Err(what) = taken {
             self.fail(fault!(DOMAIN_SENDS_NONSENSE, "malformed data from another domain of this run: {what}"));
@@ -274,8 +297,15 @@ impl<C: Custodian> EndpointSide<C> {
 
     /// Adds a whole message to the queue of messages to publish.
     fn take(&mut self, channel: usize, mut memory: AssemblyMemory) -> Result<(), Fault> {
+        let shared = body_of(&mut memory)?;
+        if let Some(body) = shared {
+            self.incoming(self.ins[channel].domain, body.conduit & !BODIES)?;
+        }
         if self.endpoint.has_ended(channel) {
-            self.drop_memory(memory);
+            match shared {
+                Some(body) => self.reference_ends(body),
+                None => self.drop_memory(memory),
+            }
             return Ok(());
         }
         let id = self.ins[channel].id;
@@ -286,7 +316,7 @@ impl<C: Custodian> EndpointSide<C> {
             .ok_or_else(|| fault!(DOMAIN_SENDS_NONSENSE, "conduit {id}: a message without a header"))?;
         let kind = header.decode().map_err(malformed)?.kind;
         let body_len = memory.len() - HEADER_BYTES as u64;
-        if header.body_len() != body_len {
+        if shared.is_none() && header.body_len() != body_len {
             return Err(fault!(
                 DOMAIN_SENDS_NONSENSE,
                 "conduit {id}: a body of {body_len} bytes, where {} were said",
@@ -307,7 +337,8 @@ impl<C: Custodian> EndpointSide<C> {
                 )
             })?;
             header.set_overlay(number);
-            PendingPublication::Message { header, memory, at: 0 }
+            let body = shared.map_or(PendingBody::Own(memory), PendingBody::Shared);
+            PendingPublication::Message { header, body, at: 0 }
         };
         self.ins[channel].pending.push_back(pending);
         self.pending.insert(channel);
@@ -323,8 +354,10 @@ impl<C: Custodian> EndpointSide<C> {
     /// Drops the messages to be published on a channel.
     pub(super) fn drop_pending(&mut self, channel: usize) {
         for pending in std::mem::take(&mut self.ins[channel].pending) {
-            if let PendingPublication::Message { memory, .. } = pending {
-                self.drop_memory(memory);
+            match pending {
+                PendingPublication::Message { body: PendingBody::Own(memory), .. } => self.drop_memory(memory),
+                PendingPublication::Message { body: PendingBody::Shared(id), .. } => self.reference_ends(id),
+                PendingPublication::Overlay { .. } => {}
             }
         }
         self.pending.remove(&channel);
@@ -348,13 +381,14 @@ impl<C: Custodian> EndpointSide<C> {
         Ok(published)
     }
 
-    /// Publishes a message, or a piece of it. Returns the rest if there is no memory for it now.
+    /// Publishes a message, or a piece of it. Returns the rest if there is no memory for it now, or if its body
+    /// has not arrived.
     fn publish_one(
         &mut self,
         channel: usize,
         next: PendingPublication,
     ) -> Result<Option<PendingPublication>, ShmError> {
-        let (header, memory, mut at) = match next {
+        let (header, mut body, mut at) = match next {
             PendingPublication::Overlay { number, parts, body } => {
                 let value = decoded(parts, &body)?;
                 let mut encoder = Encoder::new();
@@ -364,54 +398,76 @@ impl<C: Custodian> EndpointSide<C> {
                 self.endpoint.announce_overlay(&[channel], number, &plan)?;
                 return Ok(None);
             }
-            PendingPublication::Message { header, memory, at } => (header, memory, at),
+            PendingPublication::Message { header, body, at } => (header, body, at),
         };
         let before = self.endpoint.progress(channel).0;
-        let in_slab = header.flags() & flags::PLACED != 0;
-        match memory {
-            AssemblyMemory::Nowhere => {}
-            AssemblyMemory::Block(loan) => {
-                self.endpoint.publish(channel, header, RemoteBody::Placed(loan, HEADER_BYTES as u64))?;
+        let whole = match &mut body {
+            PendingBody::Own(memory) => self.publish_body(channel, header, memory, &mut at)?,
+            &mut PendingBody::Shared(id) => {
+                let Some(mut memory) = self.bodies.take_or_wait(id, channel) else {
+                    self.pending.remove(&channel);
+                    return Ok(Some(PendingPublication::Message { header, body, at }));
+                };
+                check_length(&header, &memory)?;
+                let whole = self.publish_body(channel, header, &mut memory, &mut at)?;
+                self.bodies.restore(id, memory);
+                whole
             }
-            AssemblyMemory::Own(bytes) if !in_slab && bytes.len() as u64 <= MAX_SMALL_BYTES => {
-                self.endpoint.publish(channel, header, RemoteBody::Small(&bytes[HEADER_BYTES..]))?;
-            }
-            AssemblyMemory::Own(bytes) => {
-                let block =
-                    if at == 0 { self.endpoint.claim_block(bytes.len() as u64, u64::MAX) } else { Ok(None) };
-                match block {
-                    Ok(Some(mut loan)) => {
-                        loan.bytes_mut().copy_from_slice(&bytes);
-                        let body = RemoteBody::Placed(loan, HEADER_BYTES as u64);
-                        self.endpoint.publish(channel, header, body)?;
-                    }
-                    Ok(None) | Err(ShmError::OutOfMemory { .. }) => {
-                        let body = &bytes[HEADER_BYTES..];
-                        while at < body.len() as u64 {
-                            let piece = if self.endpoint.has_room(channel)? {
-                                self.endpoint.publish_piece(channel, header, body, at)?
-                            } else {
-                                None
-                            };
-                            match piece {
-                                Some(len) => at += len,
-                                None => {
-                                    return Ok(Some(PendingPublication::Message {
-                                        header,
-                                        memory: AssemblyMemory::Own(bytes),
-                                        at,
-                                    }))
-                                }
-                            }
-                        }
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
+        };
+        if !whole {
+            return Ok(Some(PendingPublication::Message { header, body, at }));
         }
         let cost = self.endpoint.progress(channel).0 - before;
         let into = &mut self.ins[channel];
         into.largest = into.largest.max(cost);
+        match body {
+            PendingBody::Own(memory) => self.posted(memory),
+            PendingBody::Shared(id) => self.reference_ends(id),
+        }
         Ok(None)
+    }
+
+    /// Publishes a message whose header and body are in `memory`, from byte `at` of the body on. Returns false
+    /// if there is no memory for the rest now. The memory may become a block.
+    fn publish_body(
+        &mut self,
+        channel: usize,
+        header: HeaderWords,
+        memory: &mut AssemblyMemory,
+        at: &mut u64,
+    ) -> Result<bool, ShmError> {
+        let in_slab = header.flags() & flags::PLACED != 0;
+        if let AssemblyMemory::Own(bytes) = memory {
+            if !in_slab && bytes.len() as u64 <= MAX_SMALL_BYTES {
+                self.endpoint.publish(channel, header, RemoteBody::Small(&bytes[HEADER_BYTES..]))?;
+                return Ok(true);
+            }
+            if *at == 0 {
+                match self.endpoint.claim_block(bytes.len() as u64, u64::MAX) {
+                    Ok(Some(mut loan)) => {
+                        loan.bytes_mut().copy_from_slice(bytes);
+                        *memory = AssemblyMemory::Block(loan);
+                    }
+                    Ok(None) | Err(ShmError::OutOfMemory { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        match memory {
+            AssemblyMemory::Block(loan) if *at == 0 => {
+                self.endpoint.publish(channel, header, RemoteBody::Placed(loan, HEADER_BYTES as u64))?;
+                return Ok(true);
+            }
+            _ => {}
+        }
+        let body = memory.at(HEADER_BYTES as u64, header.body_len() as usize).unwrap_or_default();
+        while *at < body.len() as u64 {
+            if !self.endpoint.has_room(channel)? {
+                return Ok(false);
+            }
+            let Some(len) = self.endpoint.publish_piece(channel, header, body, *at)? else { return Ok(false) };
+            *at += len;
+        }
+        Ok(true)
     }
 }

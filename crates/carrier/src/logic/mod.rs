@@ -6,6 +6,7 @@ mod credits;
 mod inward;
 mod outward;
 mod overlays;
+mod shared;
 
 use crate::{Attachment, CarrierReport, Paths, Quiet};
 use inward::{AssemblyMemory, In, PartialMessage, PREFAULTED_BYTES};
@@ -16,9 +17,10 @@ use ligament_shm::endpoint::ParkingPlace;
 use ligament_shm::{Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{DomainId, HeaderWords, HEADER_BYTES};
-use outward::{Out, Shipment};
+use outward::{ArrivedGroup, Out, Shipment};
 use overlays::Overlays;
-use std::collections::{BTreeSet, HashMap};
+use shared::SharedBodies;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::IoSlice;
 
 /// The credit that is reported for a conduit whose receiver has ended: unlimited.
@@ -32,6 +34,8 @@ struct EndpointSide<C> {
     /// channel's number in the run.
     outs: Vec<Out>,
     out_of: HashMap<u32, usize>,
+    /// By sender: messages with the same body, of which not all are taken in yet.
+    groups: BTreeMap<usize, ArrivedGroup>,
     /// Channels from instances of other domains, and their indices by the channels' numbers in the run.
     ins: Vec<In>,
     in_of: HashMap<u32, usize>,
@@ -39,6 +43,8 @@ struct EndpointSide<C> {
     /// are not received yet.
     pending: BTreeSet<usize>,
     live: BTreeSet<usize>,
+    /// Bodies from other domains that several messages share.
+    bodies: SharedBodies,
     overlays: Overlays,
     /// Number of this domain's endpoints that are known to have ended.
     ended: usize,
@@ -52,9 +58,9 @@ struct EndpointSide<C> {
 
 /// The stage of the carrier's life as an endpoint.
 enum CarrierStage<C> {
-    /// The carrier is not an endpoint yet. Messages for instances of this domain wait, by domain and
-    /// conduit.
-    Before(Vec<(DomainId, u32, AssemblyMemory)>),
+    /// The carrier is not an endpoint yet. Messages for instances of this domain wait, in the order of
+    /// their arrival.
+    Before(Vec<(DomainId, MessageId, AssemblyMemory)>),
     During(Box<EndpointSide<C>>),
     /// The carrier is no longer an endpoint. Messages for instances of this domain are dropped.
     After,
@@ -121,10 +127,12 @@ impl<C: Custodian> Logic<C> {
             endpoint,
             outs: receives.iter().map(|channel| Out::new(channel, domains(channel).1)).collect(),
             out_of: by_number(receives),
+            groups: BTreeMap::new(),
             ins: sends.iter().map(|channel| In::new(channel, domains(channel).0)).collect(),
             in_of: by_number(sends),
             pending: BTreeSet::new(),
             live: BTreeSet::new(),
+            bodies: SharedBodies::default(),
             overlays: Overlays::default(),
             ended: 0,
             released: false,
@@ -136,8 +144,8 @@ impl<C: Custodian> Logic<C> {
         else {
             unreachable!("a carrier is attached once")
         };
-        for (domain, conduit, memory) in early {
-            self.arrive(domain, conduit, memory);
+        for (domain, id, memory) in early {
+            self.arrive(domain, id, memory);
         }
         // Other domains may have reported credit before, for example unlimited credit for a receiver that has
         // ended.
@@ -343,7 +351,7 @@ impl<C: Custodian> MessageStore for Logic<C> {
             return;
         }
         self.counts.came += 1;
-        self.arrive(domain, id.conduit, memory);
+        self.arrive(domain, id, memory);
     }
 
     fn release(&mut self, domain: u32, id: MessageId) {

@@ -1,16 +1,19 @@
 //! The way of messages from instances of this domain to instances of other domains. Messages are taken from the
 //! rings and passed to paths, which read them from the senders' own slabs. A block is released when the other
-//! domain has acknowledged the whole message. Credit is returned when the other domain reports it.
+//! domain has acknowledged the whole message. Credit is returned when the other domain reports it. The body of
+//! a message for several receivers travels once to each of their domains.
 
 use super::overlays::encoded;
+use super::shared::{before_body, reference, BODIES};
 use super::{to_bytes, CarrierStage, EndpointSide, Logic, EVERYTHING};
 use crate::{Paths, Quiet};
 use ligament_net::MessageId;
 use ligament_shm::endpoint::ArrivedMessage;
+use ligament_shm::ring::BODY_BYTES;
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{DomainId, Header, HeaderWords, MessageKind, HEADER_BYTES, PART_ALIGNMENT_BYTES};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::IoSlice;
 
 /// A channel from an instance of this domain to one of another domain.
@@ -29,6 +32,9 @@ impl Out {
     }
 }
 
+/// Messages with the same body, from one sender, with their channels.
+pub(super) type ArrivedGroup = Vec<(usize, Box<ArrivedMessage>)>;
+
 /// A message that is on its way to another domain.
 pub(super) enum Shipment {
     /// A message of an instance. Its body lies where the instance wrote it.
@@ -41,6 +47,13 @@ pub(super) enum Shipment {
 static ZEROS: [u8; PART_ALIGNMENT_BYTES as usize] = [0; PART_ALIGNMENT_BYTES as usize];
 
 impl Shipment {
+    fn len(&self) -> u64 {
+        match self {
+            Shipment::Bytes(bytes) => bytes.len() as u64,
+            Shipment::Message { message, .. } => HEADER_BYTES as u64 + message.header.body_len(),
+        }
+    }
+
     /// Appends to `into` the slices of the `len` bytes from `offset` on.
     pub fn slices<'a>(&'a self, offset: u64, len: usize, into: &mut Vec<IoSlice<'a>>) {
         let pieces: [&'a [u8]; 4] = match self {
@@ -65,11 +78,27 @@ impl Shipment {
 
 type Shipments = HashMap<(DomainId, MessageId), Shipment>;
 
+/// The way to other domains: the paths, the messages on them, and their count.
+struct WayOut<'a> {
+    paths: &'a mut dyn Paths,
+    outgoing: &'a mut Shipments,
+    counts: &'a mut Quiet,
+}
+
+impl WayOut<'_> {
+    fn send(&mut self, domain: DomainId, conduit: u32, shipment: Shipment) -> MessageId {
+        let id = self.paths.send(domain, conduit, shipment.len());
+        self.outgoing.insert((domain, id), shipment);
+        self.counts.sent += 1;
+        id
+    }
+}
+
 impl<C: Custodian> Logic<C> {
     /// Takes the messages of this domain's instances and passes them to paths.
     pub(super) fn collect(&mut self, paths: &mut dyn Paths) {
         let Logic { stage: CarrierStage::During(side), outgoing, counts, .. } = self else { return };
-        if let Err(error) = side.collect(paths, outgoing, counts) {
+        if let Err(error) = side.collect(&mut WayOut { paths, outgoing, counts }) {
             self.met(error);
         }
     }
@@ -96,46 +125,120 @@ impl<C: Custodian> Logic<C> {
 }
 
 impl<C: Custodian> EndpointSide<C> {
-    fn collect(
-        &mut self,
-        paths: &mut dyn Paths,
-        outgoing: &mut Shipments,
-        counts: &mut Quiet,
-    ) -> Result<(), ShmError> {
+    fn collect(&mut self, way: &mut WayOut<'_>) -> Result<(), ShmError> {
         let mut arrived = std::mem::take(&mut self.arrived);
         let gathered = self.endpoint.gather(&mut arrived);
         for channel in arrived.drain(..) {
-            self.take_off(channel as usize, paths, outgoing, counts)?;
+            self.take_off(channel as usize, way)?;
         }
         self.arrived = arrived;
         gathered
     }
 
-    fn take_off(
+    /// Takes a message off its ring. Messages with the same body are shipped when all of them are taken off.
+    /// If their sender dies before it has written the last of them, the ends of its channels follow.
+    fn take_off(&mut self, channel: usize, way: &mut WayOut<'_>) -> Result<(), ShmError> {
+        let Some(message) = self.endpoint.take_off(channel) else { return Ok(()) };
+        // A small body takes hardly more bytes than a reference to it.
+        let more = message.header.is_shared() && message.header.body_len() > BODY_BYTES as u64;
+        let sender = self.endpoint.sender(channel);
+        let group = match self.groups.remove(&sender) {
+            None if !more => return self.ship(channel, message, way),
+            Some(mut group) if group.iter().all(|(_, other)| message.has_body_of(other)) => {
+                group.push((channel, message));
+                group
+            }
+            before => {
+                self.ship_group(before.unwrap_or_default(), way)?;
+                vec![(channel, message)]
+            }
+        };
+        if more {
+            self.groups.insert(sender, group);
+            return Ok(());
+        }
+        self.ship_group(group, way)
+    }
+
+    /// Sends messages with the same body to their receivers: the body once to each domain.
+    fn ship_group(&mut self, group: ArrivedGroup, way: &mut WayOut<'_>) -> Result<(), ShmError> {
+        let mut by_domain: BTreeMap<DomainId, ArrivedGroup> = BTreeMap::new();
+        for (channel, message) in group {
+            let Out { domain, credited, .. } = self.outs[channel];
+            if credited == EVERYTHING {
+                self.released = true;
+            } else {
+                by_domain.entry(domain).or_default().push((channel, message));
+            }
+        }
+        for (domain, mut messages) in by_domain {
+            if messages.len() > 1 {
+                self.ship_shared(domain, messages, way)?;
+            } else if let Some((channel, message)) = messages.pop() {
+                self.ship(channel, message, way)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends messages with the same body to receivers of one domain.
+    fn ship_shared(
+        &mut self,
+        domain: DomainId,
+        mut messages: ArrivedGroup,
+        way: &mut WayOut<'_>,
+    ) -> Result<(), ShmError> {
+        for (channel, message) in &messages {
+            self.ship_overlay(*channel, message, way)?;
+        }
+        let header = |(channel, message): &(usize, Box<ArrivedMessage>)| {
+            (self.outs[*channel].id, message.header_elsewhere())
+        };
+        let headers: Vec<(u32, HeaderWords)> = messages.iter().map(header).collect();
+        // The entry of one receiver holds the block until the body has arrived.
+        let (_, message) = messages.swap_remove(0);
+        let before = before_body(headers.len() as u64);
+        let body = way.send(domain, BODIES + headers[0].0, Shipment::Message { header: before, message });
+        for (conduit, header) in headers {
+            way.send(domain, conduit, Shipment::Bytes(reference(header, body)));
+        }
+        self.spoken_to.insert(domain);
+        self.released = true;
+        Ok(())
+    }
+
+    /// Sends a message with its body.
+    fn ship(
         &mut self,
         channel: usize,
-        paths: &mut dyn Paths,
-        outgoing: &mut Shipments,
-        counts: &mut Quiet,
+        message: Box<ArrivedMessage>,
+        way: &mut WayOut<'_>,
     ) -> Result<(), ShmError> {
-        let Some(message) = self.endpoint.take_off(channel) else { return Ok(()) };
         let Out { id, domain, credited } = self.outs[channel];
         if credited == EVERYTHING {
             self.released = true;
             return Ok(());
         }
+        self.ship_overlay(channel, &message, way)?;
+        self.spoken_to.insert(domain);
+        let header = to_bytes(&message.header_elsewhere());
+        way.send(domain, id, Shipment::Message { header, message });
+        Ok(())
+    }
+
+    /// Sends the settings overlay of a message, unless it was sent on this channel before.
+    fn ship_overlay(
+        &mut self,
+        channel: usize,
+        message: &ArrivedMessage,
+        way: &mut WayOut<'_>,
+    ) -> Result<(), ShmError> {
         let number = message.header.overlay();
         if number != 0 && self.overlays.is_news(channel, number) {
+            let Out { id, domain, .. } = self.outs[channel];
             let bytes = self.overlay(channel, id, number)?;
-            let sent = paths.send(domain, id, bytes.len() as u64);
-            outgoing.insert((domain, sent), Shipment::Bytes(bytes));
-            counts.sent += 1;
+            way.send(domain, id, Shipment::Bytes(bytes));
         }
-        let header = message.header_elsewhere();
-        self.spoken_to.insert(domain);
-        let sent = paths.send(domain, id, HEADER_BYTES as u64 + header.body_len());
-        outgoing.insert((domain, sent), Shipment::Message { header: to_bytes(&header), message });
-        counts.sent += 1;
         Ok(())
     }
 

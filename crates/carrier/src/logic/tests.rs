@@ -146,6 +146,10 @@ impl Run {
 }
 
 fn send(endpoint: &mut Endpoint<Line>, channel: usize, time: f64, value: &Value) {
+    send_to(endpoint, &[channel], time, value);
+}
+
+fn send_to(endpoint: &mut Endpoint<Line>, channels: &[usize], time: f64, value: &Value) {
     let mut encoder = Encoder::new();
     let header = Header {
         kind: MessageKind::Data,
@@ -153,7 +157,7 @@ fn send(endpoint: &mut Endpoint<Line>, channel: usize, time: f64, value: &Value)
         next_timestamp: Some(time + 1.0),
         ..Header::default()
     };
-    endpoint.send(&[channel], header.into(), &encoder.plan(&ValueRef::Owned(value)).unwrap()).unwrap();
+    endpoint.send(channels, header.into(), &encoder.plan(&ValueRef::Owned(value)).unwrap()).unwrap();
 }
 
 fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (HeaderWords, Value) {
@@ -523,6 +527,304 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
     let given_up =
         |event: &Event| matches!(event, Event::GivenUp { domain: 0, why } if why.contains("conduit 7"));
     assert!(events.iter().any(given_up), "{events:?}");
+}
+
+/// Makes a run with a sender in domain 0, and receivers in the domains `receivers_in`. Each receiver has a
+/// conduit with this budget.
+fn fanned_out(receivers_in: &[u32], budget: u64) -> (Run, Endpoint<Line>, Vec<Endpoint<Line>>) {
+    let domain_of: Vec<u32> = std::iter::once(0).chain(receivers_in.iter().copied()).collect();
+    let receivers = 1..domain_of.len() as u32;
+    let conduits: Vec<_> = receivers.clone().map(|to| (0, to, budget)).collect();
+    let run = Run::attached(&domain_of, &conduits);
+    let from = run.endpoint(0);
+    let to = receivers.map(|to| run.endpoint(to)).collect();
+    (run, from, to)
+}
+
+/// Returns the number of bytes that go over all paths when ten messages of 400 kB go to all receivers.
+fn bytes_on_paths(receivers_in: &[u32]) -> u64 {
+    let (mut run, mut from, mut to) = fanned_out(receivers_in, AMPLE_BYTES);
+    let all: Vec<usize> = (0..to.len()).collect();
+    for i in 0..10 {
+        send_to(&mut from, &all, i as f64, &numbers(50_000, i));
+        run.step();
+    }
+    run.settle();
+    for i in 0..10 {
+        for receiver in &mut to {
+            assert_eq!(receive(receiver, 0).1, numbers(50_000, i));
+        }
+    }
+    run.settle();
+    assert!(all.iter().all(|&channel| from.progress(channel).0 == from.progress(channel).1));
+    let (sent, came) = run.quiet().iter().fold((0, 0), |(sent, came), one| (sent + one.sent, came + one.came));
+    assert_eq!(sent, came);
+    assert!(run.quiet().iter().all(|one| one.quiet), "{:?}", run.quiet());
+    run.scissors.carried_bytes()
+}
+
+#[test]
+fn a_body_for_several_receivers_travels_once_to_each_domain() {
+    let one = bytes_on_paths(&[1]);
+    assert!(one > 4_000_000 && one < 4_100_000, "{one} bytes for ten messages of 400 kB");
+    for (receivers_in, bodies) in [(&[1, 1, 1, 1][..], 1), (&[1, 0, 2, 1, 2, 0, 2], 2), (&[0, 1, 0], 1)] {
+        let all = bytes_on_paths(receivers_in);
+        let excess = all.saturating_sub(bodies * one);
+        assert!(excess < one / 50, "{all} bytes to {receivers_in:?}, where one receiver takes {one}");
+    }
+}
+
+#[test]
+fn a_body_for_several_receivers_takes_the_memory_of_one() {
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1, 1, 1], AMPLE_BYTES);
+    let mut before = 0;
+    for i in 0..40 {
+        send_to(&mut from, &[0, 1, 2, 3], i as f64, &numbers(1_000_000, i));
+        run.settle();
+        assert!(to.iter_mut().all(|receiver| receive(receiver, 0).1 == numbers(1_000_000, i)));
+        (0..5).for_each(|_| run.step());
+        to.iter_mut().for_each(|receiver| assert!(!receiver.poll(0).unwrap()));
+        run.settle();
+        if i == 4 {
+            before = run.worlds.iter().map(Domain::granted).sum();
+        }
+    }
+    let memory = run.worlds.iter().map(Domain::granted).sum::<u64>();
+    assert_eq!(memory, before, "the memory of later messages is that of earlier ones");
+    assert!(run.worlds[1].granted() < 20 << 20, "8 MB for four take {} bytes", run.worlds[1].granted());
+}
+
+#[test]
+fn values_of_every_shape_arrive_at_all_receivers_in_order_through_cuts() {
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1, 2, 1, 2], AMPLE_BYTES);
+    let groups = [&[0, 1, 2, 3, 4][..], &[1], &[3, 0], &[0, 1], &[4, 2, 1], &[2]];
+    let mut expected: Vec<Vec<(f64, Value)>> = vec![Vec::new(); to.len()];
+    for (i, value) in all_shapes().iter().cycle().take(150).enumerate() {
+        let group = groups[i % groups.len()];
+        send_to(&mut from, group, i as f64, value);
+        group.iter().for_each(|&channel| expected[channel].push((i as f64, value.clone())));
+        if i % 5 == 0 {
+            run.carriers[0].pass(&mut run.paths[0], run.now);
+            run.carriers[i % 3].pass(&mut run.paths[i % 3], run.now);
+            run.scissors.cut();
+        }
+        if i % 4 == 0 {
+            run.step();
+        }
+    }
+    run.settle();
+    for (receiver, expected) in to.iter_mut().zip(expected) {
+        for (time, value) in expected {
+            let (header, came) = receive(receiver, 0);
+            assert_eq!((header.timestamp(), came), (time, value));
+        }
+    }
+    run.settle();
+    assert!((0..to.len()).all(|channel| from.progress(channel).0 == from.progress(channel).1));
+    assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
+    assert!(run.quiet().iter().all(|one| one.quiet), "{:?}", run.quiet());
+}
+
+#[test]
+fn a_loan_for_several_receivers_arrives_at_each() {
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1, 1], AMPLE_BYTES);
+    let mut head = Vec::new();
+    array_head(DType::UInt64, &[20_000], ArrayOrder::RowMajor, None, &mut head).unwrap();
+    let Value::Array(array) = numbers(20_000, 9) else { unreachable!("numbers are an array") };
+    for i in 0..20 {
+        let mut loan = from.loan(160_000).unwrap();
+        loan.bytes_mut().copy_from_slice(array.data());
+        let body_len = ligament_wire::align_part(head.len() as u64) + 160_000;
+        from.send_loan(&[0, 1, 2], HeaderWords::data(i as f64, None), loan, (&head, 1), body_len).unwrap();
+        run.step();
+    }
+    run.settle();
+    for receiver in &mut to {
+        (0..20).for_each(|_| assert_eq!(receive(receiver, 0).1, numbers(20_000, 9)));
+    }
+    assert!(run.scissors.carried_bytes() < 20 * 170_000);
+}
+
+#[test]
+fn a_receiver_that_does_not_receive_holds_up_no_other() {
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1, 1], BUDGET_BYTES);
+    let sender = thread::spawn(move || {
+        for i in 0..40 {
+            send_to(&mut from, &[0, 1, 2], i as f64, &numbers(10_000, i));
+        }
+    });
+    let mut idle = to.remove(1);
+    // The budget of the idle receiver allows 13 messages. The others get all of these.
+    for i in 0..40 {
+        for receiver in &mut to {
+            while !receiver.poll(0).unwrap() {
+                run.step();
+            }
+            assert_eq!(receive(receiver, 0).1, numbers(10_000, i));
+        }
+        if i >= 12 {
+            assert_eq!(receive(&mut idle, 0).1, numbers(10_000, i - 12));
+        }
+    }
+    sender.join().unwrap();
+    (28..40).for_each(|i| assert_eq!(receive(&mut idle, 0).1, numbers(10_000, i)));
+}
+
+#[test]
+fn a_receiver_that_has_ended_does_not_keep_what_others_share_with_it() {
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1, 1], BUDGET_BYTES);
+    send_to(&mut from, &[0, 1, 2], 0.0, &numbers(60_000, 0));
+    run.settle();
+    send_to(&mut from, &[0, 1, 2], 1.0, &numbers(60_000, 1));
+    let mut first = to.remove(0);
+    receive(&mut first, 0);
+    first.end(false);
+    drop(first);
+    run.ends(1);
+    for i in 2..60 {
+        for receiver in &mut to {
+            while !receiver.poll(0).unwrap() {
+                run.step();
+            }
+            assert_eq!(receive(receiver, 0).1, numbers(60_000, i - 2));
+        }
+        // The sender's credit arrives.
+        run.settle();
+        send_to(&mut from, &[0, 1, 2], i as f64, &numbers(60_000, i));
+        run.settle();
+    }
+    let memory = run.worlds.iter().map(Domain::granted).sum::<u64>();
+    assert!(memory < 16 << 20, "what one of three does not receive takes {memory} bytes");
+    assert!(run.quiet().iter().all(|one| one.quiet));
+    let CarrierStage::During(side) = &run.carriers[1].stage else { panic!("the carrier is an endpoint") };
+    assert!(side.bodies.is_empty());
+}
+
+/// Delivers a whole message to a carrier, as a path does.
+fn deliver(carrier: &mut Logic<Line>, id: MessageId, bytes: &[u8]) {
+    carrier.begin(0, id, bytes.len() as u64).unwrap();
+    carrier.room(0, id, 0, bytes.len() as u32).copy_from_slice(bytes);
+    carrier.deliver(0, id);
+}
+
+#[test]
+fn references_and_their_body_arrive_in_any_order_and_receivers_end_in_between() {
+    let value = numbers(1000, 4);
+    let mut encoder = Encoder::new();
+    let plan = encoder.plan(&ValueRef::Owned(&value)).unwrap();
+    let mut body = shared::before_body(3).to_vec();
+    body.resize(HEADER_BYTES + plan.body_len() as usize, 0);
+    plan.write_body(&mut body[HEADER_BYTES..]);
+    let body_id = MessageId { conduit: shared::BODIES, number: 1 };
+    let reference = |conduit: u32| {
+        let mut header = HeaderWords::data(0.0, None);
+        header.set_body(plan.parts(), plan.body_len());
+        header.set_carrier_flag(ligament_wire::flags::PLACED);
+        header.set_conduit(conduit, 0);
+        shared::reference(header, body_id)
+    };
+    // Each number is a reference of that receiver's conduit, or the body (3), or the end of receiver 1 (4).
+    for order in [[0, 1, 2, 3, 4], [3, 4, 2, 1, 0], [1, 4, 0, 3, 2], [4, 1, 3, 0, 2], [1, 3, 4, 2, 0]] {
+        let (mut run, _, mut to) = fanned_out(&[1, 1, 1], BUDGET_BYTES);
+        let mut first = Some(to.remove(1));
+        for event in order {
+            match event {
+                4 => {
+                    first.take().unwrap().end(false);
+                    run.ends(2);
+                }
+                3 => deliver(&mut run.carriers[1], body_id, &body),
+                conduit => {
+                    let id = MessageId { conduit, number: 1 };
+                    deliver(&mut run.carriers[1], id, &reference(conduit));
+                }
+            }
+            run.step();
+        }
+        assert!(to.iter_mut().all(|receiver| receive(receiver, 0).1 == value), "{order:?}");
+        run.settle();
+        let CarrierStage::During(side) = &run.carriers[1].stage else { panic!("{:?}", run.heard) };
+        assert!(side.bodies.is_empty() && run.carriers[1].quiet().quiet, "{order:?}");
+    }
+}
+
+#[test]
+fn a_reference_to_a_body_of_another_domain_or_of_another_length_is_refused() {
+    for (conduit, len) in [(shared::BODIES + 1, 8), (shared::BODIES, 9), (7, 8)] {
+        let mut run = Run::attached(&[0, 1, 2], &[(0, 1, BUDGET_BYTES), (2, 1, BUDGET_BYTES)]);
+        let mut header = HeaderWords::data(0.0, None);
+        header.set_body(0, len);
+        header.set_conduit(0, 0);
+        let reference = shared::reference(header, MessageId { conduit, number: 1 });
+        deliver(&mut run.carriers[1], MessageId { conduit: 0, number: 1 }, &reference);
+        let mut body = shared::before_body(1).to_vec();
+        body.extend([0; 8]);
+        deliver(&mut run.carriers[1], MessageId { conduit: shared::BODIES, number: 1 }, &body);
+        run.step();
+        assert!(matches!(run.heard[1][..], [CarrierReport::Failed(_)]), "{conduit}: {:?}", run.heard);
+    }
+}
+
+#[test]
+fn messages_with_one_body_wait_for_the_last_of_them_unless_their_sender_is_lost() {
+    let (mut run, mut from, mut to) = fanned_out(&[1, 1], AMPLE_BYTES);
+    send_to(&mut from, &[0, 1], 0.0, &numbers(1000, 0));
+    let Run { carriers, paths, .. } = &mut run;
+    let CarrierStage::During(side) = &mut carriers[0].stage else { panic!("the carrier is an endpoint") };
+    let mut arrived = Vec::new();
+    side.endpoint.gather(&mut arrived).unwrap();
+    assert_eq!(arrived, [0, 1]);
+    // The entry for the second receiver is put back, as if its sender had not written it yet.
+    side.arrived = vec![0];
+    carriers[0].collect(&mut paths[0]);
+    assert!(carriers[0].outgoing.is_empty() && !carriers[0].quiet().quiet);
+    let CarrierStage::During(side) = &mut carriers[0].stage else { panic!("the carrier is an endpoint") };
+    side.arrived = vec![1];
+    carriers[0].collect(&mut paths[0]);
+    assert_eq!(carriers[0].outgoing.len(), 3, "a body and two references");
+    run.settle();
+    assert!(to.iter_mut().all(|receiver| receive(receiver, 0).1 == numbers(1000, 0)));
+    // The second entry never comes, and its receiver has ended: only the end of the first conduit follows.
+    to.pop().unwrap().end(false);
+    run.ends(2);
+    run.settle();
+    send_to(&mut from, &[0, 1], 0.0, &numbers(1000, 1));
+    drop(from);
+    let Run { carriers, paths, worlds, .. } = &mut run;
+    let CarrierStage::During(side) = &mut carriers[0].stage else { panic!("the carrier is an endpoint") };
+    side.endpoint.gather(&mut arrived).unwrap();
+    side.endpoint.take_off(1);
+    side.arrived = vec![0];
+    carriers[0].collect(&mut paths[0]);
+    assert!(carriers[0].outgoing.is_empty());
+    worlds[0].tell(3, AgentNotice::PeerLost(EndpointId::new(0)));
+    run.settle();
+    assert_eq!(receive(&mut to[0], 0).1, numbers(1000, 1));
+    assert!(receive(&mut to[0], 0).0.is_end());
+}
+
+#[test]
+fn where_memory_is_short_a_shared_body_is_passed_on_in_pieces_to_each_receiver() {
+    let mut run = Run::new(&[0, 1, 1], &[(0, 1, 1 << 30), (0, 2, 1 << 30)], AMPLE_BYTES);
+    run.worlds[1].set_limit(12 << 20);
+    run.attach(0);
+    run.attach(1);
+    let mut from = run.endpoint(0);
+    send_to(&mut from, &[0, 1], 0.0, &numbers(5_000_000, 7));
+    let receive_in_thread = |to: u32| {
+        let world = run.worlds[1].clone();
+        thread::spawn(move || receive(&mut world.endpoint(to), 0).1 == numbers(5_000_000, 7))
+    };
+    let receivers = [1, 2].map(receive_in_thread);
+    while !receivers.iter().all(|receiver| receiver.is_finished()) {
+        run.step();
+        assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
+        thread::yield_now();
+    }
+    assert!(receivers.into_iter().all(|receiver| receiver.join().unwrap()));
+    run.settle();
+    assert!(run.scissors.carried_bytes() < 41_000_000);
+    assert!((0..2).all(|channel| from.progress(channel).0 == from.progress(channel).1));
 }
 
 /// Returns the number of mappings of slabs of this length (bytes) in this process.

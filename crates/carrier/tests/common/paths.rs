@@ -17,6 +17,8 @@ struct Cable {
     queues: [VecDeque<(FrameHeader, Vec<u8>)>; 2],
     /// Number of times that the cable was cut. A cut loses the frames that are under way.
     cuts: u32,
+    /// Number of bytes of frames that were put on the cable, with their headers.
+    carried_bytes: u64,
     bells: [Arc<OwnedFd>; 2],
 }
 
@@ -33,6 +35,11 @@ impl Scissors {
             cable.cuts += 1;
             cable.bells.iter().for_each(|bell| ring(bell));
         }
+    }
+
+    /// Returns the number of bytes that were put on all cables so far.
+    pub fn carried_bytes(&self) -> u64 {
+        self.0.iter().map(|cable| cable.lock().unwrap().carried_bytes).sum()
     }
 
     /// Returns the number of frames that are under way.
@@ -75,7 +82,8 @@ pub fn joined(n: u32) -> (Vec<MemoryPaths>, Scissors) {
     for a in 0..n {
         for b in a + 1..n {
             let bells = [all[a as usize].bell.clone(), all[b as usize].bell.clone()];
-            let cable = Arc::new(Mutex::new(Cable { queues: Default::default(), cuts: 0, bells }));
+            let cable =
+                Arc::new(Mutex::new(Cable { queues: Default::default(), cuts: 0, carried_bytes: 0, bells }));
             scissors.push(cable.clone());
             for (side, me, other) in [(0, a, b), (1, b, a)] {
                 let path = Path::new(PathOptions::default(), 0);
@@ -123,6 +131,7 @@ impl End {
             };
             let mut cable = self.cable.lock().unwrap();
             if Some(cable.cuts) == self.cuts {
+                cable.carried_bytes += (ligament_path::HEADER_BYTES + frame.1.len()) as u64;
                 cable.queues[self.side].push_back(frame);
                 ring(&cable.bells[1 - self.side]);
             }

@@ -21,8 +21,9 @@ use std::time::Duration;
 pub enum RemoteBody<'a> {
     /// A body of at most 256 bytes, which goes into the ring's entry.
     Small(&'a [u8]),
-    /// The body lies in this block and begins at this byte.
-    Placed(Loan, u64),
+    /// The body lies in this block and begins at this byte. It may be published to more receivers. `posted`
+    /// must follow when all of them have it.
+    Placed(&'a mut Loan, u64),
 }
 
 /// A handle with which the owner of an endpoint can sleep without holding the endpoint.
@@ -58,6 +59,14 @@ impl ArrivedMessage {
         }
         header
     }
+
+    /// Returns true if both messages have their body in the same block, and the same body.
+    pub fn has_body_of(&self, other: &ArrivedMessage) -> bool {
+        let (head, zeros, parts) = self.body();
+        let (other_head, other_zeros, other_parts) = other.body();
+        let same = std::ptr::eq(parts, other_parts) && (head, zeros) == (other_head, other_zeros);
+        same && self.in_slab() && other.in_slab() && self.header.parts() == other.header.parts()
+    }
 }
 
 impl<C: Custodian> Endpoint<C> {
@@ -88,6 +97,11 @@ impl<C: Custodian> Endpoint<C> {
     /// Takes the first message that waits on a channel. Its credit is not returned yet.
     pub fn take_off(&mut self, channel: usize) -> Option<Box<ArrivedMessage>> {
         self.receives[channel].queue.pop_front()
+    }
+
+    /// Returns the number of a channel's sender among the peers of this endpoint.
+    pub fn sender(&self, channel: usize) -> usize {
+        self.receives[channel].peer
     }
 
     /// Sets the total number of bytes of a channel that were received, and so returns credit to the sender.
@@ -175,7 +189,7 @@ impl<C: Custodian> Endpoint<C> {
             RemoteBody::Placed(loan, _) if !self.pool.has(loan.block, loan.start()) => {
                 return Err(foreign_loan())
             }
-            RemoteBody::Placed(mut loan, at) => {
+            RemoteBody::Placed(loan, at) => {
                 let (parts, body_len) = (header.parts(), header.body_len());
                 let block = loan.block;
                 let mut place = self.pool.place(block);
@@ -194,11 +208,16 @@ impl<C: Custodian> Endpoint<C> {
             }
         };
         self.write_entry(self.sends[channel].peer, &header.0, self.body.used, block)?;
-        if let Some(block) = block {
-            self.pool.posted(block);
-        }
         self.published(channel, &header, cost(block.map_or(0, |_| header.body_len())));
         Ok(())
+    }
+
+    /// Gives up a block whose message was published to all its receivers. The block is free when they have
+    /// released it. A loan of another endpoint is ignored.
+    pub fn posted(&mut self, loan: Loan) {
+        if self.pool.has(loan.block, loan.start()) {
+            self.pool.posted(loan.block);
+        }
     }
 
     /// Publishes the piece from byte `at` on of a message for which there is no block of its whole size.

@@ -395,9 +395,10 @@ impl<C: Custodian> Endpoint<C> {
         let place = self.pool.place(block);
         header.set_carrier_flag(flags::PLACED);
         let mut written = false;
-        for &channel in to {
+        for (at, &channel) in to.iter().enumerate() {
             let out = &self.sends[channel];
             header.set_conduit(out.id, out.sequence);
+            header.set_shared(self.is_shared(out.peer, &to[at + 1..]));
             let same = number != 0 && number == out.last_head;
             let wrote = match packed(block, place.slab, place.offset) {
                 Some(packed) if same => {
@@ -426,6 +427,14 @@ impl<C: Custodian> Endpoint<C> {
         self.pool.posted(block);
         self.count_out(to, &header);
         Ok(())
+    }
+
+    /// Returns true if a peer is a carrier that also gets an entry for one of the channels `later`. Other
+    /// peers need not know this.
+    #[inline(always)]
+    fn is_shared(&self, peer: usize, later: &[usize]) -> bool {
+        let is_far = || self.board.doorbell(self.out[peer].endpoint).is_some_and(|bell| bell.is_far());
+        !later.is_empty() && is_far() && later.iter().any(|&channel| self.sends[channel].peer == peer)
     }
 
     /// Frees the block of a message that no receiver got, and takes back its claim.
