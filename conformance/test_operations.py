@@ -13,10 +13,10 @@ import operations
 import programs
 from programs import ROOT, TARGET
 
-APART = ("mpi", "paths", "commands")  # groups whose names are not operations of the instance in a binding
+APART = ("mpi", "paths", "grids", "commands")  # groups whose names are not operations of the instance in a binding
 ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
         for row in group["operation"]]
-MPI_ROWS, PATH_ROWS, COMMANDS = (
+MPI_ROWS, PATH_ROWS, GRID_ROWS, COMMANDS = (
     [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
 # For each language: the file with its MPI operations, and the program in tests/mpi that calls them.
 MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"),
@@ -29,6 +29,12 @@ PATHS = {"c": ("crates/capi/include/ligament.h", "bindings/c/tests/path.c"),
          "cpp": ("bindings/cpp/include/ligament/path.hpp", "bindings/cpp/tests/path.cpp"),
          "python": ("bindings/python/python/ligament/path.py", "bindings/python/tests/test_paths.py"),
          "rust": ("crates/link/src/*.rs", "crates/link/tests/paths.rs")}
+
+# For each language: the file with its operations on grids, and the program that calls them.
+GRIDS = {"c": ("crates/capi/include/ligament.h", "tests/grid/block.c"),
+         "cpp": ("bindings/cpp/include/ligament/grid.hpp", "tests/grid/block.cpp"),
+         "python": ("bindings/python/python/ligament/_[gl]*.py*", "tests/grid/block.py"),
+         "rust": ("crates/grid/src/*.rs", "crates/grid/examples/block.rs")}
 
 
 def texts(*patterns):
@@ -98,18 +104,22 @@ def test_every_collective_operation_is_there_and_called(language):
         assert re.search(rf"\b{own}\b", program), f"{MPI[language][1]} does not call {name}"
 
 
-@pytest.mark.parametrize("language", PATHS)
-def test_every_operation_of_a_path_is_there_and_called(language):
-    part, program = map(texts, PATHS[language])
-    for row in PATH_ROWS:
+@pytest.mark.parametrize(("rows", "files"), [
+    *[pytest.param(PATH_ROWS, (language, *PATHS[language]), id=f"path-{language}") for language in PATHS],
+    *[pytest.param(GRID_ROWS, (language, *GRIDS[language]), id=f"grid-{language}") for language in GRIDS],
+])
+def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
+    language, *files = files
+    part, program = map(texts, files)
+    for row in rows:
         name = row[language].rpartition("::")[2]
         if name == "-":
             continue
         # `Key` is the type `RunKeys` of another crate, under a new name.
         there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
         there = rf"{there}|def {name}\b|@property\s+def {name}\b"
-        assert re.search(there, part), f"{name} is not in {PATHS[language][0]}"
-        assert re.search(rf"\b{name}\b", program), f"{PATHS[language][1]} does not call {name}"
+        assert re.search(there, part), f"{name} is not in {files[0]}"
+        assert re.search(rf"\b{name}\b", program), f"{files[1]} does not call {name}"
     assert not re.search(r"\bfrobnicate\b", program)
 
 

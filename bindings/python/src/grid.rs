@@ -50,7 +50,8 @@ impl Domain {
             layouts.push((FieldId(*field), layout(array)?));
         }
         self.detached(py, name, move |core, instance| {
-            let data = layouts.iter_mut().map(|(field, layout)| FieldData { field: *field, bytes: layout.data_mut() });
+            let data =
+                layouts.iter_mut().map(|(field, layout)| FieldData { field: *field, bytes: layout.data_mut() });
             call(core, instance, &mut data.collect::<Vec<_>>())
         })
     }
@@ -59,7 +60,8 @@ impl Domain {
 /// Returns the layout of an array that can be a field's.
 fn layout(array: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
     let unfit = || {
-        let text = "the array of a field must be a writable NumPy array, contiguous in C or Fortran order, in this \
+        let text =
+            "the array of a field must be a writable NumPy array, contiguous in C or Fortran order, in this \
                     machine's byte order";
         usage(array.py(), fault!(BAD_FIELD, "{text}"))
     };
@@ -130,7 +132,9 @@ impl Domain {
     }
 
     fn _exchange(&self, py: Python<'_>, time: f64, fields: Fields<'_>) -> PyResult<()> {
-        self.with_arrays(py, &Call("exchange"), fields, |core, instance, data| core.exchange(instance, time, data))
+        self.with_arrays(py, &Call("exchange"), fields, |core, instance, data| {
+            core.exchange(instance, time, data)
+        })
     }
 
     fn _begin(&self, py: Python<'_>, time: f64, fields: Fields<'_>) -> PyResult<()> {

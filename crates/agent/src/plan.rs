@@ -7,8 +7,8 @@
 use crate::wiring::Wiring;
 use ligament_catalogue::Fault;
 use ligament_model::{
-    log_level, Blocks, Edges, ExecutionModel, Filter, Grid, Interpolation, Nanoseconds, Operator, ResolvedModel, NO_SLOT,
-    REMOTE_LOG_LEVEL, SETTINGS_PORT,
+    log_level, Blocks, Edges, ExecutionModel, Filter, Grid, Interpolation, Nanoseconds, Operator,
+    ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
 use ligament_wire::control::{ChannelSteps, ClockInfo, GridEdges, GridInfo, PortClockInfo, PortInfo};
 pub use ligament_wire::domains::{PlannedChannel, PlannedEnd};

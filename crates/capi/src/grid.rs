@@ -147,7 +147,9 @@ pub unsafe extern "C" fn lig_domain_ndim(domain: *const lig_domain) -> usize {
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_shape(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.shape.as_ptr()))
+    guard_or(std::ptr::null(), || {
+        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.shape.as_ptr())
+    })
 }
 
 /// The first of this block's points along each axis, counted from 0.
@@ -156,7 +158,9 @@ pub unsafe extern "C" fn lig_domain_shape(domain: *const lig_domain) -> *const u
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_begin_point(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.begin.as_ptr()))
+    guard_or(std::ptr::null(), || {
+        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.begin.as_ptr())
+    })
 }
 
 /// The point after this block's last one along each axis.
@@ -165,7 +169,9 @@ pub unsafe extern "C" fn lig_domain_begin_point(domain: *const lig_domain) -> *c
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_end_point(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.end.as_ptr()))
+    guard_or(std::ptr::null(), || {
+        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.end.as_ptr())
+    })
 }
 
 /// The number of blocks along each axis.
@@ -174,7 +180,9 @@ pub unsafe extern "C" fn lig_domain_end_point(domain: *const lig_domain) -> *con
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_blocks(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.blocks.as_ptr()))
+    guard_or(std::ptr::null(), || {
+        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.blocks.as_ptr())
+    })
 }
 
 /// The number of this block, from 0; the last axis runs fastest.
@@ -383,7 +391,9 @@ unsafe fn reduce(
 ) -> Result<(), Error> {
     let place = unsafe { out(result, "the result") }?;
     let values = unsafe { numbers(values, count, "values") }?;
-    let reduced = unsafe { with_instance(domain, call, |state, instance| reduction(&mut state.domain, instance, values)) };
+    let reduced = unsafe {
+        with_instance(domain, call, |state, instance| reduction(&mut state.domain, instance, values))
+    };
     place.write(reduced?);
     Ok(())
 }

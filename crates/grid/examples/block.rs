@@ -91,8 +91,7 @@ fn pass(instance: &mut Instance) -> Result<(), Box<dyn std::error::Error>> {
     let own_u: Vec<f64> = block.own_points().map(|(_, _, at)| u[at]).collect();
     let own_v: Vec<f32> = block.own_points().map(|(_, _, at)| v[at]).collect();
     let wide_v: Vec<f64> = own_v.iter().map(|number| f64::from(*number)).collect();
-    let totals =
-        [domain.sum(instance, &own_u)?, domain.min(instance, &own_u)?, domain.max(instance, &wide_v)?];
+    let totals = [domain.sum(instance, &own_u)?, domain.min(instance, &own_u)?, domain.max(instance, &wide_v)?];
     let header = [2, range[0].0, range[1].0, range[0].1, range[1].1];
     let mut file = std::fs::File::create(format!("{folder}/{}.bin", domain.block()))?;
     file.write_all(&bytes(&header, |number| number.to_ne_bytes().to_vec()))?;

@@ -218,9 +218,10 @@ impl Domain {
                 return Err(GridError::WideGhosts { field: field.name, ghosts, points: smallest, axis }.into());
             }
         }
-        let lengths = self.range.iter().map(|(begin, end)| {
-            usize::try_from(end - begin).ok()?.checked_add(field.ghosts.checked_mul(2)?)
-        });
+        let lengths = self
+            .range
+            .iter()
+            .map(|(begin, end)| usize::try_from(end - begin).ok()?.checked_add(field.ghosts.checked_mul(2)?));
         let elements = lengths.into_iter().try_fold(1usize, |all, length| all.checked_mul(length?));
         let bytes = elements.and_then(|elements| elements.checked_mul(field.dtype.size()));
         if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
@@ -261,7 +262,12 @@ impl Domain {
     /// # Errors
     /// `Usage` if an array is of another size than its field, `Unexpected` if a neighbour exchanges other fields or is
     /// at another time; and the errors of `Instance::send` and `Instance::receive`.
-    pub fn exchange(&mut self, instance: &mut Instance, time: f64, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
+    pub fn exchange(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &mut [FieldData<'_>],
+    ) -> Result<(), Error> {
         let plan = self.prepare(fields)?;
         self.introduce(instance, time, fields, &plan)?;
         let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
@@ -291,7 +297,12 @@ impl Domain {
     ///
     /// # Errors
     /// As `exchange`.
-    pub fn begin(&mut self, instance: &mut Instance, time: f64, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
+    pub fn begin(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &mut [FieldData<'_>],
+    ) -> Result<(), Error> {
         let plan = self.prepare(fields)?;
         self.announce(instance, time, fields, &plan)?;
         for neighbour in &plan.neighbours {
@@ -427,7 +438,8 @@ impl Domain {
         let message = instance.receive(GHOSTS_IN, Some(slot))?;
         match &message.data {
             Value::Array(array) if array.dtype() == DType::Int64 && array.shape() == [count as u64] => {
-                let words = array.data().chunks_exact(8).map(|word| word.try_into().map_or(0, i64::from_ne_bytes));
+                let words =
+                    array.data().chunks_exact(8).map(|word| word.try_into().map_or(0, i64::from_ne_bytes));
                 Ok(words.collect())
             }
             _ => Err(GridError::Unexpected { peer: self.name_of(block) }.into()),

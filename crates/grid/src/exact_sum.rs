@@ -151,7 +151,9 @@ mod tests {
 
     #[test]
     fn one_number_is_its_own_sum() {
-        for number in [0.0, 1.0, -1.5, 0.1, f64::MAX, -f64::MAX, f64::MIN_POSITIVE, 5e-324, -5e-324, 2.5e-308, 1e-310] {
+        for number in
+            [0.0, 1.0, -1.5, 0.1, f64::MAX, -f64::MAX, f64::MIN_POSITIVE, 5e-324, -5e-324, 2.5e-308, 1e-310]
+        {
             assert_eq!(sum(&[number]).to_bits(), number.to_bits(), "{number}");
         }
     }
@@ -180,7 +182,8 @@ mod tests {
 
     #[test]
     fn sums_of_parts_are_those_of_the_whole() {
-        let numbers: Vec<f64> = (0..1000u32).map(|i| (f64::from(i) * 0.37).sin() * 10f64.powi(i as i32 % 40 - 20)).collect();
+        let numbers: Vec<f64> =
+            (0..1000u32).map(|i| (f64::from(i) * 0.37).sin() * 10f64.powi(i as i32 % 40 - 20)).collect();
         let whole = sum(&numbers);
         for parts in [1, 2, 3, 7] {
             let mut all = ExactSum::default();

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn pieces_have_whole_rows_and_all_of_them() {
-        let region = |rows: usize, row: usize| Region::new(&[rows, row], ArrayOrder::RowMajor, 1, &[0..rows, 0..row]);
+        let region =
+            |rows: usize, row: usize| Region::new(&[rows, row], ArrayOrder::RowMajor, 1, &[0..rows, 0..row]);
         for (rows, row) in [(1, 1), (100, 1000), (3, 100_000), (70_000, 1), (4, 20_000)] {
             let pieces = Piece::cut(vec![(0, region(rows, row)), (1, region(rows, row))]);
             assert_eq!(pieces.iter().map(|piece| piece.bytes).sum::<usize>(), 2 * rows * row);

@@ -119,9 +119,8 @@ mod tests {
             } else {
                 // Element (x, y, z) lies at x + 3·y + 12·z.
                 let at = |x: u8, y: u8, z: u8| x + 3 * y + 12 * z;
-                let all: Vec<u8> = (1..3)
-                    .flat_map(|z| (1..3).flat_map(move |y| (1..3).map(move |x| at(x, y, z))))
-                    .collect();
+                let all: Vec<u8> =
+                    (1..3).flat_map(|z| (1..3).flat_map(move |y| (1..3).map(move |x| at(x, y, z)))).collect();
                 assert_eq!(packed, all);
             }
             let mut back = vec![0; 60];

@@ -31,8 +31,7 @@ pub enum Edges {
 
 impl Edges {
     /// All keys that give axes other edges than open ones.
-    pub const KEYS: [(&'static str, Edges); 2] =
-        [("periodic", Edges::Periodic), ("mirrored", Edges::Mirrored)];
+    pub const KEYS: [(&'static str, Edges); 2] = [("periodic", Edges::Periodic), ("mirrored", Edges::Mirrored)];
 }
 
 /// A grid: its points, and the blocks into which they are divided.
@@ -215,6 +214,9 @@ mod tests {
 
     #[test]
     fn blocks_tile_the_points() {
-        assert_eq!((0..3).map(|place| block_range(10, 3, place)).collect::<Vec<_>>(), [(0, 3), (3, 6), (6, 10)]);
+        assert_eq!(
+            (0..3).map(|place| block_range(10, 3, place)).collect::<Vec<_>>(),
+            [(0, 3), (3, 6), (6, 10)]
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! A missing file is written if `LIGAMENT_WRITE_GOLDEN` is set. An existing file is never overwritten.
 
 use ligament_catalogue::fault;
-use ligament_wire::control::{to_bytes, ChannelSteps, SteerableSetting};
+use ligament_wire::control::{to_bytes, ChannelSteps, GridEdges, GridInfo, SteerableSetting};
 use ligament_wire::domains::*;
 use ligament_wire::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
@@ -61,6 +61,12 @@ fn plan() -> RunPlan {
         nodes: Some(vec![("n1".into(), 3), ("n2".into(), 1)]),
         may_fail: None,
         clock: None,
+        grid: Some(GridInfo {
+            shape: vec![64, 32],
+            blocks: vec![4, 1],
+            edges: vec![GridEdges::Periodic, GridEdges::Mirrored],
+            block: 0,
+        }),
     };
     let end = |rank| PlannedEnd { rank: RankId::new(rank), port: 0, slot: Some(1) };
     let steps = ChannelSteps { depth: 2, last: 1, repeats: 1, pads: 2, ..ChannelSteps::default() };

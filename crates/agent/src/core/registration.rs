@@ -264,7 +264,7 @@ impl AgentCore {
             grid: instance.grid.clone().filter(|_| !is_carrier).map(|grid| {
                 // The ranks of an instance are the blocks of its grid, or the instance is one block.
                 let rank = self.wiring.ranks().place(me.leader());
-                GridInfo { block: grid.block + rank, ..grid }
+                GridInfo { block: grid.block.saturating_add(rank), ..grid }
             }),
             rank: instance
                 .ranks

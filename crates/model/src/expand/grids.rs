@@ -27,27 +27,31 @@ impl<'a> Expander<'a> {
     pub(super) fn plan_grids(&mut self) -> Vec<GridConduit<'a>> {
         let config = self.config;
         let grids = config.ligament.grids.iter();
-        grids.filter_map(|(name, grid)| {
-            let found = self.flat.components.iter().position(|component| component.name == *name);
-            let Some(component) = found else {
-                let message = format!("\"{name}\" stands under \"grids:\", and there is no such component");
-                let advice = "name a component that a program implements, without an index";
-                self.problems.push(Problem::error(Code::BAD_GRID, &grid.at, message, advice));
-                return None;
-            };
-            self.check_grid(component, grid).then(|| self.join_grid(component, grid))
-        })
-        .collect()
+        grids
+            .filter_map(|(name, grid)| {
+                let found = self.flat.components.iter().position(|component| component.name == *name);
+                let Some(component) = found else {
+                    let message = format!("\"{name}\" stands under \"grids:\", and there is no such component");
+                    let advice = "name a component that a program implements, without an index";
+                    self.problems.push(Problem::error(Code::BAD_GRID, &grid.at, message, advice));
+                    return None;
+                };
+                self.check_grid(component, grid).then(|| self.join_grid(component, grid))
+            })
+            .collect()
     }
 
     /// Returns true if the blocks of a grid can be the instances or ranks of a component. Adds the problem otherwise.
     fn check_grid(&mut self, place: usize, grid: &Grid) -> bool {
         let component = &self.flat.components[place];
         let (name, counts, number) = (&component.name, &grid.blocks.counts, grid.blocks.number());
-        let (message, advice) = if let Some(ranks) = self.config.ranks_of(name).filter(|ranks| *ranks != number) {
+        let (message, advice) = if let Some(ranks) = self.config.ranks_of(name).filter(|ranks| *ranks != number)
+        {
             (
                 format!("\"{name}\" has {ranks} ranks, and its grid {number} blocks"),
-                format!("each rank is a block; write \"ranks: {{{name}: {number}}}\", or divide the grid otherwise"),
+                format!(
+                    "each rank is a block; write \"ranks: {{{name}: {number}}}\", or divide the grid otherwise"
+                ),
             )
         } else if self.config.ranks_of(name).is_none() && !component.multiplicity.ends_with(counts) {
             (
@@ -102,7 +106,8 @@ impl<'a> Expander<'a> {
         if let Some(filter) = filters.into_iter().find(|filter| filter.name != COMPRESS) {
             let name = &self.flat.components[conduit.from.component].name;
             let message = format!("the ghosts of \"{name}\" have the filter {}", filter.name);
-            let advice = format!("only {COMPRESS} leaves the values of a grid as they are; remove the other filters");
+            let advice =
+                format!("only {COMPRESS} leaves the values of a grid as they are; remove the other filters");
             self.problems.push(Problem::error(Code::BAD_GRID, &filter.at, message, advice));
         }
         let ranks = self.config.ranks_of(&self.flat.components[conduit.from.component].name).unwrap_or(1);

@@ -34,10 +34,8 @@ impl FieldReader {
         }
         for (axis, (points, blocks)) in shape.iter().zip(&counts).enumerate() {
             if points < blocks || *points as u64 > MAX_GRID_POINTS {
-                let message = format!(
-                    "along {}, {points} points cannot be divided into {blocks} blocks",
-                    AXES[axis]
-                );
+                let message =
+                    format!("along {}, {points} points cannot be divided into {blocks} blocks", AXES[axis]);
                 let advice = "each block has a point at least, and a grid at most 2^40 points along an axis";
                 self.error(Code::BAD_GRID, &node.at, message, advice);
             }
