@@ -13,7 +13,8 @@ import operations
 import programs
 from programs import ROOT, TARGET
 
-APART = ("mpi", "paths", "grids", "commands")  # groups whose names are not operations of the instance in a binding
+# Groups whose names are not operations of the instance in a binding.
+APART = ("mpi", "paths", "grids", "commands")
 ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
         for row in group["operation"]]
 MPI_ROWS, PATH_ROWS, GRID_ROWS, COMMANDS = (

@@ -29,13 +29,14 @@ static size_t place(const struct shape *shape, size_t i, size_t j, size_t k) {
 }
 
 static size_t elements(const struct shape *shape) {
-    return place(shape, shape->length[0] + 2 * shape->ghosts[0] - 1, shape->length[1] + 2 * shape->ghosts[1] - 1,
-                 shape->length[2] + 2 * shape->ghosts[2] - 1) + 1;
+    size_t all = 1;
+    for (int axis = 0; axis < 3; ++axis) all *= shape->length[axis] + 2 * shape->ghosts[axis];
+    return all;
 }
 
 /* One step of all points that are at least `margin` points away from the end of the arrays. */
-static void step(const struct shape *shape, size_t margin, int axes, const double *u, const float *v, double *new_u,
-                 float *new_v) {
+static void step(const struct shape *shape, size_t margin, int axes, const double *u, const float *v,
+                 double *new_u, float *new_v) {
     size_t from[3], to[3];
     double corners = 1;
     for (int axis = 0; axis < 3; ++axis) {

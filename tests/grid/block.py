@@ -1,5 +1,5 @@
-"""A block of the wave of `wave_model.py`. Settings: how wide the ghosts are, the order of the arrays, whether the code computes
-between `begin` and `end`, the number of steps, and the folder for the results."""
+"""A block of the wave of `wave_model.py`. Settings: the width of ghosts, the order of the arrays, true for
+`begin` and `end` in place of `exchange`, the number of steps, and the folder for the results."""
 
 import os
 import sys

@@ -57,7 +57,8 @@ def command(tmp_path_factory):
     return of
 
 
-def model(command, out, shape, blocks, edges, ghosts=1, steps=6, order="C", split=False, more="overcommit: true"):
+def model(command, out, shape, blocks, edges, ghosts=1, steps=6, order="C", split=False,
+          more="overcommit: true"):
     named = {kind: [AXES[axis] for axis, edge in enumerate(edges) if edge == kind] for kind in wave.PAD}
     return MODEL.format(command=command, arguments=command[1:], ghosts=ghosts, steps=steps, order=order,
                         split=str(split).lower(), out=out, more=more, shape=list(shape), blocks=list(blocks),
@@ -111,7 +112,8 @@ def test_a_wave_in_blocks_is_that_of_one_process(run, command, tmp_path, languag
     assert done.status == 0, done.text
     steps = more.get("steps", 6)
     expected = wave.alone(shape, edges, steps)
-    # Wide ghosts beyond an edge take part in the steps between two exchanges. They are not those of the wave in one
+    # Wide ghosts beyond an edge take part in the steps between two exchanges. They are not those of the wave in
+    # one
     # process then, except beyond periodic edges. What differs has come a point nearer with each step.
     differs = [edge != "periodic" and more.get("ghosts", 1) > 1 for edge in edges]
     inner = tuple(slice(steps, -steps) if one else slice(None) for one in differs)

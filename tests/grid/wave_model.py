@@ -1,5 +1,5 @@
-"""A wave on a grid: a code of one process, and the same code for one block. Both use all neighbours of a point, those
-at corners too, so that a wrong ghost changes a number."""
+"""A wave on a grid: a code of one process, and the same code for one block. Both use all neighbours of a point,
+those at corners too, so that a wrong ghost changes a number."""
 
 import itertools
 

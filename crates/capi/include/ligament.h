@@ -162,8 +162,8 @@ LIG_ENUM(lig_status) {
     LIG_ERR_SETTING_TYPE = 12,
 };
 
-// The part of a grid that an instance or rank has: one block. The model says under `grids:` how many points the
-// grid has, and into how many blocks it is divided. It is used by one thread at a time, with the instance.
+// The part of a grid that an instance or rank has: one block. The model says under `grids:` how many points
+// the grid has, and into how many blocks it is divided. It is used by one thread at a time, with the instance.
 typedef struct lig_domain lig_domain;
 
 // An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while
@@ -1208,8 +1208,8 @@ void lig_domain_free(lig_domain *domain);
 // All pointers are valid.
 size_t lig_domain_ndim(const lig_domain *domain);
 
-// The number of points of the whole grid along each axis. It lives as long as the domain, as do the numbers of the
-// three functions below.
+// The number of points of the whole grid along each axis. It lives as long as the domain, as do the numbers of
+// the three functions below.
 //
 // All pointers are valid.
 const uint64_t *lig_domain_shape(const lig_domain *domain);
@@ -1234,9 +1234,9 @@ const uint64_t *lig_domain_blocks(const lig_domain *domain);
 // All pointers are valid.
 uint32_t lig_domain_block(const lig_domain *domain);
 
-// Adds a field, which has `ghosts` points beyond the block at each side. `array` describes the caller's array: its
-// shape is that of the block with `2 * ghosts` more along each axis, its elements lie next to each other in its
-// order, and its unit is the field's. The array stays where it is until the domain is freed, or until
+// Adds a field, which has `ghosts` points beyond the block at each side. `array` describes the caller's array:
+// its shape is that of the block with `2 * ghosts` more along each axis, its elements lie next to each other
+// in its order, and its unit is the field's. The array stays where it is until the domain is freed, or until
 // `lig_domain_set_data`, and shares no memory with another field. The number of the field goes to `*field`.
 //
 // `LIG_ERR_USAGE` if the name is taken, the array does not fit, or a block is narrower than the ghosts.
@@ -1247,20 +1247,18 @@ lig_status lig_domain_add_field(lig_domain *domain,
                                 uint32_t *field,
                                 lig_error *error);
 
-// Gives a field another array, of the same type, shape and order: for codes that have two arrays for a field, and
-// exchange one while they write the other.
+// Gives a field another array, of the same type, shape and order: for codes that have two arrays for a field,
+// and exchange one while they write the other.
 //
 // `LIG_ERR_USAGE` if there is no such field.
-lig_status lig_domain_set_data(lig_domain *domain,
-                               uint32_t field,
-                               void *data,
-                               lig_error *error);
+lig_status lig_domain_set_data(lig_domain *domain, uint32_t field, void *data, lig_error *error);
 
-// Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks make the
-// same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other edges they stay as
-// they are. `time` is the model time of the fields.
+// Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks
+// make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other
+// edges they stay as they are. `time` is the model time of the fields.
 //
-// `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send` and
+// `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send`
+// and
 // `lig_receive`.
 lig_status lig_domain_exchange(lig_domain *domain,
                                double time,
@@ -1268,7 +1266,8 @@ lig_status lig_domain_exchange(lig_domain *domain,
                                size_t count,
                                lig_error *error);
 
-// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed before
+// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed
+// before
 // `lig_domain_end`. Otherwise as `lig_domain_exchange`.
 lig_status lig_domain_begin(lig_domain *domain,
                             double time,
@@ -1281,8 +1280,8 @@ lig_status lig_domain_begin(lig_domain *domain,
 // `LIG_ERR_USAGE` if no exchange has begun, or one with other fields; otherwise as `lig_domain_exchange`.
 lig_status lig_domain_end(lig_domain *domain, const uint32_t *fields, size_t count, lig_error *error);
 
-// The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so it does
-// not depend on the blocks.
+// The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
+// it does not depend on the blocks.
 //
 // `LIG_ERR_UNEXPECTED` if another block does something else; otherwise as `lig_send` and `lig_receive`.
 lig_status lig_domain_sum(lig_domain *domain,
@@ -1299,8 +1298,8 @@ lig_status lig_domain_min(lig_domain *domain,
                           double *min,
                           lig_error *error);
 
-// The largest of all numbers that all blocks give; minus infinity if they give none, and NaN if one of them is NaN.
-// Otherwise as `lig_domain_sum`.
+// The largest of all numbers that all blocks give; minus infinity if they give none, and NaN if one of them is
+// NaN. Otherwise as `lig_domain_sum`.
 lig_status lig_domain_max(lig_domain *domain,
                           const double *values,
                           size_t count,

@@ -9,8 +9,8 @@ use ligament_instance::{Call, Error, Instance};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
 
-/// The part of a grid that an instance or rank has: one block. The model says under `grids:` how many points the
-/// grid has, and into how many blocks it is divided. It is used by one thread at a time, with the instance.
+/// The part of a grid that an instance or rank has: one block. The model says under `grids:` how many points
+/// the grid has, and into how many blocks it is divided. It is used by one thread at a time, with the instance.
 pub struct lig_domain {
     instance: *mut lig_instance,
     state: RefCell<State>,
@@ -140,8 +140,8 @@ pub unsafe extern "C" fn lig_domain_ndim(domain: *const lig_domain) -> usize {
     guard_or(0, || unsafe { handle(domain) }.map_or(0, |domain| domain.shape.len()))
 }
 
-/// The number of points of the whole grid along each axis. It lives as long as the domain, as do the numbers of the
-/// three functions below.
+/// The number of points of the whole grid along each axis. It lives as long as the domain, as do the numbers of
+/// the three functions below.
 ///
 /// # Safety
 /// All pointers are valid.
@@ -194,9 +194,9 @@ pub unsafe extern "C" fn lig_domain_block(domain: *const lig_domain) -> u32 {
     guard_or(0, || unsafe { handle(domain) }.map_or(0, |domain| domain.block))
 }
 
-/// Adds a field, which has `ghosts` points beyond the block at each side. `array` describes the caller's array: its
-/// shape is that of the block with `2 * ghosts` more along each axis, its elements lie next to each other in its
-/// order, and its unit is the field's. The array stays where it is until the domain is freed, or until
+/// Adds a field, which has `ghosts` points beyond the block at each side. `array` describes the caller's array:
+/// its shape is that of the block with `2 * ghosts` more along each axis, its elements lie next to each other
+/// in its order, and its unit is the field's. The array stays where it is until the domain is freed, or until
 /// `lig_domain_set_data`, and shares no memory with another field. The number of the field goes to `*field`.
 ///
 /// `LIG_ERR_USAGE` if the name is taken, the array does not fit, or a block is narrower than the ghosts.
@@ -236,8 +236,8 @@ pub unsafe extern "C" fn lig_domain_add_field(
     })
 }
 
-/// Gives a field another array, of the same type, shape and order: for codes that have two arrays for a field, and
-/// exchange one while they write the other.
+/// Gives a field another array, of the same type, shape and order: for codes that have two arrays for a field,
+/// and exchange one while they write the other.
 ///
 /// `LIG_ERR_USAGE` if there is no such field.
 ///
@@ -266,11 +266,12 @@ pub unsafe extern "C" fn lig_domain_set_data(
     })
 }
 
-/// Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks make the
-/// same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other edges they stay as
-/// they are. `time` is the model time of the fields.
+/// Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks
+/// make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other
+/// edges they stay as they are. `time` is the model time of the fields.
 ///
-/// `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send` and
+/// `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send`
+/// and
 /// `lig_receive`.
 ///
 /// # Safety
@@ -290,7 +291,8 @@ pub unsafe extern "C" fn lig_domain_exchange(
     })
 }
 
-/// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed before
+/// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed
+/// before
 /// `lig_domain_end`. Otherwise as `lig_domain_exchange`.
 ///
 /// # Safety
@@ -330,8 +332,8 @@ pub unsafe extern "C" fn lig_domain_end(
     })
 }
 
-/// The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so it does
-/// not depend on the blocks.
+/// The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
+/// it does not depend on the blocks.
 ///
 /// `LIG_ERR_UNEXPECTED` if another block does something else; otherwise as `lig_send` and `lig_receive`.
 ///
@@ -364,8 +366,8 @@ pub unsafe extern "C" fn lig_domain_min(
     guard(error, || unsafe { reduce(domain, &Call("lig_domain_min"), (values, count), min, Domain::min) })
 }
 
-/// The largest of all numbers that all blocks give; minus infinity if they give none, and NaN if one of them is NaN.
-/// Otherwise as `lig_domain_sum`.
+/// The largest of all numbers that all blocks give; minus infinity if they give none, and NaN if one of them is
+/// NaN. Otherwise as `lig_domain_sum`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -53,7 +53,8 @@ errors! {
         /// Elements of a loan lie next to each other.
         LoanWithStrides => LOAN_USED, "a loan has no strides: its elements lie next to each other";
         /// Elements of a field lie next to each other.
-        FieldWithStrides => BAD_FIELD, "the array of a field has no strides: its elements lie next to each other";
+        FieldWithStrides => BAD_FIELD, "the array of a field has no strides: its elements lie next to each \
+        other";
         /// Another instance has lent it.
         LoanOfAnother => LOAN_USED, "this loan is another instance's; send it with the one that lent it";
         /// It is gone.

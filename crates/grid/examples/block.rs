@@ -1,5 +1,5 @@
-//! A block of the wave of `tests/grid/wave_model.py` in Rust, with the settings of `block.py`. It is for grids of two
-//! axes in row-major order.
+//! A block of the wave of `tests/grid/wave_model.py` in Rust, with the settings of `block.py`. It is for grids
+//! of two axes in row-major order.
 
 use ligament_grid::{Domain, Field, FieldData};
 use ligament_instance::{DType, Error, Instance, SettingValue};
@@ -68,7 +68,7 @@ fn pass(instance: &mut Instance) -> Result<(), Box<dyn std::error::Error>> {
     for (i, j, at) in block.own_points() {
         let number = (range[0].0 + i as u64) * shape[1] + range[1].0 + j as u64;
         u[at] = (number.wrapping_mul(2_654_435_761) & 0xffff_ffff) as f64 / 4_294_967_296.0 - 0.5;
-        v[at] = ((number.wrapping_mul(40_503) + 7 & 0xffff) as f64 / 65_536.0 - 0.5) as f32;
+        v[at] = (((number.wrapping_mul(40_503) + 7) & 0xffff) as f64 / 65_536.0 - 0.5) as f32;
     }
     for number in (0..steps).step_by(ghosts) {
         let (u_bytes, v_bytes) = (bytemuck::cast_slice_mut(&mut u), bytemuck::cast_slice_mut(&mut v));

@@ -1,4 +1,5 @@
-//! The part of a grid that one block has: its place, its fields, and the exchange of ghosts with its neighbours.
+//! The part of a grid that one block has: its place, its fields, and the exchange of ghosts with its
+//! neighbours.
 
 use crate::error::GridError;
 use crate::exact_sum::ExactSum;
@@ -205,7 +206,8 @@ impl Domain {
     /// Adds a field.
     ///
     /// # Errors
-    /// `Usage` if the name is taken or empty, or if a block is narrower than the ghosts that its neighbour needs.
+    /// `Usage` if the name is taken or empty, or if a block is narrower than the ghosts that its neighbour
+    /// needs.
     pub fn add_field(&mut self, field: Field) -> Result<FieldId, Error> {
         if field.name.is_empty() || self.fields.iter().any(|known| known.name == field.name) {
             return Err(GridError::FieldName { field: field.name }.into());
@@ -255,13 +257,13 @@ impl Domain {
         self.array_shape(field).iter().product()
     }
 
-    /// Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks must make the
-    /// same calls. Where an edge of the grid is periodic or mirrored, the ghosts beyond it are filled, too; other
-    /// ghosts beyond edges stay as they are. `time` is the model time of the fields.
+    /// Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks must
+    /// make the same calls. Where an edge of the grid is periodic or mirrored, the ghosts beyond it are filled,
+    /// too; other ghosts beyond edges stay as they are. `time` is the model time of the fields.
     ///
     /// # Errors
-    /// `Usage` if an array is of another size than its field, `Unexpected` if a neighbour exchanges other fields or is
-    /// at another time; and the errors of `Instance::send` and `Instance::receive`.
+    /// `Usage` if an array is of another size than its field, `Unexpected` if a neighbour exchanges other
+    /// fields or is at another time; and the errors of `Instance::send` and `Instance::receive`.
     pub fn exchange(
         &mut self,
         instance: &mut Instance,
@@ -271,8 +273,8 @@ impl Domain {
         let plan = self.prepare(fields)?;
         self.introduce(instance, time, fields, &plan)?;
         let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
-        // What is sent comes one piece before what is received: then neither of two neighbours waits for a piece that
-        // the other one has not begun to pack.
+        // What is sent comes one piece before what is received: then neither of two neighbours waits for a
+        // piece that the other one has not begun to pack.
         for number in 0..=pieces {
             for neighbour in &plan.neighbours {
                 if let Some(piece) = neighbour.outgoing.get(number) {
@@ -291,9 +293,8 @@ impl Domain {
         Ok(())
     }
 
-    /// Begins an exchange: sends what the neighbours need, and does not wait. The code may compute meanwhile what needs
-    /// no ghosts. It must not change the points that are ghosts of a neighbour's block only if it wants to exchange
-    /// their new values; what is sent was copied. `end` fills the ghosts.
+    /// Begins an exchange: sends what the neighbours need, and does not wait. The code may compute meanwhile
+    /// what needs no ghosts, and change its fields: what is sent was copied. `end` fills the ghosts.
     ///
     /// # Errors
     /// As `exchange`.
@@ -337,8 +338,8 @@ impl Domain {
         Ok(())
     }
 
-    /// Returns the sum of all numbers that all blocks give. It is the exact sum, rounded once. So it does not depend on
-    /// the order of the numbers, or on the blocks.
+    /// Returns the sum of all numbers that all blocks give. It is the exact sum, rounded once. So it does not
+    /// depend on the order of the numbers, or on the blocks.
     ///
     /// # Errors
     /// Those of `Instance::send` and `Instance::receive`; `Unexpected` if another block does something else.
@@ -355,8 +356,8 @@ impl Domain {
         .map(|words| ExactSum::from_words(&words).map_or(f64::NAN, |sum| sum.round()))
     }
 
-    /// Returns the smallest of all numbers that all blocks give; infinity if they give none. It is no number if one of
-    /// them is none. -0 counts as smaller than 0.
+    /// Returns the smallest of all numbers that all blocks give; infinity if they give none. It is no number if
+    /// one of them is none. -0 counts as smaller than 0.
     ///
     /// # Errors
     /// As `sum`.
@@ -364,8 +365,8 @@ impl Domain {
         self.extreme(instance, numbers, f64::INFINITY, |a, b| a.total_cmp(&b).is_lt())
     }
 
-    /// Returns the largest of all numbers that all blocks give; minus infinity if they give none. It is no number if
-    /// one of them is none. -0 counts as smaller than 0.
+    /// Returns the largest of all numbers that all blocks give; minus infinity if they give none. It is no
+    /// number if one of them is none. -0 counts as smaller than 0.
     ///
     /// # Errors
     /// As `sum`.
@@ -395,7 +396,8 @@ impl Domain {
         all.map(|words| words.first().map_or(f64::NAN, |word| f64::from_bits(*word as u64)))
     }
 
-    /// Combines the words of all blocks at block 0, in the order of the blocks, and returns the result at all of them.
+    /// Combines the words of all blocks at block 0, in the order of the blocks, and returns the result at all
+    /// of them.
     fn reduce(
         &mut self,
         instance: &mut Instance,
@@ -509,8 +511,8 @@ impl Domain {
         ExchangePlan { neighbours: neighbours.collect(), own: own.collect(), mirrored: mirrored.collect() }
     }
 
-    /// Returns the points of a field at a side of the block: its own points there, which a neighbour needs, or the
-    /// ghosts there.
+    /// Returns the points of a field at a side of the block: its own points there, which a neighbour needs, or
+    /// the ghosts there.
     fn region(&self, id: FieldId, side: &[i8], own: bool) -> Region {
         let (shape, ghosts) = (self.array_shape(id), self.fields[id.0].ghosts);
         let ranges: Vec<Range<usize>> = shape
@@ -531,8 +533,8 @@ impl Domain {
         Region::new(&shape, field.order, field.dtype.size(), &ranges)
     }
 
-    /// Returns the copies that fill the ghosts of a field beyond mirrored edges. A copy along one axis takes the ghosts
-    /// along the axes before it with it, so corners are filled, too.
+    /// Returns the copies that fill the ghosts of a field beyond mirrored edges. A copy along one axis takes
+    /// the ghosts along the axes before it with it, so corners are filled, too.
     fn mirrored(&self, id: FieldId) -> Vec<(Region, Region)> {
         let (shape, field) = (self.array_shape(id), &self.fields[id.0]);
         let mut copies = Vec::new();
@@ -557,7 +559,8 @@ impl Domain {
         copies
     }
 
-    /// Tells the neighbours which fields follow, if they are not those of the exchange before, and hears theirs.
+    /// Tells the neighbours which fields follow, if they are not those of the exchange before, and hears
+    /// theirs.
     fn introduce(
         &mut self,
         instance: &mut Instance,

@@ -8,15 +8,15 @@ errors! {
     pub enum GridError {
         /// An instance that is no block.
         NoGrid { instance: String } => NO_GRID,
-            "\"{instance}\" is no block of a grid; give its component a grid under \"ligament:\" in the model, for \
-             example \"grids: {{{instance}: {{shape: [256, 256], blocks: [2, 1]}}}}\"";
+            "\"{instance}\" is no block of a grid; give its component a grid under \"ligament:\" in the \
+             model, for example \"grids: {{{instance}: {{shape: [256, 256], blocks: [2, 1]}}}}\"";
         /// A grid that cannot be.
         Malformed { instance: String } => MALFORMED_DATA,
             "the agent described a grid for \"{instance}\" that cannot be";
         /// Ghosts beyond a neighbour.
         WideGhosts { field: String, ghosts: usize, points: u64, axis: &'static str } => BAD_FIELD,
-            "the field \"{field}\" has {ghosts} ghosts, and the smallest block has {points} points along {axis}; give \
-             the field fewer ghosts, or the grid fewer blocks";
+            "the field \"{field}\" has {ghosts} ghosts, and the smallest block has {points} points along \
+             {axis}; give the field fewer ghosts, or the grid fewer blocks";
         /// A name that is taken, or empty.
         FieldName { field: String } => BAD_FIELD,
             "a field needs a name of its own, and \"{field}\" is taken or empty";
@@ -25,8 +25,8 @@ errors! {
             "a block's part of the field \"{field}\" does not fit into memory";
         /// An array of another size than declared.
         FieldBytes { field: String, expected: usize, bytes: usize } => BAD_FIELD,
-            "the array of the field \"{field}\" has {bytes} bytes, and the block with its ghosts has {expected}; use \
-             an array of the declared type, with the shape of the block and its ghosts";
+            "the array of the field \"{field}\" has {bytes} bytes, and the block with its ghosts has \
+             {expected}; use an array of the declared type, with the shape of the block and its ghosts";
         /// An array of another shape than declared.
         FieldShape { field: String, expected: Vec<u64>, shape: Vec<u64> } => BAD_FIELD,
             "the array of the field \"{field}\" has the shape {shape:?}, and the block with its ghosts has \
@@ -48,15 +48,16 @@ errors! {
             "an exchange of ghosts ends with the fields with which it began, in the same order: {begun}";
         /// A neighbour with other fields.
         FieldsDiffer { own: String, peer: String, theirs: String } => FIELDS_DIFFER,
-            "this block exchanges the fields {own}, and its neighbour {peer} {theirs}; let all blocks exchange the same \
-             fields, in the same order";
+            "this block exchanges the fields {own}, and its neighbour {peer} {theirs}; let all blocks \
+             exchange the same fields, in the same order";
         /// A neighbour at another time.
         TimesDiffer { own: String, peer: String, theirs: String } => FIELDS_DIFFER,
-            "this block is at the time {own}, and {peer} at {theirs}; let all blocks exchange at the same times";
+            "this block is at the time {own}, and {peer} at {theirs}; let all blocks exchange at the same \
+             times";
         /// A neighbour that does something else.
         Unexpected { peer: String } => FIELDS_DIFFER,
-            "{peer} sent something else than this block expects: all blocks must make the same calls in the same \
-             order, with the same fields";
+            "{peer} sent something else than this block expects: all blocks must make the same calls in the \
+             same order, with the same fields";
     }
 }
 

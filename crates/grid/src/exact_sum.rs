@@ -1,7 +1,7 @@
-//! Sums of floating-point numbers without rounding until the end, so that the result depends neither on the order
-//! of the numbers nor on the blocks that have them. The method is the small superaccumulator of R. M. Neal, "Fast
-//! exact summation using small and large superaccumulators", arXiv:1505.05571 (2015): a fixed-point number as long
-//! as the range of doubles, in pieces that overlap.
+//! Sums of floating-point numbers without rounding until the end, so that the result depends neither on the
+//! order of the numbers nor on the blocks that have them. The method is the small superaccumulator of R. M.
+//! Neal, "Fast exact summation using small and large superaccumulators", arXiv:1505.05571 (2015): a fixed-point
+//! number as long as the range of doubles, in pieces that overlap.
 
 /// Number of bits of a piece that carry no earlier overflow.
 const PIECE_BITS: u32 = 32;

@@ -1,6 +1,6 @@
-//! One structured grid whose blocks are the instances, or the ranks, of a component. A [`Domain`] is the part of
-//! the grid that this process has. Its code keeps each field of the grid in an array with ghosts: points around its
-//! own, which belong to the neighbouring blocks. `exchange` fills the ghosts.
+//! One structured grid whose blocks are the instances, or the ranks, of a component. A [`Domain`] is the part
+//! of the grid that this process has. Its code keeps each field of the grid in an array with ghosts: points
+//! around its own, which belong to the neighbouring blocks. `exchange` fills the ghosts.
 //!
 //! ```no_run
 //! use ligament_grid::{Domain, Field, FieldData};

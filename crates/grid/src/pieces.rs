@@ -1,11 +1,11 @@
-//! The pieces in which two neighbouring blocks exchange their ghosts. Both blocks cut what travels from one to the
-//! other in the same way, so a piece needs no description.
+//! The pieces in which two neighbouring blocks exchange their ghosts. Both blocks cut what travels from one to
+//! the other in the same way, so a piece needs no description.
 
 use crate::region::Region;
 use std::ops::Range;
 
-/// Size of a piece, in bytes, unless a row is longer. A block packs and unpacks pieces in turns, so that a piece is
-/// still in the cache of a core when it is read.
+/// Size of a piece, in bytes, unless a row is longer. A block packs and unpacks pieces in turns, so that a
+/// piece is still in the cache of a core when it is read.
 const PIECE_BYTES: usize = 32 << 10;
 
 /// The pieces of one exchange with a neighbour.

@@ -1,5 +1,6 @@
-//! Grids: a component whose instances, or whose ranks, are the blocks of one structured grid. The section `grids`
-//! under `ligament:` names them. Neighbouring blocks are joined by channels, and so is each block with block 0.
+//! Grids: a component whose instances, or whose ranks, are the blocks of one structured grid. The section
+//! `grids` under `ligament:` names them. Neighbouring blocks are joined by channels, and so is each block with
+//! block 0.
 
 use crate::problem::At;
 
@@ -9,8 +10,8 @@ pub const MAX_GRID_DIMENSIONS: usize = 3;
 pub const MAX_GRID_BLOCKS: usize = 1 << 16;
 /// Maximum number of points of a grid along an axis.
 pub const MAX_GRID_POINTS: u64 = 1 << 40;
-/// The port on which a block sends what its neighbours need. It has a slot for each direction, and one for each block
-/// (`Blocks::slot_to`).
+/// The port on which a block sends what its neighbours need. It has a slot for each direction, and one for each
+/// block (`Blocks::slot_to`).
 pub const GHOSTS_OUT: &str = "ghosts_out";
 /// The port on which a block receives what it needs of its neighbours, with the same slots.
 pub const GHOSTS_IN: &str = "ghosts_in";
@@ -70,8 +71,8 @@ impl Blocks {
         place
     }
 
-    /// Returns all directions in which a block may have a neighbour: -1, 0 or 1 along each axis, but not 0 along all.
-    /// The last axis runs fastest.
+    /// Returns all directions in which a block may have a neighbour: -1, 0 or 1 along each axis, but not 0
+    /// along all. The last axis runs fastest.
     pub fn directions(&self) -> Vec<Vec<i8>> {
         let axes = self.counts.len() as u32;
         let all = 3usize.pow(axes);
@@ -81,8 +82,8 @@ impl Blocks {
         (0..all).filter(|number| *number != all / 2).map(direction).collect()
     }
 
-    /// Returns the block that lies next to a block in a direction. It is the block itself if the grid is periodic and
-    /// one block wide there. Returns `None` beyond an edge.
+    /// Returns the block that lies next to a block in a direction. It is the block itself if the grid is
+    /// periodic and one block wide there. Returns `None` beyond an edge.
     pub fn neighbour(&self, block: usize, direction: &[i8]) -> Option<usize> {
         let mut next = 0;
         for (axis, place) in self.place(block).into_iter().enumerate() {
@@ -110,8 +111,8 @@ impl Blocks {
         found
     }
 
-    /// Returns the slot of both ports at `block` for the messages to and from block 0, or, at block 0, for those to
-    /// and from another block.
+    /// Returns the slot of both ports at `block` for the messages to and from block 0, or, at block 0, for
+    /// those to and from another block.
     pub fn slot_to(&self, block: usize, other: usize) -> usize {
         let directions = 3usize.pow(self.counts.len() as u32) - 1;
         if block == 0 {
@@ -131,8 +132,8 @@ impl Blocks {
         3usize.pow(self.counts.len() as u32) + 1
     }
 
-    /// Returns all channels of the grid, each with the number of the block and the slot at both ends: first those to
-    /// neighbours, then those to and from block 0.
+    /// Returns all channels of the grid, each with the number of the block and the slot at both ends: first
+    /// those to neighbours, then those to and from block 0.
     pub fn channels(&self) -> Vec<[(usize, usize); 2]> {
         let neighbours: Vec<_> = (0..self.number()).map(|block| self.neighbours(block)).collect();
         let mut channels = Vec::new();
@@ -150,8 +151,8 @@ impl Blocks {
     }
 }
 
-/// Returns the first of a block's points along an axis, and the point after its last. The sizes of blocks differ by
-/// one point at most.
+/// Returns the first of a block's points along an axis, and the point after its last. The sizes of blocks
+/// differ by one point at most.
 pub fn block_range(points: u64, blocks: usize, place: usize) -> (u64, u64) {
     let at = |place: usize| (u128::from(points) * place as u128 / blocks.max(1) as u128) as u64;
     (at(place), at(place + 1))

@@ -5,7 +5,8 @@ use ligament_model::{Configuration, Edges, ResolvedModel, GHOSTS_IN, GHOSTS_OUT}
 fn model(grid: &str, more: &str) -> Configuration {
     let text = format!(
         "ymmsl_version: v0.2\nmodels:\n  m:\n    components:\n      wave: {{implementation: wave}}\n      \
-         other: {{ports: {{o_i: out}}, implementation: wave}}\nprograms: {{wave: {{executable: wave}}}}\nligament:\n  \
+         other: {{ports: {{o_i: out}}, implementation: wave}}\nprograms: {{wave: {{executable: \
+         wave}}}}\nligament:\n  \
          {more}\n  grids:\n    wave: {grid}\n"
     );
     Configuration::from_yaml(&text, "test.ymmsl").unwrap_or_else(|problems| panic!("{problems}"))
@@ -35,8 +36,8 @@ fn blocks_are_instances_with_channels_to_their_neighbours() {
     assert_eq!(
         ends(&model),
         [
-            // Of the eight directions, number 6 leads to the next block along x, and number 1 back. Slots 8 and 9 are
-            // for block 0, and for block 1.
+            // Of the eight directions, number 6 leads to the next block along x, and number 1 back. Slots 8 and
+            // 9 are for block 0, and for block 1.
             pair("wave[0][0].ghosts_out[6]", "wave[1][0].ghosts_in[1]"),
             pair("wave[1][0].ghosts_out[1]", "wave[0][0].ghosts_in[6]"),
             pair("wave[1][0].ghosts_out[8]", "wave[0][0].ghosts_in[9]"),

@@ -9,8 +9,8 @@ namespace ligament {
 // The number of a field in its domain.
 enum class Field : std::uint32_t {};
 
-// The part of a grid that this instance or rank has: one block. The model says under `grids:` how many points the
-// grid has, and into how many blocks it is divided. It must end before its instance.
+// The part of a grid that this instance or rank has: one block. The model says under `grids:` how many points
+// the grid has, and into how many blocks it is divided. It must end before its instance.
 class Domain {
 public:
     // Throws UsageError if the model gives the component no grid.
@@ -38,9 +38,10 @@ public:
         return all;
     }
 
-    // Adds a field, which has `ghosts` points beyond the block at each side. `data` has the block with its ghosts:
-    // `elements(ghosts)` elements in `order`. It stays where it is, and shares no memory with another field. Throws
-    // UsageError if the name is taken, or if a block is narrower than the ghosts.
+    // Adds a field, which has `ghosts` points beyond the block at each side. `data` has the block with its
+    // ghosts:
+    // `elements(ghosts)` elements in `order`. It stays where it is, and shares no memory with another field.
+    // Throws UsageError if the name is taken, or if a block is narrower than the ghosts.
     template <class T>
     Field add_field(Name name, T *data, std::size_t ghosts, Name unit = "", Order order = Order::row_major) {
         lig_array array{};
@@ -62,10 +63,10 @@ public:
                      static_cast<void *>(data));
     }
 
-    // Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks make the same
-    // calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other edges they stay as
-    // they are. `time` is the model time of the fields. Throws UnexpectedError if a neighbour exchanges other fields,
-    // or is at another time.
+    // Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks make
+    // the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other edges
+    // they stay as they are. `time` is the model time of the fields. Throws UnexpectedError if a neighbour
+    // exchanges other fields, or is at another time.
     void exchange(double time, const std::vector<Field> &fields) {
         detail::call(lig_domain_exchange, handle_.get(), time, raw(fields), fields.size());
     }

@@ -12,7 +12,8 @@ from ._ligament import _Domain, _fault
 class Domain(_Domain):
     """The part of a grid that this instance or rank has: one block.
 
-    The model says under ``ligament: grids:`` how many points the grid has, and into how many blocks it is divided.
+    The model says under ``ligament: grids:`` how many points the grid has, and into how many blocks it is
+    divided.
     Each block keeps the numbers of a field in an array with ghosts: points around its own, which belong to its
     neighbours. `exchange` fills them.
 
@@ -36,7 +37,7 @@ class Domain(_Domain):
         return tuple(slice(begin, end) for begin, end in self._range())
 
     def at_edge(self, axis: int) -> tuple[bool, bool]:
-        """True if an edge of the whole grid is at the lower, and at the upper side of this block along an axis."""
+        """True if an edge of the whole grid is at the lower, and at the upper side of this block."""
         lower, upper = self._at_edge(axis)
         return lower, upper
 
@@ -54,7 +55,8 @@ class Domain(_Domain):
 
         Args:
             name: The name, the same in all blocks.
-            array: The array of the field: writable and contiguous, with the shape of the block and twice `ghosts`
+            array: The array of the field: writable and contiguous, with the shape of the block and twice
+            `ghosts`
                 more along each axis. None makes a new one of zeros.
             ghosts: How many points beyond the block there are at each side.
             unit: The unit of the numbers.
@@ -62,7 +64,8 @@ class Domain(_Domain):
             order: "C" or "F", the order in memory of a new array.
 
         Raises:
-            UsageError: The name is taken, a block is narrower than its neighbour's ghosts, or the array does not fit.
+            UsageError: The name is taken, a block is narrower than its neighbour's ghosts, or the array does
+            not fit.
         """
         if array is not None:
             self._check_field(array)
@@ -76,8 +79,8 @@ class Domain(_Domain):
                 raise UsageError(_fault("bad-field", text))
             expected = tuple(s.stop - s.start + 2 * ghosts for s in self.range)
             if array.shape != expected:
-                text = (f"the array of the field \"{name}\" has the shape {array.shape}, and the block with its "
-                        f"ghosts has {expected}")
+                text = (f"the array of the field \"{name}\" has the shape {array.shape}, and the block with "
+                        f"its ghosts has {expected}")
                 raise UsageError(_fault("bad-field", text))
         else:
             is_row_major, kind = order != "F", numpy.dtype("float64" if dtype is None else dtype)
@@ -95,7 +98,8 @@ class Domain(_Domain):
     def exchange(self, time: float, *arrays: numpy.ndarray) -> None:
         """Fills the ghosts of fields with the points of the neighbouring blocks, at corners too.
 
-        All blocks make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond
+        All blocks make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too;
+        beyond
         other edges they stay as they are.
 
         Args:
@@ -120,7 +124,7 @@ class Domain(_Domain):
         self._begun = []
 
     def sum(self, numbers: Any) -> float:
-        """The exact sum of all numbers that all blocks give, rounded once, so that it does not depend on the blocks."""
+        """The exact sum of all numbers that all blocks give, rounded once: it does not depend on the blocks."""
         return self._reduced("sum", numbers)
 
     def min(self, numbers: Any) -> float:

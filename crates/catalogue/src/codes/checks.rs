@@ -48,8 +48,8 @@ codes! {
          page of filters](filters.md) has all of them";
 
     BAD_GRID "bad-grid":
-        "A [grid](../guides/grids.md) cannot be divided into its blocks, or its blocks cannot be the instances or \
-         ranks of its component";
+        "A [grid](../guides/grids.md) cannot be divided into its blocks, or its blocks cannot be the \
+         instances or ranks of its component";
 
     BAD_IMPORT "bad-import":
         "An import is not of the form `from module import implementation name`";

@@ -229,16 +229,16 @@ codes! {
          reuse loop ([Routing](../guides/spikes.md#routing))";
 
     BAD_FIELD "bad-field":
-        "A field of a [grid](../guides/grids.md) cannot be: its ghosts are wider than a block, its name is taken, \
-         or its array has another size than the block with its ghosts";
+        "A field of a [grid](../guides/grids.md) cannot be: its ghosts are wider than a block, its name is \
+         taken, or its array has another size than the block with its ghosts";
 
     FIELDS_DIFFER "fields-differ":
-        "Blocks of a [grid](../guides/grids.md) do not make the same calls. All of them exchange the same fields, in \
-         the same order, at the same times";
+        "Blocks of a [grid](../guides/grids.md) do not make the same calls. All of them exchange the same \
+         fields, in the same order, at the same times";
 
     GRID_IN_EXCHANGE "grid-in-exchange":
-        "An exchange of ghosts has two halves, `begin` and `end`, with the same fields; nothing else of the grid \
-         stands between them";
+        "An exchange of ghosts has two halves, `begin` and `end`, with the same fields; nothing else of the \
+         grid stands between them";
 
     MAP_GAP "map-gap":
         "A rank wants an element that no rank of the sender has. Let one of them name it in `map`, or do \

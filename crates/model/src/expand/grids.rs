@@ -41,7 +41,8 @@ impl<'a> Expander<'a> {
             .collect()
     }
 
-    /// Returns true if the blocks of a grid can be the instances or ranks of a component. Adds the problem otherwise.
+    /// Returns true if the blocks of a grid can be the instances or ranks of a component. Adds the problem
+    /// otherwise.
     fn check_grid(&mut self, place: usize, grid: &Grid) -> bool {
         let component = &self.flat.components[place];
         let (name, counts, number) = (&component.name, &grid.blocks.counts, grid.blocks.number());
@@ -91,8 +92,8 @@ impl<'a> Expander<'a> {
         GridConduit { grid, conduit }
     }
 
-    /// Makes the channels of a grid. `endpoints` is the number of endpoints of its component, and `first` its first
-    /// instance. `channel` has what all channels have in common.
+    /// Makes the channels of a grid. `endpoints` is the number of endpoints of its component, and `first` its
+    /// first instance. `channel` has what all channels have in common.
     pub(super) fn grid_channels(
         &mut self,
         joined: &GridConduit<'_>,

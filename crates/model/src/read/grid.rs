@@ -15,8 +15,8 @@ impl FieldReader {
                 Code::BAD_GRID,
                 &node.at,
                 "a grid has a shape and a number of blocks",
-                "write for example \"{shape: [256, 256], blocks: [2, 1]}\": the points and the blocks along each \
-                 axis",
+                "write for example \"{shape: [256, 256], blocks: [2, 1]}\": the points and the blocks along \
+                 each axis",
             );
             return None;
         };
@@ -24,7 +24,8 @@ impl FieldReader {
         let counts = self.lengths(blocks, "the number of blocks along an axis")?;
         if shape.is_empty() || shape.len() > MAX_GRID_DIMENSIONS || shape.len() != counts.len() {
             let message = format!(
-                "a grid has 1 to {MAX_GRID_DIMENSIONS} axes, and this one has {} numbers of points and {} of blocks",
+                "a grid has 1 to {MAX_GRID_DIMENSIONS} axes, and this one has {} numbers of points and {} of \
+                 blocks",
                 shape.len(),
                 counts.len()
             );
