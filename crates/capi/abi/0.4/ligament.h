@@ -162,6 +162,10 @@ LIG_ENUM(lig_status) {
     LIG_ERR_SETTING_TYPE = 12,
 };
 
+// The part of a grid that an instance or rank has: one block. The model says under `grids:` how many points
+// the grid has, and into how many blocks it is divided. It is used by one thread at a time, with the instance.
+typedef struct lig_domain lig_domain;
+
 // An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while
 // another one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That
 // holds for other threads, for signal handlers, and for functions that the call itself calls (an interrupt
@@ -1188,6 +1192,119 @@ lig_status lig_run_submodel(lig_instance *instance, const lig_submodel *submodel
 //
 // `light` and what it names are valid until this returns; `error` may be NULL.
 lig_status lig_run_light(const lig_light *light, lig_error *error);
+
+// Makes the domain of an instance. It must be freed before the instance.
+//
+// `LIG_ERR_USAGE` if the model gives the component no grid.
+lig_status lig_domain_create(lig_instance *instance, lig_domain **domain, lig_error *error);
+
+// Frees a domain. The arrays of its fields are the caller's and stay. NULL is allowed.
+//
+// The handle is not used afterwards.
+void lig_domain_free(lig_domain *domain);
+
+// The number of axes of the grid: 1 to 3; 0 if `domain` is NULL.
+//
+// All pointers are valid.
+size_t lig_domain_ndim(const lig_domain *domain);
+
+// The number of points of the whole grid along each axis. It lives as long as the domain, as do the numbers of
+// the three functions below.
+//
+// All pointers are valid.
+const uint64_t *lig_domain_shape(const lig_domain *domain);
+
+// The first of this block's points along each axis, counted from 0.
+//
+// All pointers are valid.
+const uint64_t *lig_domain_begin_point(const lig_domain *domain);
+
+// The point after this block's last one along each axis.
+//
+// All pointers are valid.
+const uint64_t *lig_domain_end_point(const lig_domain *domain);
+
+// The number of blocks along each axis.
+//
+// All pointers are valid.
+const uint64_t *lig_domain_blocks(const lig_domain *domain);
+
+// The number of this block, from 0; the last axis runs fastest.
+//
+// All pointers are valid.
+uint32_t lig_domain_block(const lig_domain *domain);
+
+// Adds a field, which has `ghosts` points beyond the block at each side. `array` describes the caller's array:
+// its shape is that of the block with `2 * ghosts` more along each axis, its elements lie next to each other
+// in its order, and its unit is the field's. The array stays where it is until the domain is freed, or until
+// `lig_domain_set_data`, and shares no memory with another field. The number of the field goes to `*field`.
+//
+// `LIG_ERR_USAGE` if the name is taken, the array does not fit, or a block is narrower than the ghosts.
+lig_status lig_domain_add_field(lig_domain *domain,
+                                const char *field_name,
+                                size_t ghosts,
+                                const lig_array *array,
+                                uint32_t *field,
+                                lig_error *error);
+
+// Gives a field another array, of the same type, shape and order: for codes that have two arrays for a field,
+// and exchange one while they write the other.
+//
+// `LIG_ERR_USAGE` if there is no such field.
+lig_status lig_domain_set_data(lig_domain *domain, uint32_t field, void *data, lig_error *error);
+
+// Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks
+// make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other
+// edges they stay as they are. `time` is the model time of the fields.
+//
+// `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send`
+// and
+// `lig_receive`.
+lig_status lig_domain_exchange(lig_domain *domain,
+                               double time,
+                               const uint32_t *fields,
+                               size_t count,
+                               lig_error *error);
+
+// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed
+// before
+// `lig_domain_end`. Otherwise as `lig_domain_exchange`.
+lig_status lig_domain_begin(lig_domain *domain,
+                            double time,
+                            const uint32_t *fields,
+                            size_t count,
+                            lig_error *error);
+
+// Ends an exchange that `lig_domain_begin` has begun, with the same fields: fills their ghosts.
+//
+// `LIG_ERR_USAGE` if no exchange has begun, or one with other fields; otherwise as `lig_domain_exchange`.
+lig_status lig_domain_end(lig_domain *domain, const uint32_t *fields, size_t count, lig_error *error);
+
+// The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
+// it does not depend on the blocks.
+//
+// `LIG_ERR_UNEXPECTED` if another block does something else; otherwise as `lig_send` and `lig_receive`.
+lig_status lig_domain_sum(lig_domain *domain,
+                          const double *values,
+                          size_t count,
+                          double *sum,
+                          lig_error *error);
+
+// The smallest of all numbers that all blocks give; infinity if they give none, and NaN if one of them is NaN.
+// Otherwise as `lig_domain_sum`.
+lig_status lig_domain_min(lig_domain *domain,
+                          const double *values,
+                          size_t count,
+                          double *min,
+                          lig_error *error);
+
+// The largest of all numbers that all blocks give; minus infinity if they give none, and NaN if one of them is
+// NaN. Otherwise as `lig_domain_sum`.
+lig_status lig_domain_max(lig_domain *domain,
+                          const double *values,
+                          size_t count,
+                          double *max,
+                          lig_error *error);
 
 // Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
 lig_status lig_path_key_make(const char *file, lig_error *error);
