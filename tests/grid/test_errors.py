@@ -66,6 +66,15 @@ def test_a_grid_that_cannot_be_is_refused(ligament, tmp_path, change, why):
     ('u = domain.field("u"); domain.exchange(float(domain.block), u)', "let all blocks exchange at the same"),
     ('u = domain.field("u"); domain.exchange(0.0, u) if domain.block else domain.sum(u)', "deadlock"),
     ('u = domain.field("u"); domain.sum("text")', "cannot all be made doubles"),
+    ('domain.sum(numpy.array([2**53 + 1]))', "numbers of the type int64 cannot all be made doubles"),
+    ('domain.sum(numpy.ma.masked_equal([1, 2], 2))', "some numbers are masked"),
+    ('domain.min(1.0) if domain.block else domain.max(1.0)', "this block calls m"),
+    ('u = domain.field("u"); domain.begin(0.0, u); Domain(instance).sum(1.0)', "has begun and not ended"),
+    ('u = domain.field("u"); domain.exchange(float("nan"), u)', "the time of an exchange is NaN"),
+    ('u = domain.field("u"); u.shape = (10, 6); domain.exchange(0.0, u)', '"u" has the shape [10, 6]'),
+    ('domain.field("u", order="f")', "an order is"),
+    ('domain.field("u", ghosts=-1)', 'cannot have -1 ghosts'),
+    ('domain.at_edge(2)', "this grid has no axis 2"),
 ])
 def test_blocks_that_do_not_fit_are_named(run, python_program, body, why):
     done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit")
@@ -95,3 +104,49 @@ def test_a_block_that_ends_too_early_ends_the_run(run, python_program):
 """
     done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit")
     assert done.status != 0 and "SIGKILL" in done.text, done.text
+
+
+def test_after_an_exchange_that_failed_no_other_one_takes_its_messages(run, python_program):
+    body = """
+    u = domain.field("u")
+    try:
+        domain.exchange(float(domain.block), u)
+    except UnexpectedError:
+        domain.exchange(5.0, u)
+"""
+    done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit")
+    assert done.status != 0 and "has failed before" in " ".join(done.text.split()), done.text
+
+
+def test_another_thread_sees_the_block_while_an_exchange_waits(run, python_program):
+    body = """
+    import threading, time
+    u = domain.field("u")
+    if domain.block == 0:
+        seen = []
+        def look():
+            time.sleep(0.5)
+            seen.append((domain.shape, domain.range, domain.at_edge(0)))
+        thread = threading.Thread(target=look)
+        thread.start()
+        domain.exchange(0.0, u)
+        thread.join()
+        print(seen[0][0])
+    else:
+        time.sleep(2)
+        domain.exchange(0.0, u)
+"""
+    done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit", limit=60)
+    assert done.status == 0 and done.file("wave[0][0]", "output.log").strip() == "[8, 8]", done.text
+
+
+def test_the_sender_that_has_ended_is_named(run, python_program):
+    body = """
+    u = domain.field("u")
+    for step in range(3):
+        if step < 2 or domain.block != 2:
+            domain.exchange(float(step), u)
+"""
+    grid = "{shape: [8, 8], blocks: [4, 1], periodic: [x]}"
+    done = run(model(python_program("wave", PROGRAM.replace("BODY", body)), grid=grid), "--overcommit")
+    assert done.status != 0 and "closed by its sender (wave[2][0].ghosts_out" in " ".join(done.text.split()), done.text

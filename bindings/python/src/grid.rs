@@ -1,7 +1,7 @@
 //! The part of a grid as Python sees it. The Python half (`ligament/_grid.py`) keeps the arrays of the fields.
 
 use crate::array::{kind, parse_dtype, ArrayKind, ArrayLayout};
-use crate::errors::{self, usage};
+use crate::errors::usage;
 use crate::instance::Instance;
 use ligament_catalogue::fault;
 use ligament_grid::{Domain as Core, Field, FieldData, FieldId};
@@ -13,7 +13,12 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(module = "ligament._ligament", name = "_Domain", subclass, frozen)]
 pub struct Domain {
     instance: Py<Instance>,
+    /// It is locked in the turn of the instance only, and without the interpreter.
     core: Mutex<Core>,
+    shape: Vec<u64>,
+    blocks: Vec<usize>,
+    block: usize,
+    range: Vec<(u64, u64)>,
 }
 
 /// The fields of an exchange: the number and the array of each.
@@ -33,10 +38,6 @@ impl Domain {
         })
     }
 
-    fn look<T>(&self, look: impl FnOnce(&Core) -> T) -> T {
-        look(&self.core.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Calls the core with the arrays of fields.
     fn with_arrays(
         &self,
@@ -50,6 +51,9 @@ impl Domain {
             layouts.push((FieldId(*field), layout(array)?));
         }
         self.detached(py, name, move |core, instance| {
+            for (field, layout) in &layouts {
+                core.check_array(*field, layout.dtype, layout.order, layout.shape())?;
+            }
             let data =
                 layouts.iter_mut().map(|(field, layout)| FieldData { field: *field, bytes: layout.data_mut() });
             call(core, instance, &mut data.collect::<Vec<_>>())
@@ -81,33 +85,31 @@ impl Domain {
     #[new]
     fn new(py: Python<'_>, instance: Py<Instance>) -> PyResult<Domain> {
         let core = instance.get().detached(py, &Call("Domain"), |instance| Core::new(instance))?;
-        Ok(Domain { instance, core: Mutex::new(core) })
+        let (shape, blocks) = (core.shape().to_vec(), core.blocks().to_vec());
+        let (block, range) = (core.block(), core.range().to_vec());
+        Ok(Domain { instance, core: Mutex::new(core), shape, blocks, block, range })
     }
 
     /// The number of points of the whole grid along each axis.
     #[getter]
     fn shape(&self) -> Vec<u64> {
-        self.look(|core| core.shape().to_vec())
+        self.shape.clone()
     }
 
     /// The number of blocks along each axis.
     #[getter]
     fn blocks(&self) -> Vec<usize> {
-        self.look(|core| core.blocks().to_vec())
+        self.blocks.clone()
     }
 
     /// The number of this block, from 0; the last axis runs fastest.
     #[getter]
     fn block(&self) -> usize {
-        self.look(Core::block)
+        self.block
     }
 
     fn _range(&self) -> Vec<(u64, u64)> {
-        self.look(|core| core.range().to_vec())
-    }
-
-    fn _at_edge(&self, axis: usize) -> [bool; 2] {
-        self.look(|core| core.at_edge(axis))
+        self.range.clone()
     }
 
     fn _add_field(
@@ -122,9 +124,10 @@ impl Domain {
         let order = if row_major { ArrayOrder::RowMajor } else { ArrayOrder::ColumnMajor };
         let dtype = parse_dtype(&dtype)?;
         let field = Field::new(name).with_ghosts(ghosts).with_unit(unit).with_dtype(dtype).with_order(order);
-        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = core.add_field(field).map_err(|error| errors::instance(py, error))?;
-        Ok((added.0, core.array_shape(added)))
+        self.detached(py, &Call("field"), |core, _| {
+            let added = core.add_field(field)?;
+            Ok((added.0, core.array_shape(added)))
+        })
     }
 
     fn _check_field(&self, array: Bound<'_, PyAny>) -> PyResult<()> {
@@ -148,19 +151,19 @@ impl Domain {
     /// Sum, minimum or maximum of the numbers of all blocks.
     fn _reduce(&self, py: Python<'_>, how: &str, numbers: Bound<'_, PyAny>) -> PyResult<f64> {
         let layout = layout_of_numbers(&numbers)?;
-        let sum = how == "sum";
-        let smallest = how == "min";
-        self.detached(py, &Call("reduction"), move |core, instance| {
+        let (call, reduction): (&'static Call, fn(&mut Core, &mut CoreInstance, &[f64]) -> Result<f64, Error>) =
+            match how {
+                "sum" => (&Call("sum"), Core::sum),
+                "min" => (&Call("min"), Core::min),
+                _ => (&Call("max"), Core::max),
+            };
+        self.detached(py, call, move |core, instance| {
             let numbers: Vec<f64> = layout
                 .data()
                 .chunks_exact(size_of::<f64>())
                 .map(|bytes| bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes))
                 .collect();
-            match (sum, smallest) {
-                (true, _) => core.sum(instance, &numbers),
-                (false, true) => core.min(instance, &numbers),
-                (false, false) => core.max(instance, &numbers),
-            }
+            reduction(core, instance, &numbers)
         })
     }
 }

@@ -27,6 +27,21 @@ struct State {
     arrays: Vec<(*mut u8, usize)>,
 }
 
+impl State {
+    /// Checks that an array shares no memory with that of another field.
+    fn check_memory(&self, own: Option<usize>, start: *mut u8, length: usize) -> Result<(), Error> {
+        let (begin, end) = (start.addr(), start.addr().saturating_add(length));
+        for (place, (other, length)) in self.arrays.iter().enumerate() {
+            let apart = end <= other.addr() || other.addr().saturating_add(*length) <= begin;
+            if !apart && own != Some(place) {
+                let other = self.domain.fields()[place].name().to_owned();
+                return Err(Misuse::FieldMemory { other }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Returns the domain behind a handle.
 ///
 /// # Safety
@@ -67,7 +82,7 @@ unsafe fn with_fields(
     let fields = unsafe { numbers(fields, count, "fields") }?;
     unsafe {
         with_instance(domain, call, |state, instance| {
-            let mut data = Vec::with_capacity(count);
+            let mut data = Vec::new();
             for (place, field) in fields.iter().enumerate() {
                 let id = FieldId(*field as usize);
                 let Some((start, length)) = state.arrays.get(id.0).copied() else {
@@ -229,6 +244,7 @@ pub unsafe extern "C" fn lig_domain_add_field(
         let _instance = unsafe { used(domain.instance, &Call("lig_domain_add_field")) }?;
         let mut state = domain.state.borrow_mut();
         state.domain.check_shape(&added, described.shape)?;
+        state.check_memory(None, array.data.cast(), length)?;
         let id = state.domain.add_field(added)?;
         state.arrays.push((array.data.cast(), length));
         place.write(id.0 as u32);
@@ -256,13 +272,14 @@ pub unsafe extern "C" fn lig_domain_set_data(
         }
         let domain = unsafe { handle(domain) }?;
         let _instance = unsafe { used(domain.instance, &Call("lig_domain_set_data")) }?;
-        match domain.state.borrow_mut().arrays.get_mut(field as usize) {
-            Some((start, _)) => {
-                *start = data.cast();
-                Ok(())
-            }
-            None => Err(GridError::NoField { field: field as usize }.into()),
-        }
+        let mut state = domain.state.borrow_mut();
+        let field = field as usize;
+        let Some((_, length)) = state.arrays.get(field).copied() else {
+            return Err(GridError::NoField { field }.into());
+        };
+        state.check_memory(Some(field), data.cast(), length)?;
+        state.arrays[field].0 = data.cast();
+        Ok(())
     })
 }
 

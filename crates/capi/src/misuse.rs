@@ -55,6 +55,9 @@ errors! {
         /// Elements of a field lie next to each other.
         FieldWithStrides => BAD_FIELD, "the array of a field has no strides: its elements lie next to each \
         other";
+        /// Each field has an array of its own.
+        FieldMemory { other: String } => BAD_FIELD,
+            "the array shares memory with that of the field \"{other}\"; give each field an array of its own";
         /// Another instance has lent it.
         LoanOfAnother => LOAN_USED, "this loan is another instance's; send it with the one that lent it";
         /// It is gone.

@@ -5,7 +5,7 @@ use crate::error::GridError;
 use crate::exact_sum::ExactSum;
 use crate::pieces::{Neighbour, Piece};
 use crate::region::Region;
-use ligament_instance::{Error, Instance, Outgoing};
+use ligament_instance::{Error, Instance, OpenExchange, Outgoing};
 use ligament_model::{block_range, Blocks, Edges, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
 use ligament_wire::control::{GridEdges, GridInfo};
 use ligament_wire::times::ShownTime;
@@ -68,14 +68,21 @@ impl Field {
         self.ghosts
     }
 
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
     fn describe(&self) -> String {
         let Field { name, unit, dtype, ghosts, order } = self;
         let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+        // Of a field without ghosts, nothing is sent.
         let order = match order {
-            ArrayOrder::RowMajor => "row-major",
-            ArrayOrder::ColumnMajor => "column-major",
+            _ if *ghosts == 0 => "",
+            ArrayOrder::RowMajor => ", row-major",
+            ArrayOrder::ColumnMajor => ", column-major",
         };
-        format!("\"{name}\"{unit} ({}, {ghosts} ghosts, {order})", dtype.name())
+        format!("\"{name}\"{unit} ({}, {ghosts} ghosts{order})", dtype.name())
     }
 }
 
@@ -93,11 +100,33 @@ pub struct FieldData<'a> {
 /// The messages and copies of an exchange of certain fields.
 #[derive(Debug)]
 struct ExchangePlan {
+    /// The description of the fields, by which neighbours see that they exchange the same.
+    fields: Arc<str>,
     neighbours: Vec<Neighbour>,
     /// Copies within this block, where the grid is periodic and one block wide: field, source and destination.
     own: Vec<(usize, Region, Region)>,
     /// Copies beyond mirrored edges, in their order.
     mirrored: Vec<(usize, Region, Region)>,
+}
+
+/// A reduction of the numbers of all blocks to one. Its number is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduction {
+    Sum = 1,
+    Min = 2,
+    Max = 3,
+}
+
+impl Reduction {
+    const ALL: [Reduction; 3] = [Reduction::Sum, Reduction::Min, Reduction::Max];
+
+    fn name(self) -> &'static str {
+        match self {
+            Reduction::Sum => "sum",
+            Reduction::Min => "min",
+            Reduction::Max => "max",
+        }
+    }
 }
 
 /// The part of a grid that this block has.
@@ -107,12 +136,10 @@ pub struct Domain {
     blocks: Blocks,
     block: usize,
     range: Vec<(u64, u64)>,
-    /// The names of the instances or ranks of all blocks are made from this one.
+    /// The name of the component, for texts that people read.
     component: String,
     fields: Vec<Field>,
     plans: HashMap<Vec<FieldId>, Arc<ExchangePlan>>,
-    /// The fields of the last exchange. The neighbours know them.
-    known: Option<Vec<FieldId>>,
     /// The fields and the time of an exchange that has begun and not ended.
     begun: Option<(Vec<FieldId>, f64)>,
     /// The time of the last exchange.
@@ -127,7 +154,10 @@ impl Domain {
     /// `Usage` if the model gives the component no grid.
     pub fn new(instance: &Instance) -> Result<Domain, Error> {
         let name = instance.name().to_owned();
-        let Some(info) = instance.grid() else { return Err(GridError::NoGrid { instance: name }.into()) };
+        let Some(info) = instance.grid() else {
+            let component = component_of(&name);
+            return Err(GridError::NoGrid { instance: name, component }.into());
+        };
         let valid = |info: &GridInfo| {
             let axes = info.shape.len();
             let blocks: u64 = info.blocks.iter().map(|count| u64::from(*count)).product();
@@ -155,10 +185,9 @@ impl Domain {
             blocks,
             block,
             range,
-            component: name,
+            component: component_of(&name),
             fields: Vec::new(),
             plans: HashMap::new(),
-            known: None,
             begun: None,
             time: 0.0,
             packed: Vec::new(),
@@ -246,6 +275,28 @@ impl Domain {
         Err(GridError::FieldShape { field: field.name.clone(), expected, shape: shape.to_vec() }.into())
     }
 
+    /// Checks that an array can be that of a field that was added.
+    ///
+    /// # Errors
+    /// `Usage` if it is of another type, order or shape.
+    pub fn check_array(
+        &self,
+        id: FieldId,
+        dtype: DType,
+        order: ArrayOrder,
+        shape: &[u64],
+    ) -> Result<(), Error> {
+        let Some(field) = self.fields.get(id.0) else { return Err(GridError::NoField { field: id.0 }.into()) };
+        self.check_shape(field, shape)?;
+        // With one axis, or none that is longer than 1, both orders are the same.
+        let one_order = shape.iter().filter(|length| **length > 1).count() <= 1;
+        if dtype != field.dtype || !(one_order || order == field.order) {
+            let (field, expected) = (field.name.clone(), field.describe());
+            return Err(GridError::FieldKind { field, expected }.into());
+        }
+        Ok(())
+    }
+
     /// Returns the shape of the array of a field: the block with its ghosts. It is empty for an unknown field.
     pub fn array_shape(&self, field: FieldId) -> Vec<usize> {
         let Some(field) = self.fields.get(field.0) else { return Vec::new() };
@@ -270,8 +321,12 @@ impl Domain {
         time: f64,
         fields: &mut [FieldData<'_>],
     ) -> Result<(), Error> {
-        let plan = self.prepare(fields)?;
-        self.introduce(instance, time, fields, &plan)?;
+        let plan = self.prepare(instance, time, fields)?;
+        instance.grid_progress().open = Some(OpenExchange::Within);
+        if is_news(instance, &plan) {
+            self.announce(instance, time, &plan)?;
+            self.hear_fields(instance, time, &plan)?;
+        }
         let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
         // What is sent comes one piece before what is received: then neither of two neighbours waits for a
         // piece that the other one has not begun to pack.
@@ -290,6 +345,7 @@ impl Domain {
         }
         fill_own(fields, &plan);
         self.time = time;
+        instance.grid_progress().open = None;
         Ok(())
     }
 
@@ -304,13 +360,17 @@ impl Domain {
         time: f64,
         fields: &mut [FieldData<'_>],
     ) -> Result<(), Error> {
-        let plan = self.prepare(fields)?;
-        self.announce(instance, time, fields, &plan)?;
+        let plan = self.prepare(instance, time, fields)?;
+        instance.grid_progress().open = Some(OpenExchange::Within);
+        if is_news(instance, &plan) {
+            self.announce(instance, time, &plan)?;
+        }
         for neighbour in &plan.neighbours {
             for piece in &neighbour.outgoing {
                 self.send_piece(instance, time, fields, neighbour, piece)?;
             }
         }
+        instance.grid_progress().open = Some(OpenExchange::Begun);
         self.begun = Some((fields.iter().map(|data| data.field).collect(), time));
         Ok(())
     }
@@ -320,14 +380,17 @@ impl Domain {
     /// # Errors
     /// As `exchange`; `Usage` if no exchange has begun, or one with other fields.
     pub fn end(&mut self, instance: &mut Instance, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
-        let Some((begun, time)) = self.begun.take() else { return Err(GridError::NotBegun.into()) };
+        let Some((begun, time)) = &self.begun else { return Err(GridError::NotBegun.into()) };
         if !begun.iter().eq(fields.iter().map(|data| &data.field)) {
-            let text = self.describe(&begun);
-            self.begun = Some((begun, time));
-            return Err(GridError::OtherFields { begun: text }.into());
+            return Err(GridError::OtherFields { begun: self.describe(begun) }.into());
         }
-        let plan = self.prepare(fields)?;
-        self.hear_fields(instance, time, fields, &plan)?;
+        let time = *time;
+        let plan = self.plan_of(fields)?;
+        self.begun = None;
+        instance.grid_progress().open = Some(OpenExchange::Within);
+        if is_news(instance, &plan) {
+            self.hear_fields(instance, time, &plan)?;
+        }
         for neighbour in &plan.neighbours {
             for piece in &neighbour.incoming {
                 self.receive_piece(instance, time, fields, neighbour, piece)?;
@@ -335,6 +398,7 @@ impl Domain {
         }
         fill_own(fields, &plan);
         self.time = time;
+        instance.grid_progress().open = None;
         Ok(())
     }
 
@@ -346,7 +410,7 @@ impl Domain {
     pub fn sum(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
         let mut sum = ExactSum::default();
         numbers.iter().for_each(|number| sum.add(*number));
-        self.reduce(instance, &sum.to_words(), |mine, theirs| {
+        self.reduce(instance, Reduction::Sum, &sum.to_words(), |mine, theirs| {
             let sums = ExactSum::from_words(mine).zip(ExactSum::from_words(theirs));
             sums.map(|(mut sum, other)| {
                 sum.merge(&other);
@@ -362,7 +426,7 @@ impl Domain {
     /// # Errors
     /// As `sum`.
     pub fn min(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
-        self.extreme(instance, numbers, f64::INFINITY, |a, b| a.total_cmp(&b).is_lt())
+        self.extreme(instance, Reduction::Min, numbers, f64::INFINITY, |a, b| a.total_cmp(&b).is_lt())
     }
 
     /// Returns the largest of all numbers that all blocks give; minus infinity if they give none. It is no
@@ -371,12 +435,13 @@ impl Domain {
     /// # Errors
     /// As `sum`.
     pub fn max(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
-        self.extreme(instance, numbers, f64::NEG_INFINITY, |a, b| a.total_cmp(&b).is_gt())
+        self.extreme(instance, Reduction::Max, numbers, f64::NEG_INFINITY, |a, b| a.total_cmp(&b).is_gt())
     }
 
     fn extreme(
         &mut self,
         instance: &mut Instance,
+        reduction: Reduction,
         numbers: &[f64],
         without: f64,
         is_before: impl Fn(f64, f64) -> bool,
@@ -388,7 +453,7 @@ impl Domain {
         };
         let own = numbers.iter().copied().fold(without, &choose);
         let word = |number: f64| number.to_bits() as i64;
-        let all = self.reduce(instance, &[word(own)], |mine, theirs| {
+        let all = self.reduce(instance, reduction, &[word(own)], |mine, theirs| {
             let number = |words: &[i64]| words.first().map(|word| f64::from_bits(*word as u64));
             let numbers = number(mine).zip(number(theirs)).filter(|_| theirs.len() == 1);
             numbers.map(|(a, b)| vec![word(choose(a, b))])
@@ -401,58 +466,100 @@ impl Domain {
     fn reduce(
         &mut self,
         instance: &mut Instance,
+        reduction: Reduction,
         own: &[i64],
         combine: impl Fn(&[i64], &[i64]) -> Option<Vec<i64>>,
     ) -> Result<Vec<i64>, Error> {
-        if self.begun.is_some() {
-            return Err(GridError::Begun.into());
-        }
+        nothing_is_open(instance)?;
+        instance.grid_progress().open = Some(OpenExchange::Within);
+        let reduced = self.reduce_words(instance, reduction, own, combine)?;
+        instance.grid_progress().open = None;
+        Ok(reduced)
+    }
+
+    fn reduce_words(
+        &mut self,
+        instance: &mut Instance,
+        reduction: Reduction,
+        own: &[i64],
+        combine: impl Fn(&[i64], &[i64]) -> Option<Vec<i64>>,
+    ) -> Result<Vec<i64>, Error> {
         let mut all = own.to_vec();
         if self.block > 0 {
             let slot = self.blocks.slot_to(self.block, 0) as u32;
-            self.send_words(instance, slot, &all)?;
-            return self.receive_words(instance, slot, 0, all.len());
+            self.send_words(instance, reduction, slot, &all)?;
+            return self.receive_words(instance, reduction, (slot, 0), all.len());
         }
         for block in 1..self.blocks.number() {
             let slot = self.blocks.slot_to(0, block) as u32;
-            let theirs = self.receive_words(instance, slot, block, all.len())?;
+            let theirs = self.receive_words(instance, reduction, (slot, block), all.len())?;
             all = combine(&all, &theirs).ok_or_else(|| GridError::Unexpected { peer: self.name_of(block) })?;
         }
         for block in 1..self.blocks.number() {
-            self.send_words(instance, self.blocks.slot_to(0, block) as u32, &all)?;
+            self.send_words(instance, reduction, self.blocks.slot_to(0, block) as u32, &all)?;
         }
         Ok(all)
     }
 
-    fn send_words(&self, instance: &mut Instance, slot: u32, words: &[i64]) -> Result<(), Error> {
-        let shape = [words.len() as u64];
-        let array = ArrayRef::from_slice(words, &shape, ArrayOrder::RowMajor);
+    /// Sends the number of a reduction, and its words.
+    fn send_words(
+        &self,
+        instance: &mut Instance,
+        reduction: Reduction,
+        slot: u32,
+        words: &[i64],
+    ) -> Result<(), Error> {
+        let all: Vec<i64> = std::iter::once(reduction as i64).chain(words.iter().copied()).collect();
+        let shape = [all.len() as u64];
+        let array = ArrayRef::from_slice(&all, &shape, ArrayOrder::RowMajor);
         instance.send(GHOSTS_OUT, &Outgoing::at(self.time, ValueRef::Array(array)), Some(slot))
     }
 
     fn receive_words(
         &self,
         instance: &mut Instance,
-        slot: u32,
-        block: usize,
+        reduction: Reduction,
+        (slot, block): (u32, usize),
         count: usize,
     ) -> Result<Vec<i64>, Error> {
         let message = instance.receive(GHOSTS_IN, Some(slot))?;
-        match &message.data {
-            Value::Array(array) if array.dtype() == DType::Int64 && array.shape() == [count as u64] => {
-                let words =
-                    array.data().chunks_exact(8).map(|word| word.try_into().map_or(0, i64::from_ne_bytes));
-                Ok(words.collect())
-            }
-            _ => Err(GridError::Unexpected { peer: self.name_of(block) }.into()),
+        let unexpected = || GridError::Unexpected { peer: self.name_of(block) };
+        let Value::Array(array) = &message.data else { return Err(unexpected().into()) };
+        if array.dtype() != DType::Int64 {
+            return Err(unexpected().into());
+        }
+        let mut words = array.data().chunks_exact(8).map(|word| word.try_into().map_or(0, i64::from_ne_bytes));
+        let theirs = words.next();
+        if theirs != Some(reduction as i64) {
+            let named = Reduction::ALL.into_iter().find(|one| Some(*one as i64) == theirs);
+            let (own, theirs) = (reduction.name(), named.ok_or_else(unexpected)?.name());
+            return Err(GridError::ReductionsDiffer { own, peer: self.name_of(block), theirs }.into());
+        }
+        self.check_time(self.time, message.timestamp, block)?;
+        let words: Vec<i64> = words.collect();
+        if words.len() == count {
+            Ok(words)
+        } else {
+            Err(unexpected().into())
         }
     }
 
-    /// Checks the arrays of an exchange, and returns its plan.
-    fn prepare(&mut self, fields: &[FieldData<'_>]) -> Result<Arc<ExchangePlan>, Error> {
-        if self.begun.is_some() {
-            return Err(GridError::Begun.into());
+    /// Checks that an exchange can begin, and returns its plan.
+    fn prepare(
+        &mut self,
+        instance: &mut Instance,
+        time: f64,
+        fields: &[FieldData<'_>],
+    ) -> Result<Arc<ExchangePlan>, Error> {
+        nothing_is_open(instance)?;
+        if !time.is_finite() {
+            return Err(GridError::Time { time }.into());
         }
+        self.plan_of(fields)
+    }
+
+    /// Checks the arrays of an exchange, and returns its plan.
+    fn plan_of(&mut self, fields: &[FieldData<'_>]) -> Result<Arc<ExchangePlan>, Error> {
         for (place, data) in fields.iter().enumerate() {
             let Some(field) = self.fields.get(data.field.0) else {
                 return Err(GridError::NoField { field: data.field.0 }.into());
@@ -508,7 +615,13 @@ impl Domain {
         let mirrored = exchanged.iter().flat_map(|(place, id)| {
             self.mirrored(*id).into_iter().map(|(from, to)| (*place, from, to)).collect::<Vec<_>>()
         });
-        ExchangePlan { neighbours: neighbours.collect(), own: own.collect(), mirrored: mirrored.collect() }
+        let fields = self.describe(ids).into();
+        ExchangePlan {
+            fields,
+            neighbours: neighbours.collect(),
+            own: own.collect(),
+            mirrored: mirrored.collect(),
+        }
     }
 
     /// Returns the points of a field at a side of the block: its own points there, which a neighbour needs, or
@@ -559,69 +672,32 @@ impl Domain {
         copies
     }
 
-    /// Tells the neighbours which fields follow, if they are not those of the exchange before, and hears
-    /// theirs.
-    fn introduce(
-        &mut self,
-        instance: &mut Instance,
-        time: f64,
-        fields: &[FieldData<'_>],
-        plan: &ExchangePlan,
-    ) -> Result<(), Error> {
-        self.announce(instance, time, fields, plan)?;
-        self.hear_fields(instance, time, fields, plan)
-    }
-
-    fn announce(
-        &mut self,
-        instance: &mut Instance,
-        time: f64,
-        fields: &[FieldData<'_>],
-        plan: &ExchangePlan,
-    ) -> Result<(), Error> {
-        if self.are_known(fields) {
-            return Ok(());
-        }
-        let text = self.describe(&fields.iter().map(|data| data.field).collect::<Vec<_>>());
+    /// Tells the neighbours which fields follow.
+    fn announce(&mut self, instance: &mut Instance, time: f64, plan: &ExchangePlan) -> Result<(), Error> {
         for neighbour in &plan.neighbours {
-            instance.send(GHOSTS_OUT, &Outgoing::at(time, ValueRef::Str(&text)), Some(neighbour.slot))?;
+            let message = Outgoing::at(time, ValueRef::Str(&plan.fields));
+            instance.send(GHOSTS_OUT, &message, Some(neighbour.slot))?;
         }
         Ok(())
     }
 
-    fn hear_fields(
-        &mut self,
-        instance: &mut Instance,
-        time: f64,
-        fields: &[FieldData<'_>],
-        plan: &ExchangePlan,
-    ) -> Result<(), Error> {
-        if self.are_known(fields) {
-            return Ok(());
-        }
-        let ids: Vec<FieldId> = fields.iter().map(|data| data.field).collect();
-        let own = self.describe(&ids);
+    /// Hears from the neighbours which fields follow.
+    fn hear_fields(&mut self, instance: &mut Instance, time: f64, plan: &ExchangePlan) -> Result<(), Error> {
         for neighbour in &plan.neighbours {
             let message = instance.receive(GHOSTS_IN, Some(neighbour.slot))?;
-            let peer = self.name_of(neighbour.block);
-            match &message.data {
-                Value::String(theirs) if *theirs == own => {}
-                Value::String(theirs) => {
-                    return Err(GridError::FieldsDiffer { own, peer, theirs: theirs.to_string() }.into())
-                }
-                _ => {
-                    let theirs = "those of the exchange before".to_owned();
-                    return Err(GridError::FieldsDiffer { own, peer, theirs }.into());
-                }
+            let theirs = match &message.data {
+                Value::String(theirs) if **theirs == *plan.fields => None,
+                Value::String(theirs) => Some(theirs.clone()),
+                _ => Some("those of the exchange before".to_owned()),
+            };
+            if let Some(theirs) = theirs {
+                let (own, peer) = (plan.fields.to_string(), self.name_of(neighbour.block));
+                return Err(GridError::FieldsDiffer { own, peer, theirs }.into());
             }
             self.check_time(time, message.timestamp, neighbour.block)?;
         }
-        self.known = Some(ids);
+        instance.grid_progress().fields = Some(Arc::clone(&plan.fields));
         Ok(())
-    }
-
-    fn are_known(&self, fields: &[FieldData<'_>]) -> bool {
-        self.known.as_ref().is_some_and(|known| known.iter().eq(fields.iter().map(|data| &data.field)))
     }
 
     fn send_piece(
@@ -679,8 +755,26 @@ impl Domain {
 
     /// Returns the name of a block for people.
     fn name_of(&self, block: usize) -> String {
-        let component = self.component.split('[').next().unwrap_or_default();
-        format!("block {:?} of \"{component}\"", self.blocks.place(block))
+        format!("block {:?} of \"{}\"", self.blocks.place(block), self.component)
+    }
+}
+
+/// Returns the name of an instance without its indices.
+fn component_of(instance: &str) -> String {
+    instance.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
+}
+
+/// Returns true if the neighbours do not know the fields of an exchange.
+fn is_news(instance: &mut Instance, plan: &ExchangePlan) -> bool {
+    instance.grid_progress().fields.as_ref() != Some(&plan.fields)
+}
+
+/// Checks that no exchange has begun that is not at its end, and that none has failed.
+fn nothing_is_open(instance: &mut Instance) -> Result<(), GridError> {
+    match instance.grid_progress().open {
+        None => Ok(()),
+        Some(OpenExchange::Begun) => Err(GridError::Begun),
+        Some(OpenExchange::Within) => Err(GridError::Failed),
     }
 }
 

@@ -7,9 +7,9 @@ errors! {
     /// The reason why a block cannot take part in its grid.
     pub enum GridError {
         /// An instance that is no block.
-        NoGrid { instance: String } => NO_GRID,
+        NoGrid { instance: String, component: String } => NO_GRID,
             "\"{instance}\" is no block of a grid; give its component a grid under \"ligament:\" in the \
-             model, for example \"grids: {{{instance}: {{shape: [256, 256], blocks: [2, 1]}}}}\"";
+             model, for example \"grids: {{{component}: {{shape: [256, 256], blocks: [2, 1]}}}}\"";
         /// A grid that cannot be.
         Malformed { instance: String } => MALFORMED_DATA,
             "the agent described a grid for \"{instance}\" that cannot be";
@@ -31,6 +31,9 @@ errors! {
         FieldShape { field: String, expected: Vec<u64>, shape: Vec<u64> } => BAD_FIELD,
             "the array of the field \"{field}\" has the shape {shape:?}, and the block with its ghosts has \
              {expected:?}";
+        /// An array of another type or order than declared.
+        FieldKind { field: String, expected: String } => BAD_FIELD,
+            "the array of the field \"{field}\" has another type or order than the field: {expected}";
         /// No field with this number.
         NoField { field: usize } => BAD_FIELD,
             "the grid has no field with the number {field}; use the number that the call to add the field gave";
@@ -40,6 +43,12 @@ errors! {
         /// A second exchange before the first has ended.
         Begun => GRID_IN_EXCHANGE,
             "an exchange of ghosts has begun and not ended; call end before the next exchange or reduction";
+        /// A call after an exchange that has failed.
+        Failed => GRID_IN_EXCHANGE,
+            "an exchange of ghosts, or a reduction, has failed before, and its messages are on their way; what \
+             comes would not fit what this block expects. End the run";
+        /// A time that no message can have.
+        Time { time: f64 } => BAD_ARGUMENT, "the time of an exchange is {time}; give a finite number";
         /// The end of no exchange.
         NotBegun => GRID_IN_EXCHANGE,
             "no exchange of ghosts has begun; call begin first";
@@ -54,6 +63,9 @@ errors! {
         TimesDiffer { own: String, peer: String, theirs: String } => FIELDS_DIFFER,
             "this block is at the time {own}, and {peer} at {theirs}; let all blocks exchange at the same \
              times";
+        /// Another reduction.
+        ReductionsDiffer { own: &'static str, peer: String, theirs: &'static str } => FIELDS_DIFFER,
+            "this block calls {own}, and {peer} {theirs}; all blocks make the same calls in the same order";
         /// A neighbour that does something else.
         Unexpected { peer: String } => FIELDS_DIFFER,
             "{peer} sent something else than this block expects: all blocks must make the same calls in the \
@@ -64,9 +76,10 @@ errors! {
 impl From<GridError> for Error {
     fn from(error: GridError) -> Error {
         let kind = match error {
-            GridError::FieldsDiffer { .. } | GridError::TimesDiffer { .. } | GridError::Unexpected { .. } => {
-                ErrorKind::Unexpected
-            }
+            GridError::FieldsDiffer { .. }
+            | GridError::TimesDiffer { .. }
+            | GridError::ReductionsDiffer { .. }
+            | GridError::Unexpected { .. } => ErrorKind::Unexpected,
             GridError::Malformed { .. } => ErrorKind::System,
             _ => ErrorKind::Usage,
         };

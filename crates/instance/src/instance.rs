@@ -78,6 +78,24 @@ const MAX_SETTINGS_TO_COMPARE: usize = 200;
 /// The rank of an instance that has only one rank.
 const ALONE: Rank = Rank { number: 0, of: 1 };
 
+/// The state of the messages between a block of a grid and its neighbours.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GridProgress {
+    /// A description of the fields of the last exchange, which the neighbours know.
+    pub fields: Option<Arc<str>>,
+    /// The activity whose messages have not all been received.
+    pub open: Option<OpenExchange>,
+}
+
+/// An exchange or reduction whose messages have not all been received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenExchange {
+    /// It has begun, and its end is still to come.
+    Begun,
+    /// It has failed, or a call is in it.
+    Within,
+}
+
 /// The number of ranks and threads of an instance. A number is zero if the code has not given it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parallelism {
@@ -131,6 +149,7 @@ pub struct Instance {
     pub(crate) clock: Option<Clock>,
     /// The grid of which the instance, or this rank, is a block.
     grid: Option<GridInfo>,
+    grid_progress: GridProgress,
 }
 
 /// The data that all instances of a process share.
@@ -275,6 +294,7 @@ impl Instance {
             heads: 0,
             clock: None,
             grid: None,
+            grid_progress: GridProgress::default(),
         })
     }
 
@@ -311,9 +331,15 @@ impl Instance {
     }
 
     /// Returns the grid of which this instance, or this rank, is a block. Returns `None` if the model gives its
-    /// component no grid. `Domain` of the crate `grid` divides it.
+    /// component no grid. The crate `grid` makes a `Domain` of it.
     pub fn grid(&self) -> Option<&GridInfo> {
         self.grid.as_ref()
+    }
+
+    /// Returns the state of the messages between this block and its neighbours. It belongs to the instance,
+    /// since a code may make a domain in each pass.
+    pub fn grid_progress(&mut self) -> &mut GridProgress {
+        &mut self.grid_progress
     }
 
     /// The name of the run.

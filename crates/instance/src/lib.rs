@@ -55,7 +55,7 @@ pub use error::{
 };
 pub use events::EventBatch;
 pub use expected::{Expected, Origin};
-pub use instance::{Flags, Instance, LogLevel, Parallelism};
+pub use instance::{Flags, GridProgress, Instance, LogLevel, OpenExchange, Parallelism};
 pub use ligament_exchange::Part;
 pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Value, ValueRef};

@@ -177,7 +177,8 @@ pub(crate) struct PortState {
     pub ended: Vec<bool>,
     /// Kind of end of the conduit that has ended last.
     pub ending: ConduitEnd,
-    /// The ports at the other ends, for texts that people read. Empty if the transport knows them.
+    /// For each slot: the port at the other end, for texts that people read. No entry, or an empty one, if the
+    /// transport knows it.
     pub peers: Vec<String>,
     /// For each slot on which a message was received: a text that names its origin.
     pub origins: Vec<Option<Arc<str>>>,
@@ -384,7 +385,10 @@ impl PortTable {
                     channels.push(index);
                 }
             }
-            here.peers.extend(peer);
+            if let Some(peer) = peer {
+                here.peers.resize(here.peers.len().max(slot + 1), String::new());
+                here.peers[slot] = peer;
+            }
         }
         for port in ports.iter_mut().filter(|port| !port.vector && !port.exchanges()) {
             if let [channels] = &port.slots[..] {

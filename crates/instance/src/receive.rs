@@ -502,7 +502,8 @@ impl Instance {
     pub(crate) fn peer_of(&self, port: usize, slot: usize) -> String {
         let here = &self.table.ports[port];
         let own = || self.endpoint.sender_of(*here.slots.get(slot)?.first()?);
-        here.peers.get(slot).or(here.peers.first()).cloned().or_else(own).unwrap_or_default()
+        let peer = here.peers.get(slot).or(here.peers.first()).filter(|peer| !peer.is_empty());
+        peer.cloned().or_else(own).unwrap_or_default()
     }
 
     #[cold]

@@ -54,11 +54,17 @@ public:
         array.unit = unit.text;
         std::uint32_t field;
         detail::call(lig_domain_add_field, handle_.get(), name.text, ghosts, &array, &field);
+        types_.push_back(array.dtype);
         return static_cast<Field>(field);
     }
-    // Gives a field another array, of the same type, shape and order.
+    // Gives a field another array, of the same type, shape and order. Throws UsageError if the type is another.
     template <class T>
     void set_data(Field field, T *data) {
+        const auto number = static_cast<std::size_t>(field);
+        if (number < types_.size() && types_[number] != detail::dtype_of<T>()) {
+            throw UsageError("the elements of the field are of the type " +
+                             std::string(lig_dtype_name(types_[number])));
+        }
         detail::call(lig_domain_set_data, handle_.get(), static_cast<std::uint32_t>(field),
                      static_cast<void *>(data));
     }
@@ -91,6 +97,8 @@ private:
         void operator()(lig_domain *domain) const { lig_domain_free(domain); }
     };
     std::unique_ptr<lig_domain, Free> handle_;
+    // The type of the elements of each field.
+    std::vector<lig_dtype> types_;
 
     std::vector<std::uint64_t> numbers(const std::uint64_t *(*of)(const lig_domain *)) const {
         const std::uint64_t *first = of(handle_.get());

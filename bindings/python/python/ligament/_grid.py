@@ -38,8 +38,10 @@ class Domain(_Domain):
 
     def at_edge(self, axis: int) -> tuple[bool, bool]:
         """True if an edge of the whole grid is at the lower, and at the upper side of this block."""
-        lower, upper = self._at_edge(axis)
-        return lower, upper
+        if not 0 <= axis < len(self.shape):
+            raise UsageError(_fault("bad-argument", f"this grid has no axis {axis}; they are numbered from 0"))
+        begin, end = self._range()[axis]
+        return begin == 0, end == self.shape[axis]
 
     def field(
         self,
@@ -67,6 +69,10 @@ class Domain(_Domain):
             UsageError: The name is taken, a block is narrower than its neighbour's ghosts, or the array does
             not fit.
         """
+        if order not in ("C", "F"):
+            raise UsageError(_fault("bad-argument", f"an order is \"C\" or \"F\", and not {order!r}"))
+        if ghosts < 0:
+            raise UsageError(_fault("bad-field", f"the field \"{name}\" cannot have {ghosts} ghosts"))
         if array is not None:
             self._check_field(array)
             if any(numpy.may_share_memory(array, known) for _, _, known in self._fields):
@@ -136,9 +142,11 @@ class Domain(_Domain):
         return self._reduced("max", numbers)
 
     def _reduced(self, how: str, numbers: Any) -> float:
+        if isinstance(numbers, numpy.ma.MaskedArray):
+            text = "some numbers are masked; give those that count: numbers.compressed()"
+            raise UsageError(_fault("bad-argument", text))
         given = numpy.asarray(numbers)
-        if given.dtype.kind not in "fiub" or (given.dtype.kind in "iu" and given.dtype.itemsize == 8
-                                              and given.size and not _are_exact(given)):
+        if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
             text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
             raise UsageError(_fault("bad-argument", text))
         return self._reduce(how, numpy.ascontiguousarray(given, "float64"))
@@ -156,5 +164,7 @@ class Domain(_Domain):
 
 
 def _are_exact(numbers: numpy.ndarray) -> bool:
-    """True if all whole numbers are equal to doubles."""
-    return bool((numpy.abs(numbers.astype("float64")) <= 2.0 ** 53).all())
+    """True if all numbers are equal to doubles."""
+    if numbers.dtype.kind not in "iu" or not numbers.size:
+        return True
+    return -(2**53) <= int(numbers.min()) and int(numbers.max()) <= 2**53

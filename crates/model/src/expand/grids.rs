@@ -67,6 +67,15 @@ impl<'a> Expander<'a> {
                 format!("\"{name}\" has a grid, and shares its process with others"),
                 "use a program that is not light and does not come with Ligament".to_owned(),
             )
+        } else if let Some((port, _)) =
+            PORTS.iter().find(|(port, _)| component.ports.get(port).is_some_and(|port| port.inferred))
+        {
+            (
+                format!(
+                    "a conduit is joined to \"{name}.{port}\", which the grid of \"{name}\" brings for itself"
+                ),
+                "remove the conduit; a code sends its fields on ports of its own".to_owned(),
+            )
         } else if let Some((port, _)) = PORTS.iter().find(|(port, _)| component.ports.contains_key(port)) {
             (
                 format!("\"{name}\" has a grid, and declares a port \"{port}\", which its grid brings"),
