@@ -149,4 +149,5 @@ def test_the_sender_that_has_ended_is_named(run, python_program):
 """
     grid = "{shape: [8, 8], blocks: [4, 1], periodic: [x]}"
     done = run(model(python_program("wave", PROGRAM.replace("BODY", body)), grid=grid), "--overcommit")
-    assert done.status != 0 and "closed by its sender (wave[2][0].ghosts_out" in " ".join(done.text.split()), done.text
+    text = " ".join(done.text.split())
+    assert done.status != 0 and "closed by its sender (wave[2][0].ghosts_out" in text, done.text
