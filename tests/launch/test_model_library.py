@@ -80,7 +80,7 @@ resources:
 
 # Each tells on its way what it was started with.
 CODE = """
-import json, os, sys
+import json, os, sys, time
 told = {name: os.environ.get(name) for name in ("VIRTUAL_ENV", "HEAT_PATH", "OWN")}
 open(f"started-{os.environ.get('OMPI_COMM_WORLD_RANK', '0')}", "w").write(json.dumps([sys.argv, told]))
 if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":
@@ -88,6 +88,9 @@ if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":
     instance = Instance({Operator.F_INIT: ["begin"], Operator.O_F: ["end"]})
     while instance.reuse_instance():
         instance.send("end", Message(0.0, data=instance.receive("begin").data + 1))
+    open("over", "w").close()
+while not os.path.exists("over"):    # a rank that ends before the instance is over ends the run
+    time.sleep(0.01)
 """
 
 TABLE = """
