@@ -21,6 +21,9 @@ pub struct Domain {
     range: Vec<(u64, u64)>,
 }
 
+/// A reduction of the numbers of all blocks to one.
+type Reduction = fn(&mut Core, &mut CoreInstance, &[f64]) -> Result<f64, Error>;
+
 /// The fields of an exchange: the number and the array of each.
 type Fields<'py> = Vec<(usize, Bound<'py, PyAny>)>;
 
@@ -151,12 +154,11 @@ impl Domain {
     /// Sum, minimum or maximum of the numbers of all blocks.
     fn _reduce(&self, py: Python<'_>, how: &str, numbers: Bound<'_, PyAny>) -> PyResult<f64> {
         let layout = layout_of_numbers(&numbers)?;
-        let (call, reduction): (&'static Call, fn(&mut Core, &mut CoreInstance, &[f64]) -> Result<f64, Error>) =
-            match how {
-                "sum" => (&Call("sum"), Core::sum),
-                "min" => (&Call("min"), Core::min),
-                _ => (&Call("max"), Core::max),
-            };
+        let (call, reduction): (&'static Call, Reduction) = match how {
+            "sum" => (&Call("sum"), Core::sum),
+            "min" => (&Call("min"), Core::min),
+            _ => (&Call("max"), Core::max),
+        };
         self.detached(py, call, move |core, instance| {
             let numbers: Vec<f64> = layout
                 .data()
