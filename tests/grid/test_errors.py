@@ -118,24 +118,31 @@ def test_after_an_exchange_that_failed_no_other_one_takes_its_messages(run, pyth
     assert done.status != 0 and "has failed before" in " ".join(done.text.split()), done.text
 
 
-def test_another_thread_sees_the_block_while_an_exchange_waits(run, python_program):
+def test_another_thread_sees_the_block_while_an_exchange_waits(run, python_program, tmp_path):
     body = """
-    import threading, time
-    u = domain.field("u")
+    import os, threading
+    u, looked = domain.field("u"), "LOOKED"
     if domain.block == 0:
         seen = []
         def look():
-            time.sleep(0.5)
-            seen.append((domain.shape, domain.range, domain.at_edge(0)))
+            # The instance refuses a second call while the exchange waits.
+            try:
+                while True:
+                    instance.list_ports()
+            except UsageError:
+                seen.append((domain.shape, domain.range, domain.at_edge(0)))
+            open(looked, "w").close()
         thread = threading.Thread(target=look)
         thread.start()
         domain.exchange(0.0, u)
         thread.join()
         print(seen[0][0])
     else:
-        time.sleep(2)
+        while not os.path.exists(looked):
+            pass
         domain.exchange(0.0, u)
 """
+    body = body.replace("LOOKED", str(tmp_path / "looked"))
     done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit", limit=60)
     assert done.status == 0 and done.file("wave[0][0]", "output.log").strip() == "[8, 8]", done.text
 

@@ -1258,17 +1258,16 @@ lig_status lig_domain_set_data(lig_domain *domain, uint32_t field, void *data, l
 // edges they stay as they are. `time` is the model time of the fields.
 //
 // `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send`
-// and
-// `lig_receive`.
+// and `lig_receive`.
 lig_status lig_domain_exchange(lig_domain *domain,
                                double time,
                                const uint32_t *fields,
                                size_t count,
                                lig_error *error);
 
-// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed
-// before
-// `lig_domain_end`. Otherwise as `lig_domain_exchange`.
+// Begins an exchange: sends what the neighbours need, and waits for nobody as long as the budgets of the
+// conduits last. The code can compute what needs no ghosts before `lig_domain_end`. Otherwise as
+// `lig_domain_exchange`.
 lig_status lig_domain_begin(lig_domain *domain,
                             double time,
                             const uint32_t *fields,

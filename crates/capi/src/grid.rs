@@ -155,6 +155,16 @@ pub unsafe extern "C" fn lig_domain_ndim(domain: *const lig_domain) -> usize {
     guard_or(0, || unsafe { handle(domain) }.map_or(0, |domain| domain.shape.len()))
 }
 
+/// Returns numbers of a domain, one for each axis; NULL for NULL.
+///
+/// # Safety
+/// As `handle`.
+unsafe fn numbers_of(domain: *const lig_domain, numbers: fn(&lig_domain) -> &Vec<u64>) -> *const u64 {
+    guard_or(std::ptr::null(), || {
+        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| numbers(domain).as_ptr())
+    })
+}
+
 /// The number of points of the whole grid along each axis. It lives as long as the domain, as do the numbers of
 /// the three functions below.
 ///
@@ -162,9 +172,7 @@ pub unsafe extern "C" fn lig_domain_ndim(domain: *const lig_domain) -> usize {
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_shape(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || {
-        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.shape.as_ptr())
-    })
+    unsafe { numbers_of(domain, |domain| &domain.shape) }
 }
 
 /// The first of this block's points along each axis, counted from 0.
@@ -173,9 +181,7 @@ pub unsafe extern "C" fn lig_domain_shape(domain: *const lig_domain) -> *const u
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_begin_point(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || {
-        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.begin.as_ptr())
-    })
+    unsafe { numbers_of(domain, |domain| &domain.begin) }
 }
 
 /// The point after this block's last one along each axis.
@@ -184,9 +190,7 @@ pub unsafe extern "C" fn lig_domain_begin_point(domain: *const lig_domain) -> *c
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_end_point(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || {
-        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.end.as_ptr())
-    })
+    unsafe { numbers_of(domain, |domain| &domain.end) }
 }
 
 /// The number of blocks along each axis.
@@ -195,9 +199,7 @@ pub unsafe extern "C" fn lig_domain_end_point(domain: *const lig_domain) -> *con
 /// All pointers are valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_domain_blocks(domain: *const lig_domain) -> *const u64 {
-    guard_or(std::ptr::null(), || {
-        unsafe { handle(domain) }.map_or(std::ptr::null(), |domain| domain.blocks.as_ptr())
-    })
+    unsafe { numbers_of(domain, |domain| &domain.blocks) }
 }
 
 /// The number of this block, from 0; the last axis runs fastest.
@@ -288,8 +290,7 @@ pub unsafe extern "C" fn lig_domain_set_data(
 /// edges they stay as they are. `time` is the model time of the fields.
 ///
 /// `LIG_ERR_UNEXPECTED` if a neighbour exchanges other fields, or is at another time; otherwise as `lig_send`
-/// and
-/// `lig_receive`.
+/// and `lig_receive`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -308,9 +309,9 @@ pub unsafe extern "C" fn lig_domain_exchange(
     })
 }
 
-/// Begins an exchange: sends what the neighbours need, and does not wait. What needs no ghosts can be computed
-/// before
-/// `lig_domain_end`. Otherwise as `lig_domain_exchange`.
+/// Begins an exchange: sends what the neighbours need, and waits for nobody as long as the budgets of the
+/// conduits last. The code can compute what needs no ghosts before `lig_domain_end`. Otherwise as
+/// `lig_domain_exchange`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

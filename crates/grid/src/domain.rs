@@ -160,7 +160,8 @@ impl Domain {
         };
         let valid = |info: &GridInfo| {
             let axes = info.shape.len();
-            let blocks: u64 = info.blocks.iter().map(|count| u64::from(*count)).product();
+            let counts = info.blocks.iter().map(|count| u64::from(*count));
+            let blocks = counts.fold(1, u64::saturating_mul);
             let tiles = info.shape.iter().zip(&info.blocks).all(|(points, count)| u64::from(*count) <= *points);
             (1..=MAX_GRID_DIMENSIONS).contains(&axes)
                 && [info.blocks.len(), info.edges.len()] == [axes; 2]
@@ -267,7 +268,8 @@ impl Domain {
     /// # Errors
     /// `Usage` if it is another shape.
     pub fn check_shape(&self, field: &Field, shape: &[u64]) -> Result<(), Error> {
-        let wide = |(begin, end): &(u64, u64)| (end - begin).saturating_add(2 * field.ghosts as u64);
+        let wide =
+            |(begin, end): &(u64, u64)| (end - begin).saturating_add((field.ghosts as u64).saturating_mul(2));
         let expected: Vec<u64> = self.range.iter().map(wide).collect();
         if expected == shape {
             return Ok(());
@@ -321,36 +323,34 @@ impl Domain {
         time: f64,
         fields: &mut [FieldData<'_>],
     ) -> Result<(), Error> {
-        let plan = self.prepare(instance, time, fields)?;
-        instance.grid_progress().open = Some(OpenExchange::Within);
-        if is_news(instance, &plan) {
-            self.announce(instance, time, &plan)?;
-            self.hear_fields(instance, time, &plan)?;
-        }
+        let plan = self.start(instance, time, fields)?;
+        self.hear_fields(instance, time, &plan)?;
+        let mut arrays = arrays(fields);
         let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
-        // What is sent comes one piece before what is received: then neither of two neighbours waits for a
-        // piece that the other one has not begun to pack.
+        // A block sends each piece before it receives the piece before: then neither of two neighbours waits
+        // for a piece that the other one has not begun to pack.
         for number in 0..=pieces {
             for neighbour in &plan.neighbours {
                 if let Some(piece) = neighbour.outgoing.get(number) {
-                    self.send_piece(instance, time, fields, neighbour, piece)?;
+                    self.send_piece(instance, time, &arrays, neighbour, piece)?;
                 }
             }
             let Some(earlier) = number.checked_sub(1) else { continue };
             for neighbour in &plan.neighbours {
                 if let Some(piece) = neighbour.incoming.get(earlier) {
-                    self.receive_piece(instance, time, fields, neighbour, piece)?;
+                    self.receive_piece(instance, (time, &plan), &mut arrays, neighbour, piece)?;
                 }
             }
         }
-        fill_own(fields, &plan);
+        fill_own(&mut arrays, &plan);
         self.time = time;
         instance.grid_progress().open = None;
         Ok(())
     }
 
-    /// Begins an exchange: sends what the neighbours need, and does not wait. The code may compute meanwhile
-    /// what needs no ghosts, and change its fields: what is sent was copied. `end` fills the ghosts.
+    /// Begins an exchange: sends what the neighbours need, and waits for nobody as long as the budgets of the
+    /// channels last. The code may compute meanwhile what needs no ghosts, and change its fields: the messages
+    /// have copies. `end` fills the ghosts.
     ///
     /// # Errors
     /// As `exchange`.
@@ -360,14 +360,11 @@ impl Domain {
         time: f64,
         fields: &mut [FieldData<'_>],
     ) -> Result<(), Error> {
-        let plan = self.prepare(instance, time, fields)?;
-        instance.grid_progress().open = Some(OpenExchange::Within);
-        if is_news(instance, &plan) {
-            self.announce(instance, time, &plan)?;
-        }
+        let plan = self.start(instance, time, fields)?;
+        let arrays = arrays(fields);
         for neighbour in &plan.neighbours {
             for piece in &neighbour.outgoing {
-                self.send_piece(instance, time, fields, neighbour, piece)?;
+                self.send_piece(instance, time, &arrays, neighbour, piece)?;
             }
         }
         instance.grid_progress().open = Some(OpenExchange::Begun);
@@ -388,15 +385,14 @@ impl Domain {
         let plan = self.plan_of(fields)?;
         self.begun = None;
         instance.grid_progress().open = Some(OpenExchange::Within);
-        if is_news(instance, &plan) {
-            self.hear_fields(instance, time, &plan)?;
-        }
+        self.hear_fields(instance, time, &plan)?;
+        let mut arrays = arrays(fields);
         for neighbour in &plan.neighbours {
             for piece in &neighbour.incoming {
-                self.receive_piece(instance, time, fields, neighbour, piece)?;
+                self.receive_piece(instance, (time, &plan), &mut arrays, neighbour, piece)?;
             }
         }
-        fill_own(fields, &plan);
+        fill_own(&mut arrays, &plan);
         self.time = time;
         instance.grid_progress().open = None;
         Ok(())
@@ -406,7 +402,8 @@ impl Domain {
     /// depend on the order of the numbers, or on the blocks.
     ///
     /// # Errors
-    /// Those of `Instance::send` and `Instance::receive`; `Unexpected` if another block does something else.
+    /// `Unexpected` if another block does something else; and the errors of `Instance::send` and
+    /// `Instance::receive`.
     pub fn sum(&mut self, instance: &mut Instance, numbers: &[f64]) -> Result<f64, Error> {
         let mut sum = ExactSum::default();
         numbers.iter().for_each(|number| sum.add(*number));
@@ -544,8 +541,9 @@ impl Domain {
         }
     }
 
-    /// Checks that an exchange can begin, and returns its plan.
-    fn prepare(
+    /// Checks that an exchange can begin, and tells the neighbours which fields follow, if these are others
+    /// than before. Returns the plan of the exchange.
+    fn start(
         &mut self,
         instance: &mut Instance,
         time: f64,
@@ -555,7 +553,15 @@ impl Domain {
         if !time.is_finite() {
             return Err(GridError::Time { time }.into());
         }
-        self.plan_of(fields)
+        let plan = self.plan_of(fields)?;
+        instance.grid_progress().open = Some(OpenExchange::Within);
+        if is_news(instance, &plan) {
+            for neighbour in &plan.neighbours {
+                let message = Outgoing::at(time, ValueRef::Str(&plan.fields));
+                instance.send(GHOSTS_OUT, &message, Some(neighbour.slot))?;
+            }
+        }
+        Ok(plan)
     }
 
     /// Checks the arrays of an exchange, and returns its plan.
@@ -672,17 +678,11 @@ impl Domain {
         copies
     }
 
-    /// Tells the neighbours which fields follow.
-    fn announce(&mut self, instance: &mut Instance, time: f64, plan: &ExchangePlan) -> Result<(), Error> {
-        for neighbour in &plan.neighbours {
-            let message = Outgoing::at(time, ValueRef::Str(&plan.fields));
-            instance.send(GHOSTS_OUT, &message, Some(neighbour.slot))?;
-        }
-        Ok(())
-    }
-
-    /// Hears from the neighbours which fields follow.
+    /// Hears from the neighbours which fields follow, if these are others than before.
     fn hear_fields(&mut self, instance: &mut Instance, time: f64, plan: &ExchangePlan) -> Result<(), Error> {
+        if !is_news(instance, plan) {
+            return Ok(());
+        }
         for neighbour in &plan.neighbours {
             let message = instance.receive(GHOSTS_IN, Some(neighbour.slot))?;
             let theirs = match &message.data {
@@ -704,23 +704,23 @@ impl Domain {
         &mut self,
         instance: &mut Instance,
         time: f64,
-        fields: &mut [FieldData<'_>],
+        arrays: &[&mut [u8]],
         neighbour: &Neighbour,
         piece: &Piece,
     ) -> Result<(), Error> {
         self.packed.resize(self.packed.len().max(piece.bytes), 0);
         let packed = &mut self.packed[..piece.bytes];
-        piece.pack(&arrays(fields), packed);
+        piece.pack(arrays, packed);
         let shape = [piece.bytes as u64];
         let array = ArrayRef::from_slice(packed, &shape, ArrayOrder::RowMajor);
         instance.send(GHOSTS_OUT, &Outgoing::at(time, ValueRef::Array(array)), Some(neighbour.slot))
     }
 
     fn receive_piece(
-        &mut self,
+        &self,
         instance: &mut Instance,
-        time: f64,
-        fields: &mut [FieldData<'_>],
+        (time, plan): (f64, &ExchangePlan),
+        arrays: &mut [&mut [u8]],
         neighbour: &Neighbour,
         piece: &Piece,
     ) -> Result<(), Error> {
@@ -729,12 +729,12 @@ impl Domain {
         match &message.data {
             Value::Array(array) if array.dtype() == DType::UInt8 && array.shape() == [piece.bytes as u64] => {
                 self.check_time(time, message.timestamp, neighbour.block)?;
-                piece.unpack(array.data(), &mut arrays(fields));
+                piece.unpack(array.data(), arrays);
                 Ok(())
             }
             Value::String(theirs) => {
-                let own = self.describe(&fields.iter().map(|data| data.field).collect::<Vec<_>>());
-                Err(GridError::FieldsDiffer { own, peer: peer(), theirs: theirs.to_string() }.into())
+                let (own, theirs) = (plan.fields.to_string(), theirs.clone());
+                Err(GridError::FieldsDiffer { own, peer: peer(), theirs }.into())
             }
             _ => Err(GridError::Unexpected { peer: peer() }.into()),
         }
@@ -779,9 +779,9 @@ fn nothing_is_open(instance: &mut Instance) -> Result<(), GridError> {
 }
 
 /// Fills the ghosts that need no message.
-fn fill_own(fields: &mut [FieldData<'_>], plan: &ExchangePlan) {
+fn fill_own(arrays: &mut [&mut [u8]], plan: &ExchangePlan) {
     for (field, from, to) in plan.own.iter().chain(&plan.mirrored) {
-        from.copy_to(to, fields[*field].bytes);
+        from.copy_to(to, arrays[*field]);
     }
 }
 

@@ -29,4 +29,3 @@ mod region;
 
 pub use domain::{Domain, Field, FieldData, FieldId};
 pub use error::GridError;
-pub use exact_sum::ExactSum;

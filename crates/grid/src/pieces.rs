@@ -23,18 +23,18 @@ pub struct Neighbour {
 #[derive(Debug, Default)]
 pub struct Piece {
     pub bytes: usize,
-    parts: Vec<Part>,
+    rows: Vec<FieldRows>,
 }
 
 /// Rows of a region of a field. `field` is the place of the field in the exchange.
 #[derive(Debug)]
-struct Part {
+struct FieldRows {
     field: usize,
     region: Region,
     rows: Range<usize>,
 }
 
-impl Part {
+impl FieldRows {
     fn bytes(&self) -> usize {
         self.rows.len() * self.region.row_bytes()
     }
@@ -54,11 +54,11 @@ impl Piece {
                     room = PIECE_BYTES.max(row_bytes);
                 }
                 let end = rows.min(begin + room / row_bytes);
-                let part = Part { field, region: region.clone(), rows: begin..end };
+                let added = FieldRows { field, region: region.clone(), rows: begin..end };
                 if let Some(piece) = pieces.last_mut() {
-                    room -= part.bytes();
-                    piece.bytes += part.bytes();
-                    piece.parts.push(part);
+                    room -= added.bytes();
+                    piece.bytes += added.bytes();
+                    piece.rows.push(added);
                 }
                 begin = end;
             }
@@ -68,18 +68,18 @@ impl Piece {
 
     /// Copies the rows out of the arrays of the fields.
     pub fn pack(&self, fields: &[&mut [u8]], mut out: &mut [u8]) {
-        for part in &self.parts {
-            let (here, rest) = out.split_at_mut(part.bytes());
-            part.region.pack(fields[part.field], part.rows.clone(), here);
+        for one in &self.rows {
+            let (here, rest) = out.split_at_mut(one.bytes());
+            one.region.pack(fields[one.field], one.rows.clone(), here);
             out = rest;
         }
     }
 
     /// Copies the rows into the arrays of the fields.
     pub fn unpack(&self, mut packed: &[u8], fields: &mut [&mut [u8]]) {
-        for part in &self.parts {
-            let (here, rest) = packed.split_at(part.bytes());
-            part.region.unpack(here, part.rows.clone(), fields[part.field]);
+        for one in &self.rows {
+            let (here, rest) = packed.split_at(one.bytes());
+            one.region.unpack(here, one.rows.clone(), fields[one.field]);
             packed = rest;
         }
     }

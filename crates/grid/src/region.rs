@@ -54,36 +54,36 @@ impl Region {
 
     /// Copies rows into `out`, one after the other.
     pub fn pack(&self, data: &[u8], rows: Range<usize>, out: &mut [u8]) {
-        self.each_row(rows, out.chunks_exact_mut(self.row_bytes), |at, row| {
+        for (at, row) in self.row_places(rows).zip(out.chunks_exact_mut(self.row_bytes)) {
             copy(row, &data[at..at + row.len()]);
-        });
+        }
     }
 
     /// Copies rows out of `packed`, where they lie one after the other.
     pub fn unpack(&self, packed: &[u8], rows: Range<usize>, data: &mut [u8]) {
-        self.each_row(rows, packed.chunks_exact(self.row_bytes), |at, row| {
+        for (at, row) in self.row_places(rows).zip(packed.chunks_exact(self.row_bytes)) {
             copy(&mut data[at..at + row.len()], row);
-        });
+        }
     }
 
     /// Copies this region into another one of the same shape in the same array.
     pub fn copy_to(&self, other: &Region, data: &mut [u8]) {
-        let mut row = vec![0; self.row_bytes];
-        for number in 0..self.rows() {
-            self.pack(data, number..number + 1, &mut row);
-            other.unpack(&row, number..number + 1, data);
+        for (from, to) in self.row_places(0..self.rows()).zip(other.row_places(0..other.rows())) {
+            data.copy_within(from..from + self.row_bytes, to);
         }
     }
 
-    fn each_row<R>(&self, rows: Range<usize>, packed: impl Iterator<Item = R>, mut copy: impl FnMut(usize, R)) {
+    /// Returns the place of the first byte of each of these rows.
+    fn row_places(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let (mut plane, mut place) = (rows.start / self.counts[1].max(1), rows.start % self.counts[1].max(1));
-        for (_, row) in rows.zip(packed) {
-            copy(self.start + plane * self.strides[0] + place * self.strides[1], row);
+        rows.map(move |_| {
+            let at = self.start + plane * self.strides[0] + place * self.strides[1];
             place += 1;
             if place == self.counts[1] {
                 (plane, place) = (plane + 1, 0);
             }
-        }
+            at
+        })
     }
 }
 

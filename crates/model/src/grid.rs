@@ -127,7 +127,7 @@ impl Blocks {
         self.slot_to(0, self.number())
     }
 
-    /// Returns a number: the grid has at most this number of channels for each block.
+    /// Returns the upper limit of the number of channels for each block of a grid.
     pub fn channels_of_block(&self) -> usize {
         3usize.pow(self.counts.len() as u32) + 1
     }

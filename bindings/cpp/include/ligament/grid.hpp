@@ -76,7 +76,8 @@ public:
     void exchange(double time, const std::vector<Field> &fields) {
         detail::call(lig_domain_exchange, handle_.get(), time, raw(fields), fields.size());
     }
-    // Begins an exchange: sends, and does not wait. What needs no ghosts can be computed before `end`.
+    // Begins an exchange: sends, and waits for nobody as long as the budgets of the conduits last. The code can
+    // compute what needs no ghosts before `end`.
     void begin(double time, const std::vector<Field> &fields) {
         detail::call(lig_domain_begin, handle_.get(), time, raw(fields), fields.size());
     }

@@ -13,9 +13,8 @@ class Domain(_Domain):
     """The part of a grid that this instance or rank has: one block.
 
     The model says under ``ligament: grids:`` how many points the grid has, and into how many blocks it is
-    divided.
-    Each block keeps the numbers of a field in an array with ghosts: points around its own, which belong to its
-    neighbours. `exchange` fills them.
+    divided. Each block keeps the numbers of a field in an array with ghosts: points around its own, which
+    belong to its neighbours. `exchange` fills them.
 
     Args:
         instance: The instance.
@@ -58,8 +57,7 @@ class Domain(_Domain):
         Args:
             name: The name, the same in all blocks.
             array: The array of the field: writable and contiguous, with the shape of the block and twice
-            `ghosts`
-                more along each axis. None makes a new one of zeros.
+                `ghosts` more along each axis. None makes a new one of zeros.
             ghosts: How many points beyond the block there are at each side.
             unit: The unit of the numbers.
             dtype: Their type; that of `array`, or float64.
@@ -67,7 +65,7 @@ class Domain(_Domain):
 
         Raises:
             UsageError: The name is taken, a block is narrower than its neighbour's ghosts, or the array does
-            not fit.
+                not fit.
         """
         if order not in ("C", "F"):
             raise UsageError(_fault("bad-argument", f"an order is \"C\" or \"F\", and not {order!r}"))
@@ -105,8 +103,7 @@ class Domain(_Domain):
         """Fills the ghosts of fields with the points of the neighbouring blocks, at corners too.
 
         All blocks make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too;
-        beyond
-        other edges they stay as they are.
+        beyond other edges they stay as they are.
 
         Args:
             time: The model time of the fields.
@@ -119,7 +116,10 @@ class Domain(_Domain):
         self._exchange(time, [(number, array) for number, _, array in self._known(arrays)])
 
     def begin(self, time: float, *arrays: numpy.ndarray) -> None:
-        """Begins an exchange: sends, and does not wait. What needs no ghosts can be computed before `end`."""
+        """Begins an exchange: sends, and waits for nobody as long as the budgets of the conduits last.
+
+        The code can compute what needs no ghosts before `end`.
+        """
         begun = [(number, array) for number, _, array in self._known(arrays)]
         self._begin(time, begun)
         self._begun = begun
