@@ -8,9 +8,11 @@ use crate::region::Region;
 use crate::window::Window;
 use ligament_instance::{Error, Instance, OpenExchange, Outgoing};
 use ligament_model::{block_range, Blocks, Edges, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
+use ligament_surface::Encoder;
 use ligament_wire::control::{GridEdges, GridInfo};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{ArrayOrder, ArrayRef, DType, Value, ValueRef};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -158,6 +160,8 @@ pub struct Domain {
     /// The time of the last exchange of each field, if there was one.
     field_times: Vec<Option<f64>>,
     packed: Vec<u8>,
+    /// Makes the surfaces that taps want, and keeps its memory.
+    encoder: RefCell<Encoder>,
 }
 
 impl Domain {
@@ -206,7 +210,12 @@ impl Domain {
             time: 0.0,
             field_times: Vec::new(),
             packed: Vec::new(),
+            encoder: RefCell::default(),
         })
+    }
+
+    pub(crate) fn encoder(&self) -> &RefCell<Encoder> {
+        &self.encoder
     }
 
     /// The number of points of the whole grid along each axis.
