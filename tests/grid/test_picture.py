@@ -33,7 +33,8 @@ class Grid:
         return done.stdout + (done.stderr if status else "")
 
     def watch(self, *words):
-        return subprocess.Popen([self.ligament, "tap", "run", *map(str, words)], cwd=self.path, text=True,
+        words = [*map(str, words), "--timeout", str(LIMIT)]
+        return subprocess.Popen([self.ligament, "tap", "run", *words], cwd=self.path, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def instances(self):

@@ -223,11 +223,18 @@ impl GridTap {
         }
         let levels = levels.iter().copied().map(Level).collect::<Vec<Level>>();
         let (count, wanted) = (levels.len(), TapSelection { levels, ..TapSelection::default() });
-        let mut blocks = Vec::with_capacity(grid.names.len());
-        for (number, name) in grid.names.iter().enumerate() {
+        // All blocks are asked before the first answer is awaited, since answers may come from far away.
+        let mut questions = Vec::with_capacity(grid.names.len());
+        for name in &grid.names {
             let (instance, rank) = rank_parts(name);
             let port = PortOf { instance: instance.to_owned(), rank, port: field.clone(), slot: None };
-            let Some(session) = TapSession::begin(run, record, &port, &wanted, *room)? else { return Ok(None) };
+            let question = TapSession::ask_to_begin(run, record, (&port, &wanted, *room))?;
+            let Some(question) = question else { return Ok(None) };
+            questions.push(question);
+        }
+        let mut blocks = Vec::with_capacity(questions.len());
+        for (number, (name, question)) in grid.names.iter().zip(questions).enumerate() {
+            let session = question.answer(record)?;
             blocks.push(Block { name: name.clone(), range: range_of(grid, number), session, answer: None });
         }
         let now = Instant::now();
