@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy
 import pictures
 import pytest
+import test_wave
+from test_wave import command  # noqa: F401
 
 LIMIT = 120
 SHAPE = (14, 13, 12)
@@ -202,3 +204,15 @@ def test_a_field_is_published_after_an_exchange_under_a_name_of_its_own(run, pyt
         program = python_program(f"p{number}", text + f"    {body}\n")
         done = run(model(program, (1, 1, 1), (4, 4, 4)))
         assert done.status != 0 and why in " ".join(done.text.split()), done.text
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "rust"])
+def test_every_language_publishes(grid, command, tmp_path, language):  # noqa: F811
+    shape, edges = (30, 17), ("periodic", "mirrored")
+    order = "F" if language != "rust" else "C"
+    grid.begin(test_wave.model(command(language), tmp_path, shape, (2, 2), edges, steps=10**9, order=order))
+    told = json.loads(grid.tap("wave.u", "--once", "--json"))
+    array = told["value"]["array"]
+    values = numpy.array(array["data"], float).reshape(array["shape"])
+    assert values.shape == shape and array["unit"] == "m" and numpy.abs(values).max() <= 0.5
+    assert told["timestamp"] == int(told["timestamp"])
