@@ -29,3 +29,4 @@ mod region;
 
 pub use domain::{Domain, Field, FieldData, FieldId};
 pub use error::GridError;
+pub use ligament_model::Edges;
