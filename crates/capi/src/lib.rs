@@ -32,6 +32,7 @@ mod submodel;
 mod light;
 
 mod grid;
+mod module;
 
 mod path;
 

@@ -135,6 +135,12 @@ impl Block<'_> {
         }
     }
 
+    /// Returns the error of a function that gave up.
+    pub fn failure(&self, why: String) -> ModuleError {
+        let (function, block) = (self.function.description(), self.domain.block_name());
+        ModuleError::Failed { function, block, why }
+    }
+
     fn undeclared(&self, what: String) -> ModuleError {
         let (function, block) = (self.function.description(), self.domain.block_name());
         ModuleError::Undeclared { function, block, what }

@@ -60,6 +60,11 @@ impl Extent {
             Extent::Everywhere => "everywhere",
         }
     }
+
+    /// Returns true if some points are in both.
+    pub fn overlaps(self, other: Extent) -> bool {
+        self == other || self == Extent::Everywhere || other == Extent::Everywhere
+    }
 }
 
 /// A number or truth value that the model sets.

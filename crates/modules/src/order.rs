@@ -132,7 +132,9 @@ impl Precedence<'_> {
         let reach = self.reachable();
         for (first, one) in self.functions.iter().enumerate() {
             for (second, other) in self.functions.iter().enumerate().skip(first + 1) {
-                let both = one.writes.iter().find(|(field, _)| other.writes(*field).is_some());
+                let both = one.writes.iter().find(|(field, extent)| {
+                    other.writes(*field).is_some_and(|theirs| theirs.overlaps(*extent))
+                });
                 if let Some((field, _)) = both.filter(|_| !reach[first][second] && !reach[second][first]) {
                     let field = fields[*field].name.clone();
                     let (first, second) = (one.full_name(), other.full_name());

@@ -62,15 +62,14 @@ pub struct NativeFunction(unsafe extern "C" fn(*mut RawBlock) -> c_int);
 impl NativeFunction {
     /// Calls the function.
     pub(crate) fn call(self, block: &mut Block<'_>) -> Result<(), Error> {
-        let mut axes = [[0, 0, 0], [0; AXES], [1; AXES]];
-        axes[0] = [1; AXES];
+        // The shape of the grid, and the block's first point and the one after its last.
+        let mut axes = [[1; AXES], [0; AXES], [1; AXES]];
         for (axis, (begin, end)) in block.domain.range().iter().enumerate() {
             axes[0][axis] = block.domain.shape()[axis];
             (axes[1][axis], axes[2][axis]) = (*begin, *end);
         }
         let (ndim, number) = (block.domain.shape().len() as u32, block.domain.block() as u32);
-        let (time, function) = (block.time, block.function.description());
-        let name = block.domain.block_name();
+        let time = block.time;
         let mut state = CallState { block, fields: Vec::new(), fault: None };
         let mut raw = RawBlock {
             size: std::mem::offset_of!(RawBlock, state),
@@ -98,7 +97,7 @@ impl NativeFunction {
             (None, 0) => Ok(()),
             (None, _) => {
                 let why = format!("it returned {status}, and did not say why (lig_block_fail)");
-                Err(ModuleError::Failed { function, block: name, why }.into())
+                Err(state.block.failure(why).into())
             }
         }
     }
@@ -132,8 +131,7 @@ impl CallState<'_, '_> {
     }
 
     fn refuse(&mut self, why: String) {
-        let (function, block) = (self.block.function.description(), self.block.domain.block_name());
-        self.keep(ModuleError::Failed { function, block, why });
+        self.keep(self.block.failure(why));
     }
 
     fn value(&mut self, name: &str) -> Option<SettingValue> {
