@@ -162,8 +162,8 @@ impl<'a> Pass<'a> {
     }
 
     /// Publishes a field, for viewers.
-    fn publish(&mut self, _instance: &mut Instance, _field: usize) -> Result<(), Error> {
-        Ok(())
+    fn publish(&mut self, instance: &mut Instance, field: usize) -> Result<(), Error> {
+        self.domain.publish(instance, FieldId(field), self.arrays[field].memory.bytes())
     }
 
     fn call(
