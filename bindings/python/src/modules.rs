@@ -54,7 +54,10 @@ impl Modules {
                 let found = object.bind(py).getattr(name.as_str()).ok().filter(Bound::is_callable);
                 let found = found.ok_or_else(|| {
                     let text = "and has no method of this name";
-                    usage(py, fault!(BAD_MODULE, "the module {origin} declares the function \"{name}\", {text}"))
+                    usage(
+                        py,
+                        fault!(BAD_MODULE, "the module {origin} declares the function \"{name}\", {text}"),
+                    )
                 })?;
                 functions.push(Some(found.unbind()));
                 codes.push(FunctionCode::Hosted);

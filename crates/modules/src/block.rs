@@ -111,7 +111,8 @@ impl Block<'_> {
     pub fn parameter(&self, name: &str) -> Result<&SettingValue, ModuleError> {
         let module = self.function.module;
         let mut shared = self.simulation.parameters.iter().zip(self.values);
-        let found = shared.find(|(shared, _)| shared.parameter.name == name && shared.modules.contains(&module));
+        let found =
+            shared.find(|(shared, _)| shared.parameter.name == name && shared.modules.contains(&module));
         found.map(|(_, value)| value).ok_or_else(|| {
             self.undeclared(format!("asks for the parameter \"{name}\", which its module does not declare"))
         })

@@ -297,7 +297,9 @@ impl Reader<'_> {
         }
         let has_range = made.min.is_some() || made.max.is_some();
         if has_range && made.kind == SettingType::Bool {
-            return Err(self.at(node, format!("the parameter \"{}\" is a truth value without range", made.name)));
+            return Err(
+                self.at(node, format!("the parameter \"{}\" is a truth value without range", made.name))
+            );
         }
         if matches!((made.min, made.max), (Some(min), Some(max)) if min > max) {
             return Err(self.at(node, format!("the range of the parameter \"{}\" is empty", made.name)));
@@ -354,9 +356,7 @@ impl Reader<'_> {
         let mut bin = None;
         let (before, after, reads, writes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut made = ModuleFunction { name, bin: Bin::Evol, before, after, reads, writes };
-        for (key, node) in
-            self.entries(node, "a function", &["bin", "before", "after", "reads", "writes"])?
-        {
+        for (key, node) in self.entries(node, "a function", &["bin", "before", "after", "reads", "writes"])? {
             match key {
                 "bin" => bin = Some(self.choice(node, &Bin::ALL.map(|bin| (bin.name(), bin)))?),
                 "before" => made.before = self.names(node)?,
@@ -393,7 +393,8 @@ impl Parameter {
             SettingValue::Float(value) => *value,
             _ => return true,
         };
-        let beyond = |bound: Option<f64>, beyond: fn(f64, f64) -> bool| bound.is_some_and(|b| beyond(number, b));
+        let beyond =
+            |bound: Option<f64>, beyond: fn(f64, f64) -> bool| bound.is_some_and(|b| beyond(number, b));
         number.is_finite() && !beyond(self.min, |x, min| x < min) && !beyond(self.max, |x, max| x > max)
     }
 
@@ -429,7 +430,10 @@ functions:
         let wave = read_declaration(WAVE, "wave.so").unwrap();
         let speed = &wave.parameters[0];
         assert_eq!((&*wave.name, &*speed.unit, speed.steerable), ("wave", "m/s", true));
-        assert_eq!((speed.default.clone(), speed.range()), (Some(SettingValue::Float(1.0)), "0 to 2.5 m/s".into()));
+        assert_eq!(
+            (speed.default.clone(), speed.range()),
+            (Some(SettingValue::Float(1.0)), "0 to 2.5 m/s".into())
+        );
         assert_eq!(wave.fields[0].to_string(), "type float64, 2 ghosts, column-major, unit \"m\"");
         assert_eq!(wave.fields[1].to_string(), "type float64, 1 ghosts, row-major, unit \"\"");
         assert_eq!(wave.functions[0].after, ["source", "echo.mirror"]);

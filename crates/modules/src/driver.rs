@@ -143,11 +143,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Exchanges fields. They are those of the end of the step.
-    fn exchange(
-        &mut self,
-        instance: &mut Instance,
-        exchange: Option<PlannedExchange>,
-    ) -> Result<(), Error> {
+    fn exchange(&mut self, instance: &mut Instance, exchange: Option<PlannedExchange>) -> Result<(), Error> {
         let Some(exchange) = exchange else { return Ok(()) };
         let mut data = Vec::with_capacity(exchange.fields.len());
         for (field, array) in self.arrays.iter_mut().enumerate() {
@@ -166,12 +162,7 @@ impl<'a> Pass<'a> {
         self.domain.publish(instance, FieldId(field), self.arrays[field].memory.bytes())
     }
 
-    fn call(
-        &mut self,
-        number: usize,
-        instance: &mut Instance,
-        host: &mut dyn ModuleHost,
-    ) -> Result<(), Error> {
+    fn call(&mut self, number: usize, instance: &mut Instance, host: &mut dyn ModuleHost) -> Result<(), Error> {
         let simulation = self.run.simulation;
         let function = &simulation.functions[number];
         if let Some(poison) = &mut self.poison {

@@ -15,7 +15,8 @@ pub(crate) fn ordered(
     fields: &[ModuleField],
 ) -> Result<Vec<usize>, ModuleError> {
     let members: Vec<usize> = (0..all.len()).filter(|number| all[*number].bin == bin).collect();
-    let mut graph = Precedence { functions: members.iter().map(|number| &all[*number]).collect(), edges: Vec::new() };
+    let mut graph =
+        Precedence { functions: members.iter().map(|number| &all[*number]).collect(), edges: Vec::new() };
     graph.edges = vec![vec![false; members.len()]; members.len()];
     for place in 0..members.len() {
         graph.add_explicit(place, all)?;
@@ -73,8 +74,10 @@ impl Precedence<'_> {
                 "this is in the bin {}; bins have their order, and names stand for functions of the same bin",
                 other.bin.name()
             ),
-            None => "no other function or module has this name; give one of the same bin, such as module.function"
-                .to_owned(),
+            None => {
+                "no other function or module has this name; give one of the same bin, such as module.function"
+                    .to_owned()
+            }
         };
         Err(ModuleError::UnknownOrder { function: own.description(), key, name: name.to_owned(), why })
     }

@@ -163,7 +163,8 @@ impl Poison {
         for (field, array) in arrays.iter_mut().enumerate() {
             let (size, width) = (array.dtype.size(), number_width(array.dtype));
             let mut found = None;
-            let elements = array.memory.bytes().chunks_exact_mut(size).zip(self.copies[field].chunks_exact(size));
+            let elements =
+                array.memory.bytes().chunks_exact_mut(size).zip(self.copies[field].chunks_exact(size));
             for (number, ((element, copy), zone)) in elements.zip(&self.zones[field]).enumerate() {
                 let rights = self.rights[field][*zone as usize];
                 let what = Look { field, width, element, copy, rights }.fault();
@@ -193,7 +194,9 @@ enum AccessFault {
 impl AccessFault {
     fn words(self, simulation: &Simulation, function: &PlacedFunction, (field, at): (&str, &str)) -> String {
         match self {
-            AccessFault::Written => format!("writes the field \"{field}\" in its {at}, and does not declare it"),
+            AccessFault::Written => {
+                format!("writes the field \"{field}\" in its {at}, and does not declare it")
+            }
             AccessFault::Unwritten => format!(
                 "declares that it writes the field \"{field}\", and has not written it in its {at}; or it has \
                  read there what it only declares to write"
@@ -239,7 +242,10 @@ pub(crate) fn read_fault(simulation: &Simulation, function: &PlacedFunction, mar
         _ if mark.is_target => format!("reads the field \"{name}\", and declares only that it writes it"),
         None => format!("reads the field \"{name}\", and does not declare it"),
         Some(extent) => {
-            format!("reads the ghosts of the field \"{name}\", and declares that it reads its {}", extent.name())
+            format!(
+                "reads the ghosts of the field \"{name}\", and declares that it reads its {}",
+                extent.name()
+            )
         }
     }
 }

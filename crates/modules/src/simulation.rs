@@ -112,7 +112,8 @@ fn fields(modules: &[ModuleDeclaration]) -> Result<Vec<ModuleField>, ModuleError
                 None => fields.push((&module.name, field)),
                 Some((_, known)) if *known == field => {}
                 Some((first, known)) => {
-                    let said = |module: &str, field: &ModuleField| format!("by the module \"{module}\" with {field}");
+                    let said =
+                        |module: &str, field: &ModuleField| format!("by the module \"{module}\" with {field}");
                     let (first, second) = (said(first, known), said(&module.name, field));
                     return Err(ModuleError::FieldDiffers { field: field.name.clone(), first, second });
                 }

@@ -30,7 +30,10 @@ fn what_functions_say_counts_more_than_what_fields_say() {
     assert_eq!(order(&[FIELDS, MAKES, &first], Bin::Evol), ["sees.look", "makes.make"]);
     let last = SEES.replace("bin: evol", "bin: evol, after: [makes.make, change]");
     let after = CHANGES.replace("bin: evol", "bin: evol, after: makes");
-    assert_eq!(order(&[FIELDS, &last, &after, MAKES], Bin::Evol), ["makes.make", "changes.change", "sees.look"]);
+    assert_eq!(
+        order(&[FIELDS, &last, &after, MAKES], Bin::Evol),
+        ["makes.make", "changes.change", "sees.look"]
+    );
 }
 
 #[test]
@@ -62,13 +65,20 @@ fn modules_that_do_not_go_together_are_named() {
             "one.change and two.change both write the field \"u\"",
         ),
         (loop_of_three.to_vec(), "makes.make before sees.look before more.make before makes.make"),
-        (vec![FIELDS.into(), change(MAKES, "u: ", "x: ")], "names the field \"x\", which no module declares; there are u, v, w"),
+        (
+            vec![FIELDS.into(), change(MAKES, "u: ", "x: ")],
+            "names the field \"x\", which no module declares; there are u, v, w",
+        ),
         (
             vec![FIELDS.into(), change(SEES, "bin: evol", "bin: evol, after: step")],
             "is to come after \"step\", and no other function or module has this name",
         ),
         (
-            vec![FIELDS.into(), change(SEES, "bin: evol", "bin: evol, after: makes"), change(MAKES, "evol", "prestep")],
+            vec![
+                FIELDS.into(),
+                change(SEES, "bin: evol", "bin: evol, after: makes"),
+                change(MAKES, "evol", "prestep"),
+            ],
             "is to come after \"makes\", and this is in the bin prestep",
         ),
         (
@@ -79,7 +89,10 @@ fn modules_that_do_not_go_together_are_named() {
             vec!["name: a\nparameters: {c: {min: 0}}".into(), "name: b\nparameters: {c: {min: 1}}".into()],
             "the parameter \"c\" is declared differently by the modules \"a\" and \"b\"",
         ),
-        (vec!["name: a\nparameters: {steps: }".into()], "declares the parameter \"steps\", which is the driver's"),
+        (
+            vec!["name: a\nparameters: {steps: }".into()],
+            "declares the parameter \"steps\", which is the driver's",
+        ),
     ] {
         let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
         let error = simulation(&modules).unwrap_err().to_string();
@@ -115,7 +128,10 @@ everywhere, and the ghosts beyond the grid's open edges are not written before; 
 ";
     assert_eq!(text, expected);
     let json = plan_json(&simulation(&[WAVE]).unwrap()).unwrap();
-    assert!(json.contains("{\"call\":\"move\",\"module\":\"wave\",\"bin\":\"evol\"},{\"exchange\":[\"u\"],"), "{json}");
+    assert!(
+        json.contains("{\"call\":\"move\",\"module\":\"wave\",\"bin\":\"evol\"},{\"exchange\":[\"u\"],"),
+        "{json}"
+    );
 }
 
 #[test]
@@ -148,5 +164,8 @@ fn edges_that_a_function_writes_are_valid_where_the_grid_is_open() {
 fn a_field_that_nothing_has_written_is_not_read() {
     let without = WAVE.replace("writes: {u: interior, v: interior}}\n", "writes: {u: interior}}\n");
     let error = plan(&simulation(&[&without]).unwrap(), false).unwrap_err().to_string();
-    assert!(error.contains("\"accelerate\" of the module \"wave\" (evol) reads the field \"v\" before"), "{error}");
+    assert!(
+        error.contains("\"accelerate\" of the module \"wave\" (evol) reads the field \"v\" before"),
+        "{error}"
+    );
 }
