@@ -13,7 +13,8 @@ def simulate(shape, steps, settings):
     factor = time_step * (ratio * ratio)
     u, v = numpy.zeros(shape), numpy.zeros(shape)
     sponge, inside = losses(shape, 8, 0.2), ball(shape, settings["radius"], spacing)
-    source, microphone = ([int(part * one) for part, one in zip(place, shape)] for place in (SOURCE, MICROPHONE))
+    source, microphone = (tuple(int(part * one) for part, one in zip(place, shape))
+                          for place in (SOURCE, MICROPHONE))
     signal = []
     for step in range(steps):
         p = numpy.pad(u, 1, mode="symmetric")
@@ -24,8 +25,8 @@ def simulate(shape, steps, settings):
         v *= sponge
         u[inside] = v[inside] = 0.0
         phase = (math.pi * (settings["frequency"] * (step * time_step) - 1.0)) ** 2
-        u[tuple(source)] += settings["amplitude"] * (1.0 - 2.0 * phase) * math.exp(-phase)
-        signal.append(u[tuple(microphone)])
+        u[source] += settings["amplitude"] * (1.0 - 2.0 * phase) * math.exp(-phase)
+        signal.append(u[microphone])
     return u, numpy.array(signal)
 
 

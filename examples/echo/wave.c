@@ -1,5 +1,5 @@
-// The module "wave": sound in air. Its fields are the pressure u above that of the room, and the pressure's rate
-// of change v.
+// The module "wave": sound in air. Its fields are the pressure u above that of the room, and the pressure's
+// rate of change v.
 #include <ligament_module.h>
 
 const char *ligament_module(void) {
@@ -13,17 +13,18 @@ const char *ligament_module(void) {
            "functions:\n"
            "  begin: {bin: initial, writes: {u: interior, v: interior}}\n"
            "  accelerate: {bin: evol, reads: {u: everywhere, v: interior}, writes: {v: interior}}\n"
-           "  advance: {bin: evol, after: accelerate, reads: {u: interior, v: interior}, writes: {u: interior}}\n";
+           "  advance: {bin: evol, after: accelerate, reads: {u: interior, v: interior},\n"
+           "            writes: {u: interior}}\n";
 }
 
 // Calls WORK at each point of the block. I is the place of the point in u, and J in v; x runs fastest in both.
-#define EACH_POINT(WORK)                                                               \
-    for (uint64_t z = 0; z < u->points[2]; ++z)                                        \
-        for (uint64_t y = 0; y < u->points[1]; ++y)                                    \
-            for (uint64_t x = 0; x < u->points[0]; ++x) {                              \
+#define EACH_POINT(WORK) \
+    for (uint64_t z = 0; z < u->points[2]; ++z) \
+        for (uint64_t y = 0; y < u->points[1]; ++y) \
+            for (uint64_t x = 0; x < u->points[0]; ++x) { \
                 int64_t I = (int64_t)x + (int64_t)y * u->strides[1] + (int64_t)z * u->strides[2]; \
                 int64_t J = (int64_t)x + (int64_t)y * v->strides[1] + (int64_t)z * v->strides[2]; \
-                WORK;                                                                  \
+                WORK; \
             }
 
 int begin(lig_block *block) {

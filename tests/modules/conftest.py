@@ -62,6 +62,6 @@ def model():
 def c_driver(tmp_path_factory):
     """The driver program in C, which takes the path of a module as its first argument."""
     made, built = tmp_path_factory.mktemp("driver") / "driver", ROOT / "target/release"
-    subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/crates/capi/include", HERE / "driver.c",
-                    "-o", made, built / "libligament.so", f"-Wl,-rpath,{built}"], check=True)
+    subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/crates/capi/include",
+                    HERE / "driver.c", "-o", made, built / "libligament.so", f"-Wl,-rpath,{built}"], check=True)
     return made

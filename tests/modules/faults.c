@@ -39,7 +39,8 @@ int gap(lig_block *block) {
 
 int update(lig_block *block) {
     const lig_module_field *u = lig_block_field(block, "u"), *v = lig_block_field(block, "v");
-    EACH_POINT(u) *at(v, i, j) = *at(u, i, j) + (i == 2 ? *at(v, 1, 1) : 0.0);
+    double last = *at(v, 1, 1);
+    EACH_POINT(u) *at(v, i, j) = *at(u, i, j) + (i == 2 ? last : 0.0);
     return 0;
 }
 

@@ -114,10 +114,10 @@ contains
    integer(c_int) function crash(block) bind(c)
       type(lig_block), intent(inout), target :: block
       interface
-         subroutine abort() bind(c)
+         subroutine c_abort() bind(c, name='abort')
          end subroutine
       end interface
-      if (block%ndim > 0) call abort()
+      if (block%ndim > 0) call c_abort()
       crash = 0
    end function
 end module

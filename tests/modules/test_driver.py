@@ -153,5 +153,6 @@ def test_a_file_that_is_no_module_is_named_with_the_loader_s_reason(c_driver, tm
 
 def test_open_edges_that_no_function_writes_are_refused_before_the_first_step(run, model, tmp_path):
     (tmp_path / "counter.py").write_text(COUNTER)
-    done = run(model([sys.executable, tmp_path / "counter.py"], edges=("open", "open"), settings="steps: 1, count: 1"))
+    command = [sys.executable, tmp_path / "counter.py"]
+    done = run(model(command, edges=("open", "open"), settings="steps: 1, count: 1"))
     assert done.status != 0 and "ghosts beyond the grid's open edges" in " ".join(done.text.split()), done.text

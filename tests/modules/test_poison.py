@@ -9,19 +9,21 @@ import pytest
 HERE = Path(__file__).parent
 PYTHON_DRIVER = "import sys\nfrom ligament import grid\ngrid.run(['{}'], sys.argv[1:])\n"
 READS_BOTH = "reads: {u: interior}, writes: {v: interior}"
-POINTS = 'interior (point [2, 3] of the grid\'s)'
-# For each function: what it declares, whether it is found out by marks only, and what is said.
+READS_U = "reads: {u: interior}"
+WRITES_V = "writes: {v: interior}"
+# For each function: what it declares, whether it is found out by marks only, and what is said. An @ stands for
+# a digit, since both blocks have the fault.
 KINDS = {
     "neighbours": (READS_BOTH, True, 'reads the ghosts of the field "u", and declares that it reads its interior'),
-    "gap": ("writes: {v: interior}", True, 'that it writes the field "v", and has not written it in its ' + POINTS),
-    "update": (READS_BOTH, True, 'declares only that it writes it: the field "v" depends on it in its interior'),
-    "beyond": ("writes: {v: interior}", True, 'writes the field "v" in its ghosts (point [-1, 3] of the grid'),
-    "change": (READS_BOTH, True, 'writes the field "u" in its ' + POINTS),
-    "total": ("reads: {u: interior}", True, 'reads the ghosts of the field "u"'),
-    "other": ("reads: {u: interior}", False, 'asks for the field "v", and does not declare'),
-    "parameter": ("reads: {u: interior}", False, 'asks for the parameter "length", which its module does not'),
-    "refuse": ("reads: {u: interior}", False, "the height is below the ground"),
-    "crash": ("reads: {u: interior}", False, "crashed in block [0, 0] of \"wave\""),
+    "gap": (WRITES_V, True, 'has not written it in its interior (point [@, 3] of the grid\'s)'),
+    "update": (READS_BOTH, True, "or it has read there what it only declares to write"),
+    "beyond": (WRITES_V, True, 'writes the field "v" in its ghosts (point [@, 3] of the grid\'s)'),
+    "change": (READS_BOTH, True, 'writes the field "u" in its interior (point [@, 3] of the grid\'s), and does not'),
+    "total": (READS_U, True, 'reads the ghosts of the field "u"'),
+    "other": (READS_U, False, 'asks for the field "v", and does not declare'),
+    "parameter": (READS_U, False, 'asks for the parameter "length", which its module does not'),
+    "refuse": (READS_U, False, "the height is below the ground"),
+    "crash": (READS_U, False, 'crashed in block [@, 0] of "wave"'),
 }
 
 
@@ -59,14 +61,14 @@ def test_a_function_that_does_not_do_what_it_declares_is_named(run, model, comma
     text = model([*program, "--poison"], (8, 8), (2, 1), ("periodic", "periodic"), "steps: 2")
     done = run(text)
     said = " ".join(done.text.split())
-    assert done.status != 0 and why in said, done.text
+    assert done.status != 0 and re.search(re.escape(why).replace("@", "-?[0-9]"), said), done.text
     assert f'the function "{name}" of the module "faults" (evol)' in said and 'of "wave"' in said
     if by_marks:
         assert run(text.replace(", '--poison'", "")).status == 0
 
 
-@pytest.mark.parametrize(("language", "uses"), [("c", "everywhere"), ("fortran", "everywhere"), ("python", "everywhere")])
-def test_a_function_that_does_what_it_declares_is_left_alone(run, model, command, language, uses):
-    program = command(language, "neighbours", f"reads: {{u: {uses}}}, writes: {{v: interior}}")
+@pytest.mark.parametrize("language", ["c", "fortran", "python"])
+def test_a_function_that_does_what_it_declares_is_left_alone(run, model, command, language):
+    program = command(language, "neighbours", READS_BOTH.replace("{u: interior}", "{u: everywhere}"))
     done = run(model([*program, "--poison"], (8, 8), (2, 2), ("periodic", "mirrored"), "steps: 3"))
     assert done.status == 0, done.text

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// A module on its way from Python: the path of a shared object, or a declaration with its origin and the object
-/// that has the functions.
+/// A module on its way from Python: the path of a shared object, or a declaration with its origin and the
+/// object that has the functions.
 type GivenModule = (Option<PathBuf>, Option<(String, String, Py<PyAny>)>);
 
 /// The compiled half of a simulation that is put together from modules.

@@ -61,7 +61,8 @@ struct lig_block {
     uint32_t ndim;
     // The number of the block, from 0.
     uint32_t number;
-    // The number of points of the whole grid along each axis, the block's first one, and the one after its last.
+    // The number of points of the whole grid along each axis, the block's first one, and the one after its
+    // last.
     uint64_t shape[3];
     uint64_t begin[3];
     uint64_t end[3];

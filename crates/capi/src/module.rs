@@ -10,8 +10,8 @@ use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
 
 /// Runs a simulation that is put together from modules (`ligament_module.h`), as an instance of a run, until it
-/// is over. `modules` has the paths of shared objects, and NULL at its end; a relative path begins at the folder
-/// of the program. `argc` and `argv` are those of `main`: with `--plan` the call prints the order of the
+/// is over. `modules` has the paths of shared objects, and NULL at its end; a relative path begins at the
+/// folder of the program. `argc` and `argv` are those of `main`: with `--plan` the call prints the order of the
 /// functions and the reason of each exchange, and takes part in no run; `--json` does the same in JSON. With
 /// `--poison`, a function is found out that reads or writes what it does not declare.
 ///

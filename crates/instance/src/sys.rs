@@ -296,8 +296,8 @@ static NOTE_LENGTH: AtomicUsize = AtomicUsize::new(0);
 static NOTE_THREAD: AtomicI32 = AtomicI32::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// While this value lives, a crash in this thread prints a note, and then goes on as usual. A second value waits
-/// until the first one is dropped.
+/// While this value lives, a crash in this thread prints a note, and then goes on as usual. A second value
+/// waits until the first one is dropped.
 #[derive(Debug)]
 pub struct CrashNote<'a> {
     _text: &'a str,

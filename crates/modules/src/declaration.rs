@@ -69,7 +69,7 @@ impl Extent {
 
 /// A number or truth value that the model sets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
+pub struct ModuleParameter {
     pub name: String,
     /// A whole number, a number or a truth value.
     pub kind: SettingType,
@@ -134,7 +134,7 @@ pub struct ModuleFunction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleDeclaration {
     pub name: String,
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ModuleParameter>,
     pub fields: Vec<ModuleField>,
     pub functions: Vec<ModuleFunction>,
 }
@@ -172,7 +172,7 @@ pub fn read_declaration(text: &str, origin: &str) -> Result<ModuleDeclaration, M
 #[derive(Default)]
 struct Parts {
     name: Option<String>,
-    parameters: Vec<Parameter>,
+    parameters: Vec<ModuleParameter>,
     fields: Vec<ModuleField>,
     functions: Vec<ModuleFunction>,
 }
@@ -277,12 +277,13 @@ impl Reader<'_> {
         })
     }
 
-    fn parameter(&self, name: String, node: &YamlNode) -> Result<Parameter, ModuleError> {
+    fn parameter(&self, name: String, node: &YamlNode) -> Result<ModuleParameter, ModuleError> {
         const KINDS: [(&str, SettingType); 3] =
             [("float", SettingType::Float), ("int", SettingType::Int), ("bool", SettingType::Bool)];
         let unit = String::new();
         let kind = SettingType::Float;
-        let mut made = Parameter { name, kind, default: None, min: None, max: None, unit, steerable: false };
+        let mut made =
+            ModuleParameter { name, kind, default: None, min: None, max: None, unit, steerable: false };
         let mut default = None;
         let keys = ["type", "default", "min", "max", "unit", "steerable"];
         for (key, node) in self.entries(node, "a parameter", &keys)? {
@@ -310,7 +311,7 @@ impl Reader<'_> {
         Ok(made)
     }
 
-    fn default(&self, parameter: &Parameter, node: &YamlNode) -> Result<SettingValue, ModuleError> {
+    fn default(&self, parameter: &ModuleParameter, node: &YamlNode) -> Result<SettingValue, ModuleError> {
         let value = match &node.kind {
             YamlKind::Int(value, _) => Some(SettingValue::Int(*value)),
             YamlKind::Float(value, _) => Some(SettingValue::Float(*value)),
@@ -385,7 +386,7 @@ impl Reader<'_> {
     }
 }
 
-impl Parameter {
+impl ModuleParameter {
     /// Returns true if a value is in the range.
     pub fn admits(&self, value: &SettingValue) -> bool {
         let number = match value {

@@ -46,8 +46,8 @@ errors! {
             "{function} is to come {key} \"{name}\", and {why}";
         /// Functions that must each come before the other.
         Cycle { bin: &'static str, cycle: String } => MODULE_ORDER,
-            "in the bin {bin}, functions must each come before the other: {cycle}; give one of them a \"before\" \
-             or an \"after\" that says which one comes first, or take one away";
+            "in the bin {bin}, functions must each come before the other: {cycle}; give one of them a \
+             \"before\" or an \"after\" that says which one comes first, or take one away";
         /// Functions whose order would change the result.
         TwoWriters { bin: &'static str, field: String, first: String, second: String } => MODULE_ORDER,
             "in the bin {bin}, {first} and {second} both write the field \"{field}\", and nothing says which \

@@ -167,7 +167,7 @@ impl Poison {
                 array.memory.bytes().chunks_exact_mut(size).zip(self.copies[field].chunks_exact(size));
             for (number, ((element, copy), zone)) in elements.zip(&self.zones[field]).enumerate() {
                 let rights = self.rights[field][*zone as usize];
-                let what = Look { field, width, element, copy, rights }.fault();
+                let what = Inspection { field, width, element, copy, rights }.fault();
                 found = found.or(what.map(|what| (what, number, *zone)));
                 if !rights.writes {
                     element.copy_from_slice(copy);
@@ -210,7 +210,7 @@ impl AccessFault {
 }
 
 /// An element after a call.
-struct Look<'a> {
+struct Inspection<'a> {
     field: usize,
     width: Option<usize>,
     element: &'a [u8],
@@ -218,7 +218,7 @@ struct Look<'a> {
     rights: ZoneRights,
 }
 
-impl Look<'_> {
+impl Inspection<'_> {
     fn fault(&self) -> Option<AccessFault> {
         let ZoneRights { reads, writes } = self.rights;
         let mark = self.width.and_then(|width| Mark::read(width, self.element));

@@ -1,6 +1,8 @@
 //! Modules put together: the fields and parameters of all of them, and the order of their functions.
 
-use crate::declaration::{Bin, Extent, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction, Parameter};
+use crate::declaration::{
+    Bin, Extent, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction, ModuleParameter,
+};
 use crate::error::ModuleError;
 use crate::order::ordered;
 use std::collections::HashSet;
@@ -47,7 +49,7 @@ impl PlacedFunction {
 /// A parameter, and the modules that declare it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedParameter {
-    pub parameter: Parameter,
+    pub parameter: ModuleParameter,
     pub modules: Vec<usize>,
     /// The owner in words.
     pub owner: String,

@@ -295,7 +295,8 @@ impl SharedObject {
     pub fn declaration(&self) -> Result<String, ModuleError> {
         let symbol = self.symbol(c"ligament_module");
         let symbol = symbol.map_err(|why| ModuleError::NoDeclaration { file: self.file.clone(), why })?;
-        // SAFETY: the header says that the function with this name has no arguments, and returns a text or NULL.
+        // SAFETY: the header says that the function with this name has no arguments, and returns a text or
+        // NULL.
         let text = unsafe {
             let declare: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(symbol);
             let text = declare();

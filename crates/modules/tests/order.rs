@@ -122,8 +122,8 @@ each step:
   evol      wave.move
   exchange  u: u is published, and wave.move wrote it
   publish   u
-on a grid with open edges: error: the function \"accelerate\" of the module \"wave\" (evol) reads the field \"u\" \
-everywhere, and the ghosts beyond the grid's open edges are not written before; let a function write its \
+on a grid with open edges: error: the function \"accelerate\" of the module \"wave\" (evol) reads the field \
+\"u\" everywhere, and the ghosts beyond the grid's open edges are not written before; let a function write its \
 \"edges\", or make the edges periodic or mirrored in the model
 ";
     assert_eq!(text, expected);
