@@ -31,14 +31,6 @@ enum StarterKind {
     Submodel(Single),
     /// A code that steps forward in time, and asks another one in every step.
     Macro(Single),
-    /// A simulation on a grid that is put together from modules: a driver, a module and a model.
-    Grid {
-        /// The name of the directory, of the model and of the driver.
-        name: String,
-        /// The language of the module: C, Fortran or Python.
-        #[arg(long, value_enum)]
-        language: Language,
-    },
     /// A model of both, each in a language of its own; or one with a code for each program of a model file.
     Model {
         /// The name of the directory and of the model.
@@ -62,6 +54,14 @@ enum StarterKind {
         /// Make the micro code an MPI program: in C, C++, Fortran or Python.
         #[arg(long)]
         mpi: bool,
+    },
+    /// A simulation on a grid that is put together from modules: a driver, a module and a model.
+    Grid {
+        /// The name of the directory, of the model and of the driver.
+        name: String,
+        /// The language of the module: C, Fortran or Python.
+        #[arg(long, value_enum)]
+        language: Language,
     },
 }
 
