@@ -114,7 +114,8 @@ def test_every_collective_operation_is_there_and_called(language):
 @pytest.mark.parametrize(("rows", "files"), [
     *[pytest.param(PATH_ROWS, (language, *PATHS[language]), id=f"path-{language}") for language in PATHS],
     *[pytest.param(GRID_ROWS, (language, *GRIDS[language]), id=f"grid-{language}") for language in GRIDS],
-    *[pytest.param(MODULE_ROWS, (language, *MODULES[language]), id=f"modules-{language}") for language in MODULES],
+    *[pytest.param(MODULE_ROWS, (language, *MODULES[language]), id=f"modules-{language}")
+      for language in MODULES],
 ])
 def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
     language, *files = files

@@ -21,14 +21,15 @@ def modules():
     subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
 
 
-def run(directory, model, *arguments):
+def run(directory, model):
     """Runs a model that stands beside the example's files. Returns its run directory."""
     file = HERE / f"{directory.name}.tmp.ymmsl"
     file.write_text(model)
     try:
-        done = subprocess.run(["ligament", "run", file, "--run-dir", directory / "run", "--overcommit", *arguments],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=300, env={**os.environ, "PATH": PATH})
+        command = ["ligament", "run", file, "--run-dir", directory / "run", "--overcommit"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=300,
+                              env={**os.environ, "PATH": PATH})
     finally:
         file.unlink()
     assert done.returncode == 0, done.stdout
@@ -53,7 +54,12 @@ def heard(directory):
 RANKS = {"more": "  ranks: {room: 4}\n"}
 
 
-@pytest.mark.parametrize(("blocks", "more"), [((1, 1, 1), {}), ((2, 1, 1), {}), ((2, 2, 1), {}), ((2, 1, 2), RANKS)])
+@pytest.mark.parametrize(("blocks", "more"), [
+    ((1, 1, 1), {}),
+    ((2, 1, 1), {}),
+    ((2, 2, 1), {}),
+    ((2, 1, 2), RANKS),
+])
 def test_the_echo_in_blocks_is_that_of_one_program(modules, tmp_path, blocks, more):
     times, signal, largest = heard(run(tmp_path, small(blocks, **more)))
     u, expected = simulate(SHAPE, STEPS, SETTINGS)
@@ -63,8 +69,8 @@ def test_the_echo_in_blocks_is_that_of_one_program(modules, tmp_path, blocks, mo
 
 def test_the_readme_has_the_plan(modules):
     expected = re.search(r"```console\n\$ .*?\n(.*?)```", (HERE / "README.md").read_text(), re.S).group(1)
-    done = subprocess.run(["python3", "echo.py", "--plan"], cwd=HERE, capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "PATH": PATH})
+    done = subprocess.run(["python3", "echo.py", "--plan"], cwd=HERE, capture_output=True, text=True,
+                          timeout=60, env={**os.environ, "PATH": PATH})
     assert done.stdout.startswith(expected), done.stdout + done.stderr
 
 

@@ -14,11 +14,11 @@ WRITES_V = "writes: {v: interior}"
 # For each function: what it declares, whether it is found out by marks only, and what is said. An @ stands for
 # a digit, since both blocks have the fault.
 KINDS = {
-    "neighbours": (READS_BOTH, True, 'reads the ghosts of the field "u", and declares that it reads its interior'),
+    "neighbours": (READS_BOTH, True, 'reads the ghosts of the field "u", and declares that it reads its inter'),
     "gap": (WRITES_V, True, 'has not written it in its interior (point [@, 3] of the grid\'s)'),
     "update": (READS_BOTH, True, "or it has read there what it only declares to write"),
     "beyond": (WRITES_V, True, 'writes the field "v" in its ghosts (point [@, 3] of the grid\'s)'),
-    "change": (READS_BOTH, True, 'writes the field "u" in its interior (point [@, 3] of the grid\'s), and does not'),
+    "change": (READS_BOTH, True, 'writes the field "u" in its interior (point [@, 3] of the grid\'s), and'),
     "total": (READS_U, True, 'reads the ghosts of the field "u"'),
     "other": (READS_U, False, 'asks for the field "v", and does not declare'),
     "parameter": (READS_U, False, 'asks for the parameter "length", which its module does not'),

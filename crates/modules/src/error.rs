@@ -30,6 +30,9 @@ errors! {
         FieldDiffers { field: String, first: String, second: String } => BAD_MODULE,
             "the field \"{field}\" is declared differently: {first}; {second}. Let all modules declare it \
              alike, or let only one declare it";
+        /// More fields than a simulation can have.
+        ManyFields { fields: usize, max: usize } => BAD_MODULE,
+            "the modules declare {fields} fields, and a simulation has at most {max}";
         /// A parameter that two modules declare differently.
         ParameterDiffers { parameter: String, first: String, second: String } => BAD_MODULE,
             "the parameter \"{parameter}\" is declared differently by the modules \"{first}\" and \

@@ -67,6 +67,9 @@ pub struct Simulation {
     pub order: [Vec<usize>; Bin::ALL.len()],
 }
 
+/// Maximum number of fields of a simulation. Marks have room for the numbers of so many.
+const MAX_FIELDS: usize = 8192;
+
 /// The names of the driver's own parameters.
 pub(crate) const STEPS: &str = "steps";
 pub(crate) const TIME_STEP: &str = "time_step";
@@ -85,6 +88,9 @@ impl Simulation {
             return Err(ModuleError::SameName { module: module.name.clone() });
         }
         let fields = fields(modules)?;
+        if fields.len() > MAX_FIELDS {
+            return Err(ModuleError::ManyFields { fields: fields.len(), max: MAX_FIELDS });
+        }
         let parameters = parameters(modules)?;
         let mut functions = Vec::new();
         for (number, module) in modules.iter().enumerate() {

@@ -28,7 +28,8 @@ pub(super) fn files(name: &str, language: Language) -> Result<Vec<File>, Fault> 
     let model = format!("{name}.ymmsl");
     let makefile = format!(
         "# Builds the simulation, prints its plan, and runs it: make test\nall: {targets}\n\n{rules}test: all\n\
-         \t{command} --plan\n\tligament run --quiet {model}\n\tligament logs latest '{name}[0][0]' | grep 'step 10:'\n\
+         \t{command} --plan\n\tligament run --quiet {model}\n\
+         \tligament logs latest '{name}[0][0]' | grep 'step 10:'\n\
          \nclean:\n\trm -rf {targets} runs *.mod\n\n.PHONY: all test clean\n",
         targets = made.join(" "),
     );
