@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SHAPE, STEPS = (30, 16, 14), 60
 SETTINGS = {"time_step": 4.0e-5, "amplitude": 10.0, "frequency": 1500.0, "radius": 0.2}
-PATH = f"{ROOT / '.venv/bin'}:{ROOT / 'target/release'}:{os.environ['PATH']}"
+PATH = f"{ROOT / 'target/release'}:{ROOT / '.venv/bin'}:{os.environ['PATH']}"
 
 
 @pytest.fixture(scope="session")
