@@ -1,4 +1,4 @@
-"""A grid whose blocks are in two domains is that of one process."""
+"""A grid whose blocks are in two domains gives the same numbers as one process."""
 
 import sys
 from pathlib import Path
