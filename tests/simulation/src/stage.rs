@@ -233,7 +233,7 @@ impl Actor {
 
     /// A point at which others may go on, though mostly they do not.
     pub fn hook(&self) {
-        // An instance that goes on alone after a timeout has not missed a bell: what it finds was there before.
+        // A thread that slept until its timeout keeps the turn: what it finds now was there while it slept.
         if self.untold.get() {
             return;
         }
