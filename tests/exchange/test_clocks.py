@@ -10,7 +10,7 @@ import pytest
 from clocks import MS, Conduit, Graph, drawn, drawn_pair
 
 HERE = Path(__file__).parent
-SERIES = int(os.environ.get("LIGAMENT_GRAPHS", "1000"))
+SERIES = int(os.environ.get("LIGAMENT_GRAPHS", "200"))  # `make test-all` has more
 PAIRS = int(os.environ.get("LIGAMENT_SERIES", "20"))
 
 # Chains, forks, joins and loops, with equal and unequal ticks, with and without latency.

@@ -54,7 +54,8 @@ class Environment:
                        check=True)
 
     def install(self, *packages):
-        return self("pip", "install", "--quiet", "--disable-pip-version-check", *packages)
+        # Python compiles the modules that a program imports; pip would compile all of them, for seconds.
+        return self("pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *packages)
 
     def try_(self, *command, **variables):
         """Runs a command, and returns its status and its output."""
