@@ -807,8 +807,6 @@ lig_status lig_send(lig_instance *instance,
                     lig_error *error);
 
 // Sends a truth value; otherwise as `lig_send`.
-//
-// As `lig_send`.
 lig_status lig_send_bool(lig_instance *instance,
                          const char *port,
                          const lig_send_options *options,
@@ -816,8 +814,6 @@ lig_status lig_send_bool(lig_instance *instance,
                          lig_error *error);
 
 // Sends an integer; otherwise as `lig_send`.
-//
-// As `lig_send`.
 lig_status lig_send_int(lig_instance *instance,
                         const char *port,
                         const lig_send_options *options,
@@ -825,8 +821,6 @@ lig_status lig_send_int(lig_instance *instance,
                         lig_error *error);
 
 // Sends a number; otherwise as `lig_send`.
-//
-// As `lig_send`.
 lig_status lig_send_float(lig_instance *instance,
                           const char *port,
                           const lig_send_options *options,
@@ -835,7 +829,7 @@ lig_status lig_send_float(lig_instance *instance,
 
 // Sends text that ends with a NUL; otherwise as `lig_send`.
 //
-// As `lig_send`; `text` is valid.
+// All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_send_string(lig_instance *instance,
                            const char *port,
                            const lig_send_options *options,
@@ -844,7 +838,8 @@ lig_status lig_send_string(lig_instance *instance,
 
 // Sends bytes; otherwise as `lig_send`.
 //
-// As `lig_send`; `data` has `size` bytes, and may be NULL if that is 0.
+// All pointers are valid; `data` has `size` bytes, and may be NULL if that is 0. `options` and `error` may be
+// NULL.
 lig_status lig_send_bytes(lig_instance *instance,
                           const char *port,
                           const lig_send_options *options,
@@ -854,7 +849,7 @@ lig_status lig_send_bytes(lig_instance *instance,
 
 // Sends an array in the caller's memory, with one copy; otherwise as `lig_send`.
 //
-// As `lig_send`; `array` is valid and describes readable memory.
+// All pointers are valid, and `array` describes readable memory; `options` and `error` may be NULL.
 lig_status lig_send_array(lig_instance *instance,
                           const char *port,
                           const lig_send_options *options,
@@ -895,7 +890,8 @@ void *lig_loan_data(lig_loan *loan);
 // gone afterwards, also after an error, and its memory must not be used any more. (Exception: a call that is
 // refused because another one is in progress leaves the loan.)
 //
-// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
+// All pointers are valid; `options` and `error` may be NULL. `loan` was made with this instance and neither
+// sent nor freed.
 lig_status lig_send_loan(lig_instance *instance,
                          const char *port,
                          const lig_send_options *options,
@@ -1166,7 +1162,7 @@ lig_status lig_value_new_array(const lig_array *array, lig_value **value, lig_er
 // and everything that contains it, is freed. Sending the value copies the memory. The elements must lie next
 // to each other: strides are `LIG_ERR_USAGE`.
 //
-// As `lig_value_new_array`, and the memory stays as said.
+// All pointers are valid, and the memory stays unchanged as described above; `error` may be NULL.
 lig_status lig_value_new_array_borrowed(const lig_array *array, lig_value **value, lig_error *error);
 
 // A new empty list.

@@ -239,7 +239,7 @@ fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
 /// to each other: strides are `LIG_ERR_USAGE`.
 ///
 /// # Safety
-/// As `lig_value_new_array`, and the memory stays as said.
+/// All pointers are valid, and the memory stays unchanged as described above; `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_value_new_array_borrowed(
     array: *const lig_array,

@@ -88,7 +88,7 @@ pub unsafe extern "C" fn lig_send_float(
 /// Sends text that ends with a NUL; otherwise as `lig_send`.
 ///
 /// # Safety
-/// As `lig_send`; `text` is valid.
+/// All pointers are valid; `options` and `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_string(
     instance: *mut lig_instance,
@@ -106,7 +106,8 @@ pub unsafe extern "C" fn lig_send_string(
 /// Sends bytes; otherwise as `lig_send`.
 ///
 /// # Safety
-/// As `lig_send`; `data` has `size` bytes, and may be NULL if that is 0.
+/// All pointers are valid; `data` has `size` bytes, and may be NULL if that is 0. `options` and `error` may be
+/// NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_bytes(
     instance: *mut lig_instance,
@@ -125,7 +126,7 @@ pub unsafe extern "C" fn lig_send_bytes(
 /// Sends an array in the caller's memory, with one copy; otherwise as `lig_send`.
 ///
 /// # Safety
-/// As `lig_send`; `array` is valid and describes readable memory.
+/// All pointers are valid, and `array` describes readable memory; `options` and `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_array(
     instance: *mut lig_instance,
@@ -362,7 +363,8 @@ pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
 /// refused because another one is in progress leaves the loan.)
 ///
 /// # Safety
-/// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
+/// All pointers are valid; `options` and `error` may be NULL. `loan` was made with this instance and neither
+/// sent nor freed.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_loan(
     instance: *mut lig_instance,

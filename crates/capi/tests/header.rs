@@ -16,6 +16,7 @@ fn generated(root: &Path) -> String {
 fn tidied(raw: &str) -> String {
     let mut text = raw
         .replace("\n//\n// # Safety\n// All pointers are valid; `error` may be NULL.\n", "\n")
+        .replace("\n//\n// # Safety\n// As `lig_send`.\n", "\n")
         .replace("\n//\n// # Safety\n", "\n//\n");
     // In C++ an enumeration has a fixed size; in C it is an integer of the same size.
     let mut rest = text.as_str();
