@@ -3,7 +3,7 @@
 
 use crate::block::{Block, Layout, Values};
 use crate::header::{Header, HEADER_BYTES};
-use crate::planes::{BitPlane, NANS, SIGNS};
+use crate::planes::{next, BitPlane, NANS, SIGNS};
 use crate::sys::{Lanes, Range, Signs, Value};
 use crate::SurfaceError;
 
@@ -284,11 +284,6 @@ impl<V: Value> Crossings<'_, V> {
             self.fractions.push(fraction([lower[point].to_f64(), upper[point].to_f64()], self.level));
         }
     }
-}
-
-/// The signs of the points behind those of a word.
-fn next(row: &[u64], word: usize) -> u64 {
-    row[word] >> 1 | row.get(word + 1).map_or(0, |next| next << 63)
 }
 
 /// Returns where the level lies between two values, in steps of 1/256 of the edge, rounded down.

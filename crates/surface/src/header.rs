@@ -102,4 +102,14 @@ impl Header {
     pub(crate) fn memory_points(&self) -> [usize; 3] {
         self.axes.map(|axis| self.points[axis] as usize)
     }
+
+    /// True if row, column and plane are no rotation of x, y and z, but a mirror image.
+    pub(crate) fn mirrored(&self) -> bool {
+        (self.axes[0] + 1) % 3 != self.axes[1]
+    }
+
+    /// True if there are cells between the points.
+    pub(crate) fn has_cells(&self) -> bool {
+        self.points.iter().all(|&points| points > 1)
+    }
 }

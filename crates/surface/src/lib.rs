@@ -11,10 +11,12 @@
 #![deny(unsafe_code)]
 
 mod block;
+mod cells;
 mod decode;
 mod encode;
 mod error;
 mod header;
+mod lattice;
 mod mesh;
 mod planes;
 #[allow(unsafe_code)]

@@ -44,6 +44,16 @@ impl BitPlane {
         &mut self.words[row * self.row_words..][..self.row_words]
     }
 
+    /// Becomes the same as a plane of this size.
+    pub(crate) fn copy_from(&mut self, other: &BitPlane) {
+        self.words.copy_from_slice(&other.words);
+    }
+
+    /// Some bit is 1.
+    pub(crate) fn any(&self) -> bool {
+        self.words.iter().any(|&word| word != 0)
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.words.len() / self.row_words
     }
@@ -99,6 +109,11 @@ impl BitPlane {
         }
         Ok(())
     }
+}
+
+/// Returns the bits of the points behind those of a word of a row.
+pub(crate) fn next(row: &[u64], word: usize) -> u64 {
+    row[word] >> 1 | row.get(word + 1).map_or(0, |next| next << 63)
 }
 
 /// Takes the first `count` bytes off.

@@ -10,13 +10,48 @@ use std::sync::OnceLock;
 
 const CASES: usize = 256;
 
+/// Triangles of a cell, at most.
+pub(crate) const MAX_TRIANGLES: usize = 5;
+
 type Triangles = Vec<[u8; 3]>;
+
+/// The triangles of a case.
+#[derive(Default)]
+pub(crate) struct Case {
+    pub(crate) count: usize,
+    /// The first `count` are triangles.
+    pub(crate) triangles: [[u8; 3]; MAX_TRIANGLES],
+}
 
 /// Returns the triangles of a cell whose corners `c` with bit `c` of `case` are inside. Each corner of a triangle
 /// is the number of an edge. They are counterclockwise for a viewer outside, so normals point to lower values.
 pub fn case_triangles(case: u8) -> &'static [[u8; 3]] {
-    static TABLE: OnceLock<Vec<Triangles>> = OnceLock::new();
-    &TABLE.get_or_init(|| (0..CASES).map(|case| triangles_of(case as u8)).collect())[usize::from(case)]
+    let case = &cases()[usize::from(case)];
+    &case.triangles[..case.count]
+}
+
+/// Returns the triangles of all cases.
+pub(crate) fn cases() -> &'static [Case; CASES] {
+    static TABLE: OnceLock<[Case; CASES]> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        std::array::from_fn(|case| {
+            let triangles = triangles_of(case as u8);
+            let mut padded = Case { count: triangles.len(), ..Case::default() };
+            padded.triangles[..triangles.len()].copy_from_slice(&triangles);
+            padded
+        })
+    })
+}
+
+/// Returns the corners of a cell at the two ends of an edge.
+pub(crate) const fn ends(edge: usize) -> [usize; 2] {
+    let (axis, offsets) = (edge / 4, edge % 4);
+    let lower = match axis {
+        0 => offsets << 1,
+        1 => offsets & 1 | (offsets & 2) << 1,
+        _ => offsets,
+    };
+    [lower, lower | 1 << axis]
 }
 
 /// Returns the table as a module in TypeScript: a string for each case, with a hexadecimal digit for each edge.
@@ -112,10 +147,8 @@ fn segments(case: u8) -> [Option<u8>; 12] {
 
 /// Divides a polygon into triangles, with no diagonal within a face of the cell.
 fn divide(polygon: &[u8]) -> Option<Triangles> {
-    let (&[first, .., last], count) = (polygon, polygon.len()) else { return Some(Vec::new()) };
-    if count < 3 {
-        return Some(Vec::new());
-    }
+    let &[first, _, .., last] = polygon else { return Some(Vec::new()) };
+    let count = polygon.len();
     (1..count - 1).find_map(|middle| {
         let diagonal = |from: usize, to: usize| to - from > 1 && share_a_face(polygon[from], polygon[to]);
         if diagonal(0, middle) || diagonal(middle, count - 1) {

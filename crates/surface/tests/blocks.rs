@@ -3,7 +3,7 @@
 mod common;
 
 use common::{encoded, inner_open_edges, joined, mesh, places, Field, Random};
-use ligament_surface::{Block, Encoder, Lanes, Values};
+use ligament_surface::{Block, Encoder, Lanes, MeshBuilder, Values};
 
 /// Cuts an axis at some places: begin and end of each part, which shares its last point with the next.
 fn cuts(points: u64, random: &mut Random) -> Vec<[u64; 2]> {
@@ -138,12 +138,17 @@ fn all_vectors_of_the_processor_make_the_same_bytes() {
 }
 
 #[test]
-fn an_encoder_that_is_used_again_has_no_memory_of_earlier_blocks() {
+fn an_encoder_and_a_mesh_that_are_used_again_have_no_trace_of_earlier_blocks() {
     let mut encoder = Encoder::new();
     let mut random = Random(77);
+    let mut builder = MeshBuilder::new();
     for seed in 0..10 {
         for (field, level) in fields(seed, &mut random) {
-            assert!(encoder.encode(&field.whole(), level).unwrap().bytes == encoded(&field.whole(), level));
+            let surface = encoder.encode(&field.whole(), level).unwrap();
+            assert!(surface.bytes == encoded(&field.whole(), level));
+            builder.clear();
+            builder.add(surface.bytes).unwrap();
+            assert!(*builder.mesh() == mesh(&field.whole(), level));
         }
     }
 }
