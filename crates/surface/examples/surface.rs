@@ -1,7 +1,7 @@
 //! The crate as a shared library with a C interface, for programs that compare its surfaces with those of
 //! others: `benchmarks/isosurface` and `tests/surface`. An encoder and a mesh are of the whole process.
 
-use ligament_surface::{Block, Encoder, Lanes, MeshBuilder, Values};
+use ligament_surface::{Block, Encoder, FieldValues, Lanes, MeshBuilder};
 use std::sync::Mutex;
 
 static ENCODER: Mutex<Option<Encoder>> = Mutex::new(None);
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn surface_encode(values: *const f64, points: *const u64, 
     // SAFETY: as above.
     let values = unsafe { std::slice::from_raw_parts(values, points.iter().product::<u64>() as usize) };
     let strides = [1, points[0] as usize, (points[0] * points[1]) as usize];
-    let block = Block { values: Values::F64(values), first: 0, strides, origin: [0; 3], points };
+    let block = Block { values: FieldValues::F64(values), first: 0, strides, origin: [0; 3], points };
     let mut encoder = ENCODER.lock().unwrap();
     let Ok(surface) = encoder.get_or_insert_with(Encoder::new).encode(&block, level) else { return 0 };
     let mut bytes = BYTES.lock().unwrap();

@@ -1,22 +1,22 @@
-//! Triangles of the cells between two planes. Running counters give the points on a cell's edges: along a row of
-//! cells, edges and points come in the same order.
+//! Triangles of the cells between two planes. Running counters give the points on a cell's edges: along a row
+//! of cells, edges and points come in the same order.
 
 use crate::lattice::{edges_of_word, PlaneBits};
 use crate::planes::{next, BitPlane};
 use crate::table::{cases, ends, MAX_TRIANGLES};
 
-/// The sequences of edges from which a row of cells takes its edges, each named by the edge of a cell that is at
-/// the cell's first points: four along the rows, two from row to row, and two from plane to plane.
+/// The sequences of edges from which a row of cells takes its edges, each named by the edge of a cell that is
+/// at the cell's first points: four along the rows, two from row to row, and two from plane to plane.
 const SEQUENCES: [usize; 8] = [0, 1, 2, 3, 4, 6, 8, 10];
 
 /// Corners of 64 cells in a row: bit `i` of word `c` is the bit of corner `c` of cell `i`.
 type Corners = [u64; 8];
 
-/// The triangles that are made. As many triangles as a cell can have are written for each cell, and those of the
-/// next cell over those that were too many: no processor can foresee how many triangles a cell has.
+/// The triangles that are made. As many triangles as a cell can have are written for each cell, and those of
+/// the next cell over those that were too many: no processor can foresee how many triangles a cell has.
 pub(crate) struct Output<'a> {
     triangles: &'a mut Vec<[u32; 3]>,
-    /// Those of the 64 cells at work.
+    /// Triangles of the 64 cells at work.
     written: [[u32; 3]; 64 * MAX_TRIANGLES],
 }
 
@@ -47,7 +47,7 @@ impl Layer<'_> {
             let corner = ends(edge)[0];
             self.planes[corner >> 2].first_points[edge / 4][row + (corner >> 1 & 1)]
         });
-        let any_nan = self.planes.iter().any(|plane| plane.any_nan);
+        let any_nan = self.planes.iter().any(|plane| plane.nan_points > 0);
         for word in 0..self.planes[0].signs.row(row).len() {
             let signs = self.corners(row, word, |plane| &plane.signs);
             let some = signs.iter().fold(0, |some, corner| some | corner);
@@ -57,7 +57,7 @@ impl Layer<'_> {
                 continue;
             }
             let nans = if any_nan { self.corners(row, word, |plane| &plane.nans) } else { [0; 8] };
-            self.add_cells(mixed, Cells { signs, nans }, (&mut points, output));
+            self.add_cells(mixed, CellCorners { signs, nans }, (&mut points, output));
         }
     }
 
@@ -71,8 +71,8 @@ impl Layer<'_> {
     }
 
     /// Adds the triangles of those of 64 cells whose bits are set: all with corners on both sides.
-    fn add_cells(&self, mut mixed: u64, cells: Cells, (points, output): (&mut [u32; 8], &mut Output<'_>)) {
-        let Cells { signs, nans } = cells;
+    fn add_cells(&self, mut mixed: u64, cells: CellCorners, row: (&mut [u32; 8], &mut Output<'_>)) {
+        let (CellCorners { signs, nans }, (points, output)) = (cells, row);
         let crossed: [u64; 12] = std::array::from_fn(|edge| {
             let [lower, upper] = ends(edge);
             (signs[lower] ^ signs[upper]) & !(nans[lower] | nans[upper])
@@ -84,25 +84,13 @@ impl Layer<'_> {
             let cell = mixed.trailing_zeros();
             mixed &= mixed - 1;
             let at = |bits: u64| (bits >> cell) as u32 & 1;
-            let [p0, p1, p2, p3, p4, p6, p8, p10] = *points;
-            let edges = [
-                p0,
-                p1,
-                p2,
-                p3, // along the row
-                p4,
-                p4 + at(crossed[4]),
-                p6,
-                p6 + at(crossed[6]), // to the next row
-                p8,
-                p8 + at(crossed[8]),
-                p10,
-                p10 + at(crossed[10]), // to the next plane
-                0,
-                0,
-                0,
-                0, // no edge: the table's numbers have four bits
-            ];
+            // The numbers of edges in the table have four bits, of which the last four mean none.
+            let mut edges = [0; 16];
+            edges[..4].copy_from_slice(&points[..4]);
+            for (pair, &point) in points[4..].iter().enumerate() {
+                edges[4 + 2 * pair] = point;
+                edges[5 + 2 * pair] = point + at(crossed[4 + 2 * pair]);
+            }
             if at(torn) == 0 {
                 let case = (0..8).fold(0, |case, corner| case | at(signs[corner]) << corner);
                 let case = &cases[case as usize & 255];
@@ -123,7 +111,7 @@ impl Layer<'_> {
 }
 
 /// Corners of 64 cells: those inside, and those that are NaN.
-struct Cells {
+struct CellCorners {
     signs: Corners,
     nans: Corners,
 }

@@ -19,8 +19,8 @@ pub struct MeshBuilder {
     mesh: Mesh,
     /// Points on the faces of blocks, where another block may have the same edge.
     shared: HashMap<Edge, u32>,
-    /// Those of the last block, which are not in `shared` before another block comes: a mesh of one block needs
-    /// no search.
+    /// Points of the last block, which are not in `shared` before another block comes: a mesh of one block
+    /// needs no search.
     recent: Vec<BorderEdge>,
 }
 
@@ -30,8 +30,8 @@ impl MeshBuilder {
         MeshBuilder::default()
     }
 
-    /// Adds the triangles of a block's surface and returns its header. An edge that an earlier block has, too, is
-    /// the same point of the mesh. If the bytes cannot be read, the mesh stays as it was.
+    /// Adds the triangles of a block's surface and returns its header. An edge that an earlier block has, too,
+    /// is the same point of the mesh. If the bytes cannot be read, the mesh stays as it was.
     pub fn add(&mut self, bytes: &[u8]) -> Result<Header, SurfaceError> {
         let header = Header::read(bytes)?;
         let (points, triangles) = (self.mesh.points.len(), self.mesh.triangles.len());
@@ -79,10 +79,12 @@ impl MeshBuilder {
         let mut now = PlaneBits::new(header);
         let mut before = now.clone();
         let mut edges = EdgePoints::new(header, fractions, &mut self.mesh.points);
+        let mut nan_points = 0;
         let mut output = Output::new(&mut self.mesh.triangles);
         for plane in 0..planes {
             std::mem::swap(&mut now, &mut before);
             now.read(&before, &mut signs)?;
+            nan_points += now.nan_points;
             if plane > 0 {
                 edges.add_between(&mut before, &now, plane - 1)?;
             }
@@ -91,11 +93,14 @@ impl MeshBuilder {
                 Layer { planes: [&before, &now], row_points, mirrored: header.mirrored() }.add_to(&mut output);
             }
         }
+        if nan_points != header.nan_points {
+            return Err(SurfaceError::Malformed { reason: "they have another number of NaN than the header" });
+        }
         edges.finish(signs)
     }
 
-    /// Joins a block's part of the mesh with the part before it, which has the first `points` and `triangles`: an
-    /// edge that is there already is the same point. Leaves out points without a triangle.
+    /// Joins a block's part of the mesh with the part before it, which has the first `points` and `triangles`:
+    /// an edge that is there already is the same point. Leaves out points without a triangle.
     fn join(&mut self, [points, triangles]: [usize; 2], border: &[BorderEdge]) {
         let part = &mut self.mesh.triangles[triangles..];
         let mut numbers = vec![UNUSED; self.mesh.points.len() - points];

@@ -1,6 +1,6 @@
 //! The planes of signs that a surface's bytes give, and a point for each crossed edge of the lattice, in the
-//! order of the fractions: for each plane, the edges along each row and those to the next row, and then the edges
-//! to the next plane.
+//! order of the fractions: for each plane, the edges along each row and those to the next row, and then the
+//! edges to the next plane.
 
 use crate::header::Header;
 use crate::planes::{next, take, BitPlane, NANS, SIGNS};
@@ -16,14 +16,13 @@ pub(crate) struct BorderEdge {
     pub(crate) point: u32,
 }
 
-/// The bits of a plane, and the points on the first edges of each row: along the row, to the next row, and to the
-/// next plane.
+/// The bits of a plane, and the points on the first edges of each row: along the row, to the next row, and to
+/// the next plane.
 #[derive(Clone)]
 pub(crate) struct PlaneBits {
     pub(crate) signs: BitPlane,
     pub(crate) nans: BitPlane,
-    /// Some point is NaN.
-    pub(crate) any_nan: bool,
+    pub(crate) nan_points: u64,
     pub(crate) first_points: [Vec<u32>; 3],
 }
 
@@ -34,14 +33,14 @@ impl PlaneBits {
         let (mut signs, mut nans) = (BitPlane::default(), BitPlane::default());
         signs.reset(row_points, rows, header.first_sign);
         nans.reset(row_points, rows, false);
-        PlaneBits { signs, nans, any_nan: false, first_points: std::array::from_fn(|_| vec![0; rows]) }
+        PlaneBits { signs, nans, nan_points: 0, first_points: std::array::from_fn(|_| vec![0; rows]) }
     }
 
     /// Becomes the plane after `before`.
     pub(crate) fn read(&mut self, before: &PlaneBits, bytes: &mut &[u8]) -> Result<(), SurfaceError> {
         self.signs.copy_from(&before.signs);
         self.nans.copy_from(&before.nans);
-        self.any_nan = before.any_nan;
+        self.nan_points = before.nan_points;
         let kind = take(bytes, 1)?[0];
         if kind & !(SIGNS | NANS) != 0 {
             return Err(SurfaceError::Malformed { reason: "a plane changes something unknown" });
@@ -51,7 +50,7 @@ impl PlaneBits {
         }
         if kind & NANS != 0 {
             self.nans.read_changes(bytes)?;
-            self.any_nan = self.nans.any();
+            self.nan_points = self.nans.count();
         }
         Ok(())
     }
@@ -93,7 +92,7 @@ impl EdgePoints<'_> {
         let plane_on_face = plane == 0 || plane + 1 == planes;
         for row in 0..rows {
             let signs = bits.signs.row(row);
-            let nans = bits.any_nan.then(|| bits.nans.row(row));
+            let nans = (bits.nan_points > 0).then(|| bits.nans.row(row));
             bits.first_points[0][row] = self.points.len() as u32;
             let on_face = plane_on_face || row == 0 || row + 1 == rows;
             let along = Row { axis: 0, row, plane, on_face };
@@ -131,7 +130,7 @@ impl EdgePoints<'_> {
 
     fn add_across(&mut self, ends: [(&PlaneBits, usize); 2], row: &Row) -> Result<(), SurfaceError> {
         let [one, other] = ends.map(|(bits, row)| bits.signs.row(row));
-        let any_nan = ends.iter().any(|(bits, _)| bits.any_nan);
+        let any_nan = ends.iter().any(|(bits, _)| bits.nan_points > 0);
         for (word, (one, other)) in one.iter().zip(other).enumerate() {
             let mut crossed = one ^ other;
             if any_nan {

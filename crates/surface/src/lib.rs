@@ -23,7 +23,7 @@ mod planes;
 mod sys;
 mod table;
 
-pub use block::{Block, Values};
+pub use block::{Block, FieldValues};
 pub use decode::MeshBuilder;
 pub use encode::{Encoder, Surface};
 pub use error::SurfaceError;

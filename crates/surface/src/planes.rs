@@ -1,8 +1,9 @@
 //! Planes of bits, one for each point, and their bytes in a surface: what changes from plane to plane.
 //!
-//! A plane has a byte that says which of its bits change: `SIGNS`, `NANS` or both. The changes are a bit for each
-//! row, and, for each row that changes, a bit for each of its bytes, and the exclusive or of each byte that
-//! changes. Bit `i` of a row is bit `i % 8` of byte `i / 8`. A plane through which no surface goes is one byte.
+//! A plane has a byte that says which of its bits change: `SIGNS`, `NANS` or both. The changes are a bit for
+//! each row, and, for each row that changes, a bit for each of its bytes, and the exclusive or of each byte
+//! that changes. Bit `i` of a row is bit `i % 8` of byte `i / 8`. A plane through which no surface goes is one
+//! byte.
 
 use crate::SurfaceError;
 
@@ -49,9 +50,9 @@ impl BitPlane {
         self.words.copy_from_slice(&other.words);
     }
 
-    /// Some bit is 1.
-    pub(crate) fn any(&self) -> bool {
-        self.words.iter().any(|&word| word != 0)
+    /// The number of bits that are 1.
+    pub(crate) fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     pub(crate) fn rows(&self) -> usize {

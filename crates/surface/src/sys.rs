@@ -57,7 +57,7 @@ pub(crate) trait Value: Copy + PartialOrd {
     fn signs(lanes: Lanes, row: &[Self], threshold: Self, signs: Signs<'_>);
 }
 
-/// What becomes of a row.
+/// The result for a row.
 pub(crate) struct Signs<'a> {
     /// As many words as the row needs.
     pub(crate) words: &'a mut [u64],
@@ -134,8 +134,14 @@ mod x86 {
     use super::Signs;
     use std::arch::x86_64::*;
 
-    /// A function that makes the signs of a row with vectors of some values. `min` and `max` return their second
-    /// operand if the first is NaN, so NaN is left out.
+    /// Length of a line of the caches.
+    const LINE_BYTES: usize = 64;
+    /// Distance from the values that are read to those that the processor is told to load: the way of memory to
+    /// the caches takes as long as it takes to read so many values. Rows mostly follow each other.
+    const AHEAD_BYTES: usize = 2048;
+
+    /// A function that makes the signs of a row with vectors of some values. `min` and `max` return their
+    /// second operand if the first is NaN, so NaN is left out.
     macro_rules! signs {
         ($name:ident, $feature:literal, $value:ty, $count:literal, $load:ident, $spread:ident, $zero:ident,
          $store:ident, $mask:ident, $min:ident, $max:ident, $or:ident, $at_least:expr, $unordered:expr) => {
@@ -151,6 +157,9 @@ mod x86 {
                     let (mut min, mut max) = ($spread(<$value>::INFINITY), $spread(<$value>::NEG_INFINITY));
                     let mut nans = $zero();
                     for (chunk, word) in row.chunks(64).zip(signs.words) {
+                        for line in chunk.chunks(LINE_BYTES / size_of::<$value>()) {
+                            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast::<i8>().wrapping_add(AHEAD_BYTES));
+                        }
                         let vectors = chunk.chunks_exact($count);
                         let (tail, at) = (vectors.remainder(), chunk.len() / $count * $count);
                         let mut bits = 0;

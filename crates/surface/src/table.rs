@@ -1,6 +1,6 @@
-//! Triangles of a cell for each of the 256 ways in which its corners may be inside or outside. The table is made
-//! by rules, so that two cells agree on the face that they share: on a face with two crossing diagonals, the two
-//! corners inside are kept apart, whatever the cell and the order of the axes.
+//! Triangles of a cell for each of the 256 ways in which its corners may be inside or outside. The table is
+//! made by rules, so that two cells agree on the face that they share: on a face with two crossing diagonals,
+//! the two corners inside are kept apart, whatever the cell and the order of the axes.
 //!
 //! Corner `c` of a cell has the offsets `c & 1`, `c >> 1 & 1` and `c >> 2` along its three axes. Edge `4 a + b`
 //! goes along axis `a`; `b & 1` and `b >> 1` are its offsets along the two other axes, the lower axis first.
@@ -23,8 +23,9 @@ pub(crate) struct Case {
     pub(crate) triangles: [[u8; 3]; MAX_TRIANGLES],
 }
 
-/// Returns the triangles of a cell whose corners `c` with bit `c` of `case` are inside. Each corner of a triangle
-/// is the number of an edge. They are counterclockwise for a viewer outside, so normals point to lower values.
+/// Returns the triangles of a cell whose corners `c` with bit `c` of `case` are inside. Each corner of a
+/// triangle is the number of an edge. They are counterclockwise for a viewer outside, so normals point to lower
+/// values.
 pub fn case_triangles(case: u8) -> &'static [[u8; 3]] {
     let case = &cases()[usize::from(case)];
     &case.triangles[..case.count]
@@ -57,9 +58,9 @@ pub(crate) const fn ends(edge: usize) -> [usize; 2] {
 /// Returns the table as a module in TypeScript: a string for each case, with a hexadecimal digit for each edge.
 pub fn typescript_table() -> String {
     let mut text = String::from(
-        "// Triangles of a cell, for each of the 256 ways in which its corners may be inside (bit c of the case)\n\
-         // or outside. Three hexadecimal digits are a triangle, and each is the number of an edge. Corners and\n\
-         // edges are numbered as in crates/surface/src/table.rs, which made this file:\n\
+        "// Triangles of a cell, for each of the 256 ways in which its corners may be inside (bit c of the\n\
+         // case) or outside. Three hexadecimal digits are a triangle, and each is the number of an edge.\n\
+         // Corners and edges are numbered as in crates/surface/src/table.rs, which made this file:\n\
          // LIGAMENT_WRITE_PAGES=1 cargo test --profile tests -p ligament-surface --test table\n\
          export const CASES: readonly string[] = [\n",
     );
@@ -102,7 +103,8 @@ fn edge_between(one: u8, other: u8) -> u8 {
     4 * axis + offsets
 }
 
-/// Two edges are on one face: a diagonal between them would lie in that face, where a neighbour may have it too.
+/// Two edges are on one face: a diagonal between them would lie in that face, where a neighbour may have it
+/// too.
 fn share_a_face(one: u8, other: u8) -> bool {
     faces().iter().any(|corners| {
         let edges: Vec<u8> = (0..4).map(|i| edge_between(corners[i], corners[(i + 1) % 4])).collect();
@@ -127,8 +129,8 @@ fn triangles_of(case: u8) -> Triangles {
 }
 
 /// For each edge, the edge at the other end of the segment that begins there. On each face, a segment cuts off
-/// each sequence of corners inside. The two faces at an edge see it in opposite directions, so one segment begins
-/// there and one ends.
+/// each sequence of corners inside. The two faces at an edge see it in opposite directions, so one segment
+/// begins there and one ends.
 fn segments(case: u8) -> [Option<u8>; 12] {
     let inside = |corner: u8| case >> corner & 1 == 1;
     let mut following = [None; 12];
