@@ -75,18 +75,18 @@ def beside_vtk(beside):
     for name, one in beside.items():
         times = one["times"]
         ratios = [vtk / ours for vtk, ours in zip(times["vtk"], times["ours"])]
-        whole = [vtk / (ours + triangles) for vtk, ours, triangles in zip(*(times[key] for key in
-                                                                           ("vtk", "ours", "triangles")))]
+        both = [ours + triangles for ours, triangles in zip(times["ours"], times["triangles"])]
+        whole = [vtk / ours for vtk, ours in zip(times["vtk"], both)]
         rows.append((name, [milliseconds(times["vtk"]), milliseconds(times["ours"]),
                             milliseconds(times["triangles"]), report.spread(whole), str(one["triangles"]),
                             "yes" if one["as_vtk"] else "NO"]))
-        bars.append(report.Bar(f"surface, {name}", statistics.median(ratios), ratios, ">=", SPEED_BARS[name],
-                               "× as fast as VTK"))
+        bars.append(report.Bar(f"surface, {name}", statistics.median(ratios), ratios, ">=",
+                               SPEED_BARS[name], "× as fast as VTK"))
         figures[f"with triangles, {name}"] = report.significant(statistics.median(whole))
         for key, values in times.items():
             figures[f"{key}, {name}"] = report.significant(statistics.median(values) * 1e3)
-    report.table("processor time, ms", ["VTK", "surface", "its triangles", "VTK / both", "triangles", "as many in VTK"],
-                 rows)
+    columns = ["VTK", "surface", "its triangles", "VTK / both", "triangles", "as many in VTK"]
+    report.table("processor time, ms", columns, rows)
     return bars, figures
 
 
@@ -100,10 +100,11 @@ def in_steps(steps):
         title = f"{size['triangles']} triangles"
         rows.append((title, [milliseconds(steps["times"]["step"]), milliseconds(steps["times"][name]),
                              report.spread(shares), str(size["bytes"]), size["bytes"] / size["triangles"]]))
-        bars += [report.Bar(f"share of a step, {title}", statistics.median(shares), shares, "<=", share_bar, "%"),
+        share = statistics.median(shares)
+        bars += [report.Bar(f"share of a step, {title}", share, shares, "<=", share_bar, "%"),
                  report.Bar(f"bytes of the field, {title}", fewer, [fewer], ">=", bytes_bar, "× as many")]
         figures[f"bytes, {title}"] = size["bytes"]
-        figures[f"share, {title}"] = report.significant(statistics.median(shares))
+        figures[f"share, {title}"] = report.significant(share)
     report.table("a surface in each step over 56 fields of 128³, processor time",
                  ["step, ms", "surface, ms", "share, %", "bytes", "bytes/triangle"], rows)
     return bars, figures
@@ -113,8 +114,8 @@ def main(words):
     options = arguments_of(words)
     ensure_venv()
     library, sweep = build_library(), build_sweep()
-    text = run([VENV / "bin/python", HERE / "measure.py", library, sweep, str(options.repetitions)], seconds=1800,
-               cores=[options.core])
+    command = [VENV / "bin/python", HERE / "measure.py", library, sweep, str(options.repetitions)]
+    text = run(command, seconds=1800, cores=[options.core])
     measured = json.loads(text.splitlines()[-1])
     print("Surfaces of equal value, one thread\n")
     facts = {**machine.facts([options.core]), "VTK": measured["vtk"], "C flags": " ".join(C_FLAGS),

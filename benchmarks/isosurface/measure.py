@@ -38,8 +38,8 @@ def flying_edges(field, level):
 
 
 def beside_vtk(surfaces, field, level, repetitions):
-    """The times of one field's surface: `ours` for its bytes, `triangles` for a mesh of them, `vtk`, and for each
-    smaller vector."""
+    """The times of one field's surface: `ours` for its bytes, `triangles` for a mesh of them, `vtk`, and for
+    each smaller vector."""
     edges, memory = flying_edges(field, level)
     kinds = surfaces.lanes(99)
     times = {name: [] for name in ("ours", "triangles", "vtk", *(f"lanes {kind}" for kind in range(kinds - 1)))}
@@ -55,7 +55,7 @@ def beside_vtk(surfaces, field, level, repetitions):
         for name in one if repetition else ():
             times[name].append(one[name])
     output = edges.GetOutput()
-    same = (int(surfaces.counts[1]), int(surfaces.counts[0])) == (output.GetNumberOfPolys(), output.GetNumberOfPoints())
+    same = list(surfaces.counts) == [output.GetNumberOfPoints(), output.GetNumberOfPolys()]
     del memory
     return {"times": times, "triangles": int(surfaces.counts[1]), "as_vtk": same,
             "field_bytes": field.nbytes, "bytes": surfaces.encode(field, level)}
@@ -94,7 +94,7 @@ def main():
     fields = {"sphere, 256³": library.sphere(256, 100.0), "gyroid, 256³": library.gyroid(256, 4),
               "noise, 128³": library.noise(128)}
     beside = {name: beside_vtk(surfaces, *field, repetitions) for name, field in fields.items()}
-    pictures = {"gyroid": library.gyroid(STEP_POINTS, 2.3), "small sphere": library.sphere(STEP_POINTS, 14.5)}
+    pictures = {"gyroid": library.gyroid(STEP_POINTS, 2.37), "small sphere": library.sphere(STEP_POINTS, 14.75)}
     print(json.dumps({"vtk": vtk.vtkVersion.GetVTKVersion(), "beside": beside,
                       "steps": in_steps(surfaces, sweep, pictures, repetitions)}))
 

@@ -8,6 +8,7 @@ void sweep(const double *from, double *to, size_t n) {
       const double *row = from + (z * n + y) * n;
       double *restrict out = to + (z * n + y) * n;
       for (size_t x = 1; x + 1 < n; x++)
-        out[x] = 0.4 * row[x] + 0.1 * (row[x - 1] + row[x + 1] + row[x - n] + row[x + n] + row[x - n * n] + row[x + n * n]);
+        out[x] = 0.4 * row[x] + 0.1 * (row[x - 1] + row[x + 1] + row[x - n] + row[x + n] + row[x - n * n] +
+                                       row[x + n * n]);
     }
 }

@@ -1,5 +1,5 @@
-"""`figures.py LIBRARY`: prints the triangles, points, area, volume and Euler number of surfaces by the crate and
-by VTK, a line for each field and side. `crates/surface/tests/measures.rs` makes the same fields."""
+"""`figures.py LIBRARY`: prints the triangles, points, area, volume and Euler number of surfaces by the crate
+and by VTK, a line for each field and side. `crates/surface/tests/measures.rs` makes the same fields."""
 
 import sys
 
@@ -7,6 +7,7 @@ import library
 import numpy as np
 import vtk
 from vtk.util import numpy_support
+
 
 def drawn(count, seed):
     """The numbers of a splitmix64 generator, as `tests/common/mod.rs` has it."""

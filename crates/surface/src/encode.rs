@@ -135,14 +135,16 @@ impl Encoder {
             crossings.within_plane(now, plane);
         }
         let some = range.min <= range.max;
+        // A zero has no sign, which would depend on the order of comparisons.
+        let (min, max) = (range.min + 0.0, range.max + 0.0);
         Ok(Header {
             axes,
             first_sign,
             origin: [0; 3],
             points: [0; 3],
             level,
-            min: if some { range.min } else { f64::NAN },
-            max: if some { range.max } else { f64::NAN },
+            min: if some { min } else { f64::NAN },
+            max: if some { max } else { f64::NAN },
             nan_points,
             edges: u32::try_from(self.fractions.len()).map_err(|_| SurfaceError::Edges)?,
             sign_bytes: u32::try_from(self.signs.len()).map_err(|_| SurfaceError::Edges)?,

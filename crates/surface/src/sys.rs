@@ -1,5 +1,5 @@
 //! All `unsafe` code of this crate: signs of a row with the vectors of the processor. Which vectors it has is
-//! seen at run time.
+//! seen at run time. AVX-512 would need Rust 1.89; the pass over the values waits for memory as it is.
 
 /// The vectors that make signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,12 +93,29 @@ macro_rules! value {
         }
 
         fn $scalar(row: &[$value], threshold: $value, signs: Signs<'_>) {
+            // Four ranges, so that the processor need not wait for one comparison before the next.
+            let mut ranges = [*signs.range; 4];
             for (chunk, word) in row.chunks(64).zip(signs.words) {
                 *word = 0;
-                for (i, &value) in chunk.iter().enumerate() {
-                    *word |= u64::from(value >= threshold) << i;
-                    signs.range.take(value.into());
+                let fours = chunk.chunks_exact(4);
+                let (tail, at) = (fours.remainder(), chunk.len() / 4 * 4);
+                for (four, values) in fours.enumerate() {
+                    let mut bits = 0;
+                    for i in 0..4 {
+                        bits |= u64::from(values[i] >= threshold) << i;
+                        ranges[i].take(values[i].into());
+                    }
+                    *word |= bits << (4 * four);
                 }
+                for (i, &value) in tail.iter().enumerate() {
+                    *word |= u64::from(value >= threshold) << (at + i);
+                    ranges[0].take(value.into());
+                }
+            }
+            for range in ranges {
+                signs.range.min = signs.range.min.min(range.min);
+                signs.range.max = signs.range.max.max(range.max);
+                signs.range.nan |= range.nan;
             }
         }
     };

@@ -124,6 +124,9 @@ fn all_vectors_of_the_processor_make_the_same_bytes() {
                 let at = random.below(field.values.len() as u64) as usize;
                 field.values[at] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][random.below(3) as usize];
             }
+            if seed % 5 == 0 {
+                field.values.iter_mut().for_each(|value| *value = value.signum() * 0.0);
+            }
             let narrow: Vec<f32> = field.values.iter().map(|&value| value as f32).collect();
             for values in [FieldValues::F64(&field.values), FieldValues::F32(&narrow)] {
                 let block = Block { values, ..field.whole() };
