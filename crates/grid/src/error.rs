@@ -37,6 +37,10 @@ errors! {
         /// No field with this number.
         NoField { field: usize } => BAD_FIELD,
             "the grid has no field with the number {field}; use the number that the call to add the field gave";
+        /// A direction with another number of axes than the grid, or a step of more than one point.
+        Direction { field: String, direction: Vec<i32>, axes: usize } => BAD_FIELD,
+            "the direction of the field \"{field}\" is {direction:?}; give -1, 0 or 1 for each axis of the \
+             grid, which has {axes}";
         /// A field that stands twice in an exchange.
         FieldTwice { field: String } => BAD_FIELD,
             "the field \"{field}\" stands twice in one exchange; name each field once";
