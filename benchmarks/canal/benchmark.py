@@ -1,5 +1,5 @@
-"""Two sections of a duct (lattice Boltzmann) beside one MPI program of two ranks with the same kernel, and as two
-sites."""
+"""Two sections of a duct (lattice Boltzmann), beside one MPI program of two ranks with the same kernel, and as
+two sites."""
 
 import argparse
 import shutil
@@ -136,8 +136,8 @@ def in_folder(play):
 
 def ours(steps, way):
     def play(folder):
-        command = [Ligament().command, "run", steps.model(way, folder), "--run-dir", folder / "run", "--overcommit",
-                   "--quiet"]
+        model = steps.model(way, folder)
+        command = [Ligament().command, "run", model, "--run-dir", folder / "run", "--overcommit", "--quiet"]
         run(command, seconds=LIMIT_S, folder=folder)
         return steps.read(folder)
     return in_folder(play)
@@ -190,7 +190,8 @@ def show(options, measured):
         x, y, z = points(size)
         rows = [(name, [report.spread(times), report.spread([x * y * z / ms / 1e3 for ms in times])])
                 for (of, name), times in measured.steps.items() if of == size]
-        report.table(f"N = {size:g}: {x} x {y} x {z} points a core", ["ms a step", "million points/s a core"], rows)
+        report.table(f"N = {size:g}: {x} x {y} x {z} points a core",
+                     ["ms a step", "million points/s a core"], rows)
     rows = [(f"N = {size:g}, {rtt} ms", [report.spread([one for one, _ in pairs]),
                                          report.spread([two for _, two in pairs])])
             for (size, rtt), pairs in measured.sites.items()]
@@ -221,6 +222,7 @@ def main(words):
     report.last_line({"machine": facts, "versions": versions, "repetitions": options.repetitions,
                       "ms": {f"N = {size:g}: {name}": [report.significant(ms) for ms in times]
                              for (size, name), times in measured.steps.items()},
-                      "sites_ms": {f"N = {size:g}, {rtt} ms": [list(map(report.significant, pair)) for pair in pairs]
+                      "sites_ms": {f"N = {size:g}, {rtt} ms":
+                                   [list(map(report.significant, pair)) for pair in pairs]
                                    for (size, rtt), pairs in measured.sites.items()}}, found)
     return 0

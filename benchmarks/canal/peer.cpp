@@ -1,6 +1,6 @@
-// The same duct as one MPI program of two ranks. Each exchanges the five populations that leave it: `pack` copies
-// them by hand into one message, `types` lets MPI do so by a derived type, `overlap` packs by hand and computes the
-// other points while the message travels. The numbers of points of the duct are in the environment.
+// The same duct as one MPI program of two ranks. Each exchanges the five populations that leave it. `pack`
+// copies them by hand into one message, `types` lets MPI do so by a derived type, and `overlap` packs by hand
+// and computes the other points while the message travels. The environment has the duct's numbers of points.
 #include <mpi.h>
 
 #include <cstring>
@@ -29,8 +29,7 @@ public:
                     const std::uint64_t row = (begin + static_cast<std::uint64_t>(x)) * shape[1];
                     const std::uint64_t number = (row + static_cast<std::uint64_t>(y)) * shape[2] +
                                                  static_cast<std::uint64_t>(z);
-                    const double random = static_cast<double>(number * 2654435761u & 0xFFFFFFFFu) / 4294967296.0;
-                    block_.start({x, y, z}, 1 + 0.01 * (random - 0.5));
+                    block_.start({x, y, z}, 1 + 0.01 * (lattice::random(number) - 0.5));
                 }
             }
         }
@@ -53,7 +52,8 @@ public:
         end_packed(next);
     }
     void begin_packed(bool next) {
-        MPI_Irecv(in_.data(), static_cast<int>(in_.size()), MPI_DOUBLE, 1 - rank_, 0, MPI_COMM_WORLD, &requests_[0]);
+        MPI_Irecv(in_.data(), static_cast<int>(in_.size()), MPI_DOUBLE, 1 - rank_, 0, MPI_COMM_WORLD,
+                  &requests_[0]);
         const lattice::Point end = block_.own().end;
         const auto row = static_cast<std::size_t>(end[2]);
         double *to = out_.data();
@@ -129,8 +129,8 @@ private:
             const std::ptrdiff_t place = block_.next(i) - block_.next(0) + block_.place(x, 0, 0);
             places.push_back(static_cast<MPI_Aint>(place) * static_cast<MPI_Aint>(sizeof(double)));
         }
-        MPI_Type_create_struct(static_cast<int>(populations.size()), lengths.data(), places.data(), faces.data(),
-                               &all);
+        const auto count = static_cast<int>(populations.size());
+        MPI_Type_create_struct(count, lengths.data(), places.data(), faces.data(), &all);
         MPI_Type_commit(&all);
         return all;
     }

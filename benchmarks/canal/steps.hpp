@@ -1,5 +1,5 @@
-// What both programs of the benchmark share: the duct, its fluid, and the timing of steps. A program has one block,
-// and the process of each block keeps to a core of its own.
+// The common parts of both programs of the benchmark: the duct, its fluid, and the timing of steps. A process
+// has one block, and keeps to a core of its own.
 #pragma once
 #include <sched.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@ namespace steps {
 constexpr double viscosity = 0.05, acceleration = 1e-6;
 constexpr unsigned limit_seconds = 600;
 
-// The arguments of a program: the way of its exchange, the numbers of steps before the timing and within it, the
-// file for the result, to whose name the number of the block is added, and a core for each block.
+// The arguments of a program: the way of its exchange, the numbers of steps before the timing and within it,
+// the file for the result, to whose name the number of the block is added, and a core for each block.
 struct Arguments {
     std::string way;
     long warm, timed;
@@ -43,8 +43,8 @@ inline void keep_to(int core) {
     }
 }
 
-// Makes all steps by calling `step` with their numbers. Writes when the timed steps began and ended (ns), and the
-// exact sum of some populations of the block, by which the results of programs are compared.
+// Makes all steps by calling `step` with their numbers. Writes when the timed steps began and ended (ns), and a
+// sum of some populations of the block, by which the results of programs are compared.
 template <class Step>
 void run(const Arguments &arguments, std::size_t number, lattice::Block &block, Step step) {
     long done = 0;
@@ -56,7 +56,10 @@ void run(const Arguments &arguments, std::size_t number, lattice::Block &block, 
     const lattice::Point end = block.own().end;
     for (int i = 0; i < lattice::populations; ++i) {
         for (std::ptrdiff_t x = 0; x < end[0]; ++x) {
-            for (std::ptrdiff_t y = 0; y < end[1]; ++y) sum += block.now(i)[block.place(x, y, end[2] / 2)] * (x + y + i);
+            for (std::ptrdiff_t y = 0; y < end[1]; ++y) {
+                const double weight = static_cast<double>(x + y + i);
+                sum += block.now(i)[block.place(x, y, end[2] / 2)] * weight;
+            }
         }
     }
     std::FILE *out = std::fopen((arguments.file + "." + std::to_string(number)).c_str(), "w");

@@ -1,5 +1,5 @@
-"""The same mathematics as the duct in one program, in the same order, without coupling: what the sections are held
-to. Populations are arrays [i, x, y, z] of the whole duct."""
+"""The same mathematics as the duct in one program, in the same order, without coupling: what the sections are
+held to. Populations are arrays [i, x, y, z] of the whole duct."""
 
 import numpy as np
 
@@ -34,8 +34,8 @@ def signed_sum(f, axis):
 
 
 def pulled(f, flows):
-    """The populations that have come to each point. `flows` is None for a duct that is periodic along x, or what
-    comes in and leaves at each point of its ends."""
+    """The populations that have come to each point. `flows` is None for a duct that is periodic along x, or
+    what comes in and leaves at each point of its ends."""
     came = np.empty_like(f)
     for i, c in enumerate(VELOCITY):
         came[i] = np.roll(f[i], c, axis=(0, 1, 2))
@@ -68,7 +68,8 @@ def step(f, viscosity, acceleration, flows=None):
     for i, cu in zip(range(1, 19, 2), along):
         a, b, cx, w = f[i], f[i + 1], float(VELOCITY[i][0]), WEIGHT[i]
         share_w = w * density
-        even = even_rate * (0.5 * (a + b) - share_w * (still + 4.5 * cu * cu)) - w * even_push * (9 * cx * cu - 3 * ux)
+        even = even_rate * (0.5 * (a + b) - share_w * (still + 4.5 * cu * cu))
+        even = even - w * even_push * (9 * cx * cu - 3 * ux)
         odd = odd_rate * (0.5 * (a - b) - share_w * 3 * cu) - w * odd_push * cx
         after[i] = a - even - odd
         after[i + 1] = b - even + odd
@@ -93,12 +94,13 @@ def simulate(shape, steps, viscosity, acceleration=0.0, noise=0.0, flows=None):
     return state(f, acceleration)
 
 
-def series(ny, nz, viscosity, acceleration, terms=200):
-    """The velocity of a steady flow in a rectangular duct, at the points [y, z] of a lattice whose walls are half
-    a point beyond the outermost ones (White, Viscous Fluid Flow, 3-48)."""
+def series(ny, nz, viscosity, acceleration, finer=1, terms=200):
+    """The velocity of a steady flow in a rectangular duct, at the points [y, z] of a lattice whose walls are
+    half a point beyond the outermost ones (White, Viscous Fluid Flow, 3-48); or at points so many times
+    finer."""
     a, b = ny / 2, nz / 2
-    y, z = np.arange(ny) + 0.5 - a, np.arange(nz) + 0.5 - b
-    total = np.zeros((ny, nz))
+    y, z = (np.arange(ny * finer) + 0.5) / finer - a, (np.arange(nz * finer) + 0.5) / finer - b
+    total = np.zeros((y.size, z.size))
     for i in range(1, 2 * terms, 2):
         k = i * np.pi / (2 * a)
         # cosh(k z) / cosh(k b) without an overflow.

@@ -1,5 +1,5 @@
-// A section of a duct. By itself it flows until t_max, and leaves its state in a file. With `flows` and `profile`
-// joined, somebody else says for each pass of t_max what comes in and leaves at the ends of the duct.
+// A section of a duct. By itself it flows until t_max, and leaves its state in a file. With `flows` and
+// `profile` joined, somebody else says for each pass of t_max what comes in and leaves at the ends of the duct.
 #include <cmath>
 #include <exception>
 #include <fstream>
@@ -73,7 +73,8 @@ void save(Section &section, const lattice::Fluid &fluid, const std::string &file
     header += '\n';
     std::ofstream out(file, std::ios::binary);
     const auto length = static_cast<unsigned>(header.size());
-    out << "\x93NUMPY\x01" << '\0' << static_cast<char>(length & 0xFF) << static_cast<char>(length >> 8) << header;
+    out << "\x93NUMPY\x01" << '\0' << static_cast<char>(length & 0xFF) << static_cast<char>(length >> 8);
+    out << header;
     for (std::ptrdiff_t x = 0; x < section.points(0); ++x) {
         for (std::ptrdiff_t y = 0; y < section.points(1); ++y) {
             for (std::ptrdiff_t z = 0; z < section.points(2); ++z) {

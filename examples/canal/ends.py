@@ -1,9 +1,10 @@
-"""A reach of the network of canals whose water is a lattice: stands between the network's levels and discharges and
-the lattice's densities and masses, and speaks at the network's side as `reach.f90` does.
+"""A reach of the network of canals whose water is a lattice. It stands between the network's levels and
+discharges and the lattice's densities and masses, and speaks at the network's side as `reach.f90` does.
 
-A distorted scale model, as hydraulic laboratories build them: one scale along the channel, another one across. The
-density of the lattice stands for the depth: a cross-section of density r has the level z0 + h (r - 1), where h is the
-mean depth at rest. So the mass of the lattice is the volume of the water, and its sound is the water's waves.
+The lattice is a distorted scale model, as hydraulic laboratories build them: one scale along the channel,
+another one across. Its density stands for the depth: a cross-section of density r has the level z0 + h (r - 1),
+where h is the mean depth at rest. So the mass of the lattice is the volume of the water, and its sound is the
+water's waves.
 """
 
 import numpy as np
@@ -33,23 +34,23 @@ class Flows:
 
 
 class Scale:
-    """Converts between the network and the lattice. Levels in m, discharges in m^3/s, masses in the lattice's."""
+    """Converts between the network and the lattice: levels in m, discharges in m^3/s, masses of the lattice."""
 
     def __init__(self, instance, planes):
         def get(name):
             return instance.get_setting(name, "float")
 
-        self.dt, self.cells, self.dx, self.width = get("dt"), round(get("cells")), get("dx"), get("width")
+        self.dt, self.dx, self.width = get("dt"), get("dx"), get("width")
+        self.cells = instance.get_setting("cells", "int")
         self.level = get("level")
-        self.bed = get("bed_above") + (get("bed_below") - get("bed_above")) * (np.arange(self.cells) + 0.5) / self.cells
-        self.depth = float(np.mean(self.level - self.bed))
+        self.depth = self.level - (get("bed_above") + get("bed_below")) / 2
         self.planes, self.length = planes, self.cells * self.dx
         sound = self.length / planes / (np.sqrt(3) * self.dt)
         ratio = sound**2 / (GRAVITY * self.depth) if self.depth > 0 else np.inf
         if not abs(ratio - 1) <= SPEED_TOLERANCE:
             right = self.length / (np.sqrt(3 * GRAVITY * max(self.depth, 1e-3)) * self.dt)
-            raise ValueError(f"the waves of the lattice are not as fast as those in water {self.depth:.3g} m deep: a "
-                             f"grid with {planes} points along x should have {right:.0f}")
+            raise ValueError(f"the waves of the lattice are not as fast as those in water {self.depth:.3g} m "
+                             f"deep: a grid with {planes} points along x should have {right:.0f}")
         # How much of each plane of the lattice lies in each cell.
         edges, lattice = np.arange(self.cells + 1) / self.cells, np.arange(planes + 1) / planes
         ends = np.minimum(edges[1:, None], lattice[None, 1:])

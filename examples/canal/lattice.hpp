@@ -42,6 +42,11 @@ struct Fluid {
     }
 };
 
+// Returns a number from 0 to 1 that looks random, and that any language makes from the number of a point.
+inline double random(std::uint64_t number) {
+    return static_cast<double>(number * 2654435761u & 0xFFFFFFFFu) / 4294967296.0;
+}
+
 using Point = std::array<std::ptrdiff_t, 3>;
 
 // Points from `begin` to before `end` along each axis, counted from the first own point of a block.
@@ -201,8 +206,8 @@ inline void Block::step_row(const Fluid &fluid, const Point &first, std::ptrdiff
     }
 }
 
-// A population that would come from beyond an end comes back from the point itself, where its opposite has gone.
-// It has a ghost of its own there, which nothing else reads.
+// A population that would come from beyond an end comes back from the point itself, where its opposite has
+// gone. It has a ghost of its own there, which nothing else reads.
 inline void Block::reflect_row(double *arrays, const Point &first, std::ptrdiff_t z_end) {
     const auto [x, y, z] = first;
     if (ends_[2][0] && z == 0) reflect_points(arrays, {x, y, 0}, 1, 2, 1);

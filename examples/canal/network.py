@@ -1,4 +1,5 @@
-"""Writes the model of the network of canals whose upper canal is a lattice of two sections: network.py MODEL.ymmsl"""
+"""Writes the model of the network of canals whose upper canal is a lattice of two sections:
+network.py MODEL.ymmsl"""
 
 import sys
 from pathlib import Path

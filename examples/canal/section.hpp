@@ -17,7 +17,7 @@ struct Exchange {
 
 class Section {
 public:
-    // `closed` says that the duct has an end along x; otherwise it is periodic there, and the model must say so.
+    // `closed` says that the duct has ends along x; otherwise it is periodic there, and the model says so.
     Section(ligament::Instance &instance, const Exchange &exchange, bool closed)
         : domain_(instance),
           exchange_(exchange),
@@ -25,8 +25,8 @@ public:
           shape_(domain_.shape()),
           block_(points(domain_), exchange.ghosts, ends(domain_, closed)) {
         if (exchange_.ghosts < 1) throw std::runtime_error("ghosts must be 1 or more");
-        // With ghosts of one point, a population is needed only where it goes to. A wider one takes part in steps
-        // by itself, and needs all of them.
+        // With ghosts of one point, a population is needed only where it goes to. Wider ghosts take part in
+        // steps by themselves, and need all of them.
         const bool all = exchange_.ghosts > 1;
         for (int i = all ? 0 : 1; i < lattice::populations; ++i) {
             populations_.push_back(i);
@@ -46,11 +46,11 @@ public:
         for (std::ptrdiff_t x = 0; x < points(0); ++x) {
             for (std::ptrdiff_t y = 0; y < points(1); ++y) {
                 for (std::ptrdiff_t z = 0; z < points(2); ++z) {
-                    const std::uint64_t row = (begin_[0] + static_cast<std::uint64_t>(x)) * shape_[1] + begin_[1];
-                    const std::uint64_t number = (row + static_cast<std::uint64_t>(y)) * shape_[2] + begin_[2] +
-                                                 static_cast<std::uint64_t>(z);
-                    const double random = static_cast<double>(number * 2654435761u & 0xFFFFFFFFu) / 4294967296.0;
-                    block_.start({x, y, z}, 1 + noise * (random - 0.5));
+                    const std::array<std::uint64_t, 3> at = {begin_[0] + static_cast<std::uint64_t>(x),
+                                                             begin_[1] + static_cast<std::uint64_t>(y),
+                                                             begin_[2] + static_cast<std::uint64_t>(z)};
+                    const std::uint64_t number = (at[0] * shape_[1] + at[1]) * shape_[2] + at[2];
+                    block_.start({x, y, z}, 1 + noise * (lattice::random(number) - 0.5));
                 }
             }
         }
@@ -84,7 +84,9 @@ public:
         } else {
             block_.step(fluid, inner);
         }
-        for (std::size_t n = 0; n < fields_.size(); ++n) domain_.set_data(fields_[n], block_.next(populations_[n]));
+        for (std::size_t n = 0; n < fields_.size(); ++n) {
+            domain_.set_data(fields_[n], block_.next(populations_[n]));
+        }
         if (exchange_.overlap) {
             domain_.begin(time, fields_);
             block_.step(fluid, inner);
@@ -111,7 +113,9 @@ private:
 
     static std::array<std::size_t, 3> points(const ligament::Domain &domain) {
         const auto begin = domain.begin_point(), end = domain.end_point();
-        if (begin.size() != 3) throw std::runtime_error("a duct has three axes; give its grid three numbers of points");
+        if (begin.size() != 3) {
+            throw std::runtime_error("a duct has three axes; give its grid three numbers of points");
+        }
         return {end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]};
     }
     static lattice::Ends ends(const ligament::Domain &domain, bool closed) {

@@ -1,4 +1,4 @@
-"""A field whose values travel in one direction has only those ghosts filled from which they come into a block."""
+"""An exchange of a field whose values travel in one direction fills only the ghosts from which they come."""
 
 import itertools
 
@@ -68,7 +68,7 @@ def test_only_the_ghosts_from_which_values_come_are_filled(run, python_program, 
     ("domain.set_direction(whole, (1, 0, 0))", "this array is no field's of the domain"),
     ("domain.begin(0.0, *fields); domain.set_direction(fields[0], (1, 0, 0))", "has begun and not ended"),
     ("domain.set_direction(fields[0], (domain.block, 0, 0)); domain.exchange(0.0, *fields)",
-     "towards [1, 0, 0], \"f1\""),
+     "towards [1, 0, 0]), \"f1\""),
 ])
 def test_a_direction_that_cannot_be_is_an_error(run, python_program, phrase, why):
     program = python_program("wave", PROGRAM.replace("PHRASE", phrase))

@@ -23,7 +23,8 @@ pub struct Field {
     dtype: DType,
     ghosts: usize,
     order: ArrayOrder,
-    /// The way in which the values travel, -1, 0 or 1 along each axis; without one they are needed at all sides.
+    /// The direction in which the values travel, -1, 0 or 1 along each axis. Without one, they are needed at
+    /// all sides.
     direction: Option<Vec<i8>>,
 }
 

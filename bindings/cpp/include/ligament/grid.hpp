@@ -70,8 +70,8 @@ public:
     }
     // Says in which direction the values of a field travel: -1, 0 or 1 along each axis, as in a lattice
     // Boltzmann code. An exchange then fills only the ghosts from which a value comes into the block in this
-    // direction, and leaves those at other sides between blocks as they are. All blocks give the same directions.
-    // Throws UsageError if the direction is none of this grid's, or if an exchange has begun.
+    // direction, and leaves those at other sides between blocks as they are. All blocks give the same
+    // directions. Throws UsageError if the direction is none of this grid's, or if an exchange has begun.
     void set_direction(Field field, const std::vector<std::int32_t> &direction) {
         if (direction.size() != lig_domain_ndim(handle_.get())) {
             throw UsageError("the direction of a field has a number for each axis of the grid, which has " +
