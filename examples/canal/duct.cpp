@@ -107,6 +107,12 @@ void run(Instance &instance) {
         }
         if (!section) {
             section.emplace(instance, settings.exchange, has_ends);
+            const auto whole = section->domain().shape();
+            if (has_ends && (static_cast<std::uint64_t>(section->points(1)) != whole[1] ||
+                             static_cast<std::uint64_t>(section->points(2)) != whole[2])) {
+                throw std::runtime_error("a duct with `flows` is cut along x only; use blocks such as "
+                                         "[2, 1, 1]");
+            }
             section->start(begin, settings.noise);
         }
         if (has_ends) section->set_flows(flows[0], flows[1]);

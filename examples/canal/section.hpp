@@ -3,6 +3,7 @@
 #include <ligament/ligament.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "lattice.hpp"
@@ -54,8 +55,15 @@ public:
                 }
             }
         }
-        block_.reflect(block_.own());
+        // The exchange fills a ghost beyond an edge of the grid only if the grid goes on there.
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            if (begin_[axis] == 0) *ghost_before(axis) = std::nan("");
+        }
         domain_.exchange(time, fields_);
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            if (begin_[axis] == 0) check_edge(axis, !std::isnan(*ghost_before(axis)));
+        }
+        block_.reflect(block_.own());
         renew_ghosts();
     }
 
@@ -109,6 +117,23 @@ private:
     // How many points deep the ghosts are valid.
     std::ptrdiff_t valid_ = 0;
 
+    // The ghost before the first point along an axis, of the population that comes from there.
+    double *ghost_before(std::size_t axis) {
+        const auto *c = lattice::velocity[1 + 2 * axis];
+        return block_.now(static_cast<int>(1 + 2 * axis)) + block_.place(-c[0], -c[1], -c[2]);
+    }
+    // Throws if the grid goes on where the duct has an end, or the reverse.
+    void check_edge(std::size_t axis, bool goes_on) const {
+        const bool is_end = block_.wider(1).begin[axis] == 0;
+        if (is_end != goes_on) return;
+        const std::string name(1, "xyz"[axis]);
+        if (is_end) {
+            throw std::runtime_error("the duct ends along " + name + ", and its grid goes on there; leave " + name +
+                                     " out of `periodic` and `mirrored`");
+        }
+        throw std::runtime_error("the duct goes on along " + name + ", and its grid ends there; make it periodic " +
+                                 "along " + name + ", or join `flows`");
+    }
     std::ptrdiff_t margin() const { return static_cast<std::ptrdiff_t>(exchange_.ghosts) - 1; }
 
     static std::array<std::size_t, 3> points(const ligament::Domain &domain) {

@@ -190,6 +190,15 @@ def test_what_cannot_be_computed_ends_the_run_with_a_reason(tmp_path, settings, 
     assert done.returncode == 1 and words in " ".join(done.stdout.split()), done.stdout
 
 
+@pytest.mark.parametrize("periodic, words", [
+    ("[]", "the duct goes on along x, and its grid ends there"),
+    ("[x, z]", "the duct ends along z, and its grid goes on there; leave z out of `periodic`"),
+])
+def test_a_grid_with_other_edges_than_the_duct_is_refused(tmp_path, periodic, words):
+    done = run(tmp_path, duct((8, 5, 5), (2, 1, 1), periodic=yaml.safe_load(periodic)), {"t_max": 0.1})
+    assert done.returncode == 1 and words in " ".join(done.stdout.split()), done.stdout
+
+
 def test_a_grid_of_two_axes_is_no_duct(tmp_path):
     done = run(tmp_path, duct((8, 8), (1, 1)), {"t_max": 0.1})
     assert done.returncode == 1 and "a duct has three axes" in done.stdout, done.stdout

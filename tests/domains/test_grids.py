@@ -62,8 +62,9 @@ def test_wide_ghosts_and_both_halves_of_an_exchange_do_too(spread, tmp_path, spl
 @pytest.fixture(scope="module")
 def duct(tmp_path_factory):
     program = tmp_path_factory.mktemp("canal") / "duct"
-    subprocess.run(["g++", "-std=c++17", *test_wave.EXACT, *test_wave.INCLUDES, CANAL / "duct.cpp", "-o", program,
-                    test_wave.TARGET / "libligament.so", f"-Wl,-rpath,{test_wave.TARGET}"], check=True)
+    flags = ["-std=c++17", *test_wave.EXACT, *test_wave.INCLUDES, f"-Wl,-rpath,{test_wave.TARGET}"]
+    subprocess.run(["g++", *flags, CANAL / "duct.cpp", "-o", program, test_wave.TARGET / "libligament.so"],
+                   check=True)
     return program
 
 
