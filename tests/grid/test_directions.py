@@ -1,8 +1,11 @@
 """An exchange of a field whose values travel in one direction fills only the ghosts from which they come."""
 
 import itertools
+import subprocess
+from pathlib import Path
 
 import pytest
+import test_wave
 
 MODEL = """ymmsl_version: v0.2
 models:
@@ -74,3 +77,15 @@ def test_a_direction_that_cannot_be_is_an_error(run, python_program, phrase, why
     program = python_program("wave", PROGRAM.replace("PHRASE", phrase))
     done = run(MODEL.format(program=program, blocks=[2, 1, 1], more="wait: auto"))
     assert done.status != 0 and why in " ".join(done.text.split()), done.text
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_fortran_gives_directions_too(run, tmp_path, blocks):
+    sources, program = test_wave.ROOT / "bindings/fortran/src", tmp_path / "travel"
+    files = [sources / "ligament_descriptors.c", sources / "ligament.f90", Path(__file__).with_name("travel.f90")]
+    subprocess.run(["gfortran", *test_wave.EXACT, "-Wno-maybe-uninitialized", "-J", tmp_path, *test_wave.INCLUDES,
+                    *files, "-o", program, test_wave.TARGET / "libligament.so",
+                    f"-Wl,-rpath,{test_wave.TARGET}"], check=True)
+    model = MODEL.format(program=f"{{executable: {program}}}", blocks=[blocks], more="wait: auto")
+    done = run(model.replace("[6, 8, 5]", "[10]").replace("[x, z]", "[x]"))
+    assert done.status == 0, done.text

@@ -45,7 +45,14 @@ def command(tmp_path_factory):
                         "--example", "block"], cwd=ROOT, check=True)
         return [str(ROOT / "target/tests/examples/block")]
 
-    commands = {"python": lambda: [sys.executable, str(HERE / "block.py")], "rust": rust,
+    def fortran():
+        sources = ROOT / "bindings/fortran/src"
+        subprocess.run(["gfortran", *EXACT, "-Wno-maybe-uninitialized", "-J", folder, *INCLUDES,
+                        sources / "ligament.f90", sources / "ligament_descriptors.c", HERE / "block.f90", "-o",
+                        folder / "block.f90", TARGET / "libligament.so", f"-Wl,-rpath,{TARGET}"], check=True)
+        return [str(folder / "block.f90")]
+
+    commands = {"python": lambda: [sys.executable, str(HERE / "block.py")], "rust": rust, "fortran": fortran,
                 "c": lambda: compiled("gcc", "block.c", "-std=c11"),
                 "cpp": lambda: compiled("g++", "block.cpp", "-std=c++17")}
 
@@ -100,6 +107,9 @@ OTHERS = [
     ("c", (16, 11, 13), (2, 2, 2), ("mirrored", "periodic", "periodic"), EIGHT_RANKS | {"ghosts": 3}),
     ("cpp", (30, 17), (2, 2), ("periodic", "open"), {}),
     ("cpp", (30, 17), (1, 3), ("periodic", "mirrored"), {"ghosts": 2, "order": "F", "split": True}),
+    ("fortran", (41,), (3,), ("periodic",), {"ghosts": 2, "order": "F"}),
+    ("fortran", (30, 17), (2, 2), ("periodic", "mirrored"), {"order": "F", "split": True}),
+    ("fortran", (16, 11, 13), (2, 2, 2), ("mirrored", "periodic", "open"), EIGHT_RANKS | {"order": "F"}),
     ("rust", (30, 17), (2, 2), ("open", "mirrored"), {}),
     ("rust", (30, 17), (3, 1), ("periodic", "periodic"), {"ghosts": 3, "split": True}),
 ]

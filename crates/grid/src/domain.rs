@@ -5,6 +5,7 @@ use crate::error::GridError;
 use crate::exact_sum::ExactSum;
 use crate::pieces::{Neighbour, Piece};
 use crate::region::Region;
+use crate::window::Window;
 use ligament_instance::{Error, Instance, OpenExchange, Outgoing};
 use ligament_model::{block_range, Blocks, Edges, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
 use ligament_wire::control::{GridEdges, GridInfo};
@@ -67,6 +68,11 @@ impl Field {
         &self.name
     }
 
+    /// The unit; empty if there is none.
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
     /// The number of ghosts.
     pub fn ghosts(&self) -> usize {
         self.ghosts
@@ -81,6 +87,11 @@ impl Field {
     fn travels_to(&self, side: &[i8]) -> bool {
         let Some(direction) = &self.direction else { return true };
         side.iter().zip(direction).all(|(side, step)| *side == 0 || side == step)
+    }
+
+    /// The order of the elements in memory.
+    pub fn order(&self) -> ArrayOrder {
+        self.order
     }
 
     fn describe(&self) -> String {
@@ -155,6 +166,8 @@ pub struct Domain {
     begun: Option<(Vec<FieldId>, f64)>,
     /// The time of the last exchange.
     time: f64,
+    /// The time of the last exchange of each field, if there was one.
+    field_times: Vec<Option<f64>>,
     packed: Vec<u8>,
 }
 
@@ -202,6 +215,7 @@ impl Domain {
             plans: HashMap::new(),
             begun: None,
             time: 0.0,
+            field_times: Vec::new(),
             packed: Vec::new(),
         })
     }
@@ -271,6 +285,7 @@ impl Domain {
             return Err(GridError::FieldSize { field: field.name }.into());
         }
         self.fields.push(field);
+        self.field_times.push(None);
         Ok(FieldId(self.fields.len() - 1))
     }
 
@@ -378,8 +393,7 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
-        self.time = time;
-        instance.grid_progress().open = None;
+        self.complete(instance, time, fields);
         Ok(())
     }
 
@@ -428,9 +442,41 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
-        self.time = time;
-        instance.grid_progress().open = None;
+        self.complete(instance, time, fields);
         Ok(())
+    }
+
+    /// Notes that an exchange is at its end.
+    fn complete(&mut self, instance: &mut Instance, time: f64, fields: &[FieldData<'_>]) {
+        self.time = time;
+        fields.iter().for_each(|data| self.field_times[data.field.0] = Some(time));
+        instance.grid_progress().open = None;
+    }
+
+    /// Shows a field to the taps of the port with the field's name, at the time of the last exchange of the
+    /// field. Nothing is joined to this port. While no tap asks for a value, nothing is copied or computed. A
+    /// block calls this after an exchange, before the points of the field change, so that the ghosts fit them.
+    /// `bytes` is the array of the field, with the ghosts.
+    ///
+    /// # Errors
+    /// `Usage` if the array is of another size than the field, if the field was in no exchange yet, if an
+    /// exchange has begun and not ended, if the field has a direction, or if a port cannot have its name.
+    pub fn publish(&self, instance: &mut Instance, id: FieldId, bytes: &[u8]) -> Result<(), Error> {
+        let Some(field) = self.fields.get(id.0) else { return Err(GridError::NoField { field: id.0 }.into()) };
+        nothing_is_open(instance)?;
+        let expected = self.elements(id) * field.dtype.size();
+        if bytes.len() != expected {
+            let field = field.name.clone();
+            return Err(GridError::FieldBytes { field, expected, bytes: bytes.len() }.into());
+        }
+        let Some(time) = self.field_times[id.0] else {
+            return Err(GridError::NotExchanged { field: field.name.clone() }.into());
+        };
+        if field.direction.is_some() {
+            return Err(GridError::OneDirection { field: field.name.clone() }.into());
+        }
+        let window = Window::new(self, field, bytes);
+        instance.publish(&field.name, time, &window)
     }
 
     /// Returns the sum of all numbers that all blocks give. It is the exact sum, rounded once. So it does not

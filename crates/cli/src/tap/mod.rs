@@ -101,6 +101,7 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
         cuts: TapSelection::cuts_of(arguments.slice.as_deref().unwrap_or_default())?,
         thin: arguments.thin.unwrap_or(1),
         bars: arguments.histogram.unwrap_or(0),
+        levels: Vec::new(),
     };
     let every = seconds(arguments.every, "--every")?;
     let patience = arguments.timeout.map(|given| seconds(given, "--timeout")).transpose()?;

@@ -10,7 +10,7 @@ use ligament_shm::tap::{Note, TapBox};
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, Notice, Question};
 use ligament_wire::tap::{TapOutcome, TapSelection};
-use ligament_wire::{decode_body, Bytes, Limits, Value};
+use ligament_wire::{decode_body, rank_name, rank_parts, Bytes, Limits, Value};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 
@@ -21,10 +21,13 @@ pub const DEFAULT_BOX_BYTES: u64 = 64 << 20;
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A port in the form in which a user writes it: `macro.state_out`, `micro[3].out`, `macro.out[2]`.
+/// A port in the form in which a user writes it: `macro.state_out`, `micro[3].out`, `macro.out[2]`, or
+/// `flow:1.out` for rank 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortOf {
     pub instance: String,
+    /// The number of the rank in its instance, if the text has one.
+    pub rank: Option<u32>,
     pub port: String,
     /// The slot of a vector port.
     pub slot: Option<u32>,
@@ -51,13 +54,15 @@ impl PortOf {
                 (port, Some(slot))
             }
         };
-        Ok(PortOf { instance: instance.to_owned(), port: port.to_owned(), slot })
+        let (instance, rank) = rank_parts(instance);
+        Ok(PortOf { instance: instance.to_owned(), rank, port: port.to_owned(), slot })
     }
 }
 
 impl std::fmt::Display for PortOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let PortOf { instance, port, slot } = self;
+        let PortOf { instance, rank, port, slot } = self;
+        let instance = rank_name(instance, *rank);
         match slot {
             Some(slot) => write!(f, "{instance}.{port}[{slot}]"),
             None => write!(f, "{instance}.{port}"),
@@ -114,8 +119,9 @@ impl TapSession {
         room: u64,
     ) -> Result<Option<TapSession>, Fault> {
         let Some((mut socket, token)) = reach(run, record)? else { return Ok(None) };
-        let PortOf { instance, port: name, slot } = port.clone();
-        let question = Question::Tap { instance, port: name, slot, wanted: wanted.clone(), room };
+        let PortOf { instance, rank, port: name, slot } = port.clone();
+        let rank = rank.unwrap_or(0);
+        let question = Question::Tap { instance, rank, port: name, slot, wanted: wanted.clone(), room };
         say(&mut socket, record, &token, question)?;
         wait_for_answer(&socket, record)?;
         let (answer, memory) = hear(&mut socket, record)?;
@@ -231,7 +237,7 @@ impl TapSession {
         // This holds even if the value cannot be read, so that the next call requests another value.
         self.asked = false;
         let (note, body) = taken?;
-        let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = note;
+        let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number, cost: _ } = note;
         let value = match outcome {
             TapOutcome::Value => value_of(parts, body_len, body).map_err(|error| wrong(&error))?,
             other => return Err(self.not_shown(other, body_len)),
@@ -260,6 +266,14 @@ impl TapSession {
             ),
             TapOutcome::NoMemory => {
                 fault!(NOT_SHOWN, "the system has no memory to show the {bytes} bytes that {port} sends")
+            }
+            TapOutcome::NoSurface => fault!(
+                NOT_SHOWN,
+                "{port} has no surfaces: they are made of a field of numbers, on a grid of three axes, with \
+                 ghosts"
+            ),
+            TapOutcome::Time => {
+                fault!(NOT_SHOWN, "{port} has sent a value of which only the time was asked for")
             }
             TapOutcome::Unsendable => {
                 fault!(NOT_SHOWN, "the value on {port} cannot be shown: no message can hold it")
@@ -291,6 +305,11 @@ mod tests {
         {
             assert_eq!(of(wrong), None, "{wrong}");
         }
+        let rank = PortOf::of("flow[1]:3.u").unwrap();
+        assert_eq!(
+            (rank.instance.as_str(), rank.rank, rank.to_string()),
+            ("flow[1]", Some(3), "flow[1]:3.u".into())
+        );
         assert_eq!(PortOf::of("micro[3].out[2]").unwrap().to_string(), "micro[3].out[2]");
     }
 }
