@@ -15,6 +15,7 @@ using ligament::Instance;
 // Everything that a section is told.
 struct Settings {
     double t_max, dt, noise;
+    long show;
     Exchange exchange;
     lattice::Fluid fluid;
 
@@ -22,6 +23,7 @@ struct Settings {
         : t_max(instance.get_setting_as<double>("t_max")),
           dt(instance.get_setting_as<double>("dt")),
           noise(instance.get_setting_as<double>("noise", 0.0)),
+          show(instance.get_setting_as<long>("show", 0)),
           exchange{instance.get_setting_as<std::size_t>("ghosts", 1),
                    instance.get_setting_as<bool>("overlap", true)},
           fluid(instance.get_setting_as<double>("viscosity"),
@@ -49,18 +51,13 @@ void check(const lattice::State &state) {
 
 // The mean density of each cross-section.
 std::vector<double> profile(Section &section, const lattice::Fluid &fluid) {
-    std::vector<double> densities;
-    for (std::ptrdiff_t x = 0; x < section.points(0); ++x) {
-        double sum = 0;
-        for (std::ptrdiff_t y = 0; y < section.points(1); ++y) {
-            for (std::ptrdiff_t z = 0; z < section.points(2); ++z) {
-                const lattice::State state = section.block().state(fluid, {x, y, z});
-                check(state);
-                sum += state.density;
-            }
-        }
-        densities.push_back(sum / static_cast<double>(section.points(1) * section.points(2)));
-    }
+    std::vector<double> densities(static_cast<std::size_t>(section.points(0)), 0.0);
+    section.each_point([&](const lattice::Point &p) {
+        const lattice::State state = section.block().state(fluid, p);
+        check(state);
+        densities[static_cast<std::size_t>(p[0])] += state.density;
+    });
+    for (double &density : densities) density /= static_cast<double>(section.points(1) * section.points(2));
     return densities;
 }
 
@@ -75,22 +72,20 @@ void save(Section &section, const lattice::Fluid &fluid, const std::string &file
     const auto length = static_cast<unsigned>(header.size());
     out << "\x93NUMPY\x01" << '\0' << static_cast<char>(length & 0xFF) << static_cast<char>(length >> 8);
     out << header;
-    for (std::ptrdiff_t x = 0; x < section.points(0); ++x) {
-        for (std::ptrdiff_t y = 0; y < section.points(1); ++y) {
-            for (std::ptrdiff_t z = 0; z < section.points(2); ++z) {
-                const lattice::State state = section.block().state(fluid, {x, y, z});
-                check(state);
-                const double all[] = {state.density, state.velocity[0], state.velocity[1], state.velocity[2]};
-                out.write(reinterpret_cast<const char *>(all), sizeof all);
-            }
-        }
-    }
+    section.each_point([&](const lattice::Point &p) {
+        const lattice::State state = section.block().state(fluid, p);
+        check(state);
+        const double all[] = {state.density, state.velocity[0], state.velocity[1], state.velocity[2]};
+        out.write(reinterpret_cast<const char *>(all), sizeof all);
+    });
     out.close();
     if (!out) throw std::runtime_error("cannot write " + file);
 }
 
 void run(Instance &instance) {
     std::optional<Section> section;
+    std::optional<Speed> speed;
+    long done = 0;
     const Settings settings(instance);
     const long steps = settings.steps();
     const bool has_ends = instance.is_connected("flows");
@@ -114,10 +109,13 @@ void run(Instance &instance) {
                                          "[2, 1, 1]");
             }
             section->start(begin, settings.noise);
+            if (settings.show > 0) speed.emplace(*section);
         }
         if (has_ends) section->set_flows(flows[0], flows[1]);
         for (long step = 1; step <= steps; ++step) {
-            section->step(settings.fluid, begin + static_cast<double>(step) * settings.dt);
+            const double time = begin + static_cast<double>(step) * settings.dt;
+            section->step(settings.fluid, time);
+            if (speed && ++done % settings.show == 0) speed->show(settings.fluid, time);
         }
         if (has_ends) instance.send("profile", begin + settings.t_max, profile(*section, settings.fluid));
     }

@@ -39,22 +39,27 @@ public:
 
     ligament::Domain &domain() { return domain_; }
     lattice::Block &block() { return block_; }
+    // Calls a function with each point.
+    template <class Function>
+    void each_point(Function function) const {
+        for (std::ptrdiff_t x = 0; x < points(0); ++x) {
+            for (std::ptrdiff_t y = 0; y < points(1); ++y) {
+                for (std::ptrdiff_t z = 0; z < points(2); ++z) function(lattice::Point{x, y, z});
+            }
+        }
+    }
     // The number of points of the section along an axis.
     std::ptrdiff_t points(std::size_t axis) const { return block_.own().end[axis]; }
 
     // Starts at rest. The density is 1, and differs from that by up to half of `noise`, from point to point.
     void start(double time, double noise) {
-        for (std::ptrdiff_t x = 0; x < points(0); ++x) {
-            for (std::ptrdiff_t y = 0; y < points(1); ++y) {
-                for (std::ptrdiff_t z = 0; z < points(2); ++z) {
-                    const std::array<std::uint64_t, 3> at = {begin_[0] + static_cast<std::uint64_t>(x),
-                                                             begin_[1] + static_cast<std::uint64_t>(y),
-                                                             begin_[2] + static_cast<std::uint64_t>(z)};
-                    const std::uint64_t number = (at[0] * shape_[1] + at[1]) * shape_[2] + at[2];
-                    block_.start({x, y, z}, 1 + noise * (lattice::random(number) - 0.5));
-                }
+        each_point([&](const lattice::Point &p) {
+            std::uint64_t number = 0;
+            for (std::size_t axis = 0; axis < 3; ++axis) {
+                number = number * shape_[axis] + begin_[axis] + static_cast<std::uint64_t>(p[axis]);
             }
-        }
+            block_.start(p, 1 + noise * (lattice::random(number) - 0.5));
+        });
         // The exchange fills a ghost beyond an edge of the grid only if the grid goes on there.
         for (std::size_t axis = 0; axis < 3; ++axis) {
             if (begin_[axis] == 0) *ghost_before(axis) = std::nan("");
@@ -128,11 +133,11 @@ private:
         if (is_end != goes_on) return;
         const std::string name(1, "xyz"[axis]);
         if (is_end) {
-            throw std::runtime_error("the duct ends along " + name + ", and its grid goes on there; leave " + name +
-                                     " out of `periodic` and `mirrored`");
+            throw std::runtime_error("the duct ends along " + name + ", and its grid goes on there; leave " +
+                                     name + " out of `periodic` and `mirrored`");
         }
-        throw std::runtime_error("the duct goes on along " + name + ", and its grid ends there; make it periodic " +
-                                 "along " + name + ", or join `flows`");
+        throw std::runtime_error("the duct goes on along " + name + ", and its grid ends there; make it " +
+                                 "periodic along " + name + ", or join `flows`");
     }
     std::ptrdiff_t margin() const { return static_cast<std::ptrdiff_t>(exchange_.ghosts) - 1; }
 
@@ -178,4 +183,30 @@ private:
         }
         return found;
     }
+};
+
+// The speed of the water as a field that others may look at, in points a step.
+class Speed {
+public:
+    explicit Speed(Section &section)
+        : section_(section),
+          values_(section.domain().elements(1)),
+          field_(section.domain().add_field("speed", values_.data(), 1)) {}
+
+    // Shows the speed at a time. All sections do so at the same times.
+    void show(const lattice::Fluid &fluid, double time) {
+        const std::ptrdiff_t row = section_.points(2) + 2, plane = row * (section_.points(1) + 2);
+        section_.each_point([&](const lattice::Point &p) {
+            const auto [u, v, w] = section_.block().state(fluid, p).velocity;
+            values_[static_cast<std::size_t>((p[0] + 1) * plane + (p[1] + 1) * row + p[2] + 1)] =
+                std::sqrt(u * u + v * v + w * w);
+        });
+        section_.domain().exchange(time, {field_});
+        section_.domain().publish(field_);
+    }
+
+private:
+    Section &section_;
+    std::vector<double> values_;
+    ligament::Field field_;
 };

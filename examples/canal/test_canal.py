@@ -1,5 +1,5 @@
-"""A duct in sections is that of one program to the last bit, it flows as it should, and as a reach of the network
-of canals it loses no water."""
+"""A duct in sections is that of one program to the last bit, it flows as it should, and as a reach of the
+network of canals it loses no water."""
 
 import shutil
 import subprocess
@@ -43,7 +43,8 @@ def duct(shape=SHAPE, blocks=(1, 1, 1), ranks=0, periodic="x"):
     """The example's model with another grid, in instances, or in so many ranks of one instance."""
     model = yaml.safe_load(MODEL.read_text())
     model["programs"]["duct"]["executable"] = str(HERE / "build/duct")
-    model["ligament"] = {"grids": {"duct": {"shape": list(shape), "blocks": list(blocks), "periodic": periodic}}}
+    grid = {"shape": list(shape), "blocks": list(blocks), "periodic": periodic}
+    model["ligament"] = {"grids": {"duct": grid}}
     if ranks:
         model["ligament"]["ranks"] = {"duct": ranks}
     return model
@@ -66,11 +67,13 @@ def flow(directory, shape, blocks):
 def test_sections_give_what_one_program_gives_to_the_last_bit(tmp_path, blocks, ranks):
     expected = simulate(SHAPE, STEPS, VISCOSITY, ACCELERATION, NOISE)
     ways = [(1, "true"), (1, "false"), (2, "true"), (2, "false")]
+    shown = 3 if ranks else 0
     if blocks[1] > 1:
         ways = [(1, "false"), (3, "true")]
     for ghosts, overlap in ways:
         folder = tmp_path / f"{ghosts}{overlap}"
-        settings = {"t_max": STEPS * 0.05, "noise": NOISE, "ghosts": ghosts, "overlap": overlap}
+        settings = {"t_max": STEPS * 0.05, "noise": NOISE, "ghosts": ghosts, "overlap": overlap,
+                    "show": shown}
         done = run(folder, duct(blocks=blocks, ranks=int(np.prod(blocks)) if ranks else 0), settings)
         assert done.returncode == 0, done.stdout
         assert flow(folder, SHAPE, blocks).tobytes() == expected.tobytes(), (ghosts, overlap)
@@ -223,7 +226,8 @@ def test_the_folders_alone_are_enough_for_what_the_page_says_to_type(tmp_path):
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("build", "runs", "__pycache__"))
     shell = dict(cwd=tmp_path / HERE.name, capture_output=True, text=True, timeout=300)
     if subprocess.run(["ligament", "config", "--cflags"], **shell).returncode != 0:
-        pytest.skip("Ligament is not installed; `make build` installs it into .venv, whose bin goes first in PATH")
+        pytest.skip("Ligament is not installed; `make build` installs it into .venv, whose bin goes first in "
+                    "PATH")
     assert len(commands()) == 7
     for line in commands():
         if line == "make demo EXAMPLE=canal":
