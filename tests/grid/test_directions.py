@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import test_wave
 
+HERE = Path(__file__).parent
+
 MODEL = """ymmsl_version: v0.2
 models:
   m:
@@ -79,13 +81,26 @@ def test_a_direction_that_cannot_be_is_an_error(run, python_program, phrase, why
     assert done.status != 0 and why in " ".join(done.text.split()), done.text
 
 
-@pytest.mark.parametrize("blocks", [1, 3])
-def test_fortran_gives_directions_too(run, tmp_path, blocks):
-    sources, program = test_wave.ROOT / "bindings/fortran/src", tmp_path / "travel"
-    files = [sources / "ligament_descriptors.c", sources / "ligament.f90", Path(__file__).with_name("travel.f90")]
-    subprocess.run(["gfortran", *test_wave.EXACT, "-Wno-maybe-uninitialized", "-J", tmp_path, *test_wave.INCLUDES,
-                    *files, "-o", program, test_wave.TARGET / "libligament.so",
-                    f"-Wl,-rpath,{test_wave.TARGET}"], check=True)
-    model = MODEL.format(program=f"{{executable: {program}}}", blocks=[blocks], more="wait: auto")
-    done = run(model.replace("[6, 8, 5]", "[10]").replace("[x, z]", "[x]"))
-    assert done.status == 0, done.text
+def compiled(language, folder):
+    """Returns the program `travel` in a language."""
+    if language == "rust":
+        subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
+                        "--example", "travel"], cwd=test_wave.ROOT, check=True)
+        return test_wave.ROOT / "target/tests/examples/travel"
+    sources = test_wave.ROOT / "bindings/fortran/src"
+    words = {"c": ["gcc", "-std=c11", HERE / "travel.c"], "cpp": ["g++", "-std=c++17", HERE / "travel.cpp"],
+             "fortran": ["gfortran", "-Wno-maybe-uninitialized", "-J", folder, sources / "ligament_descriptors.c",
+                         sources / "ligament.f90", HERE / "travel.f90"]}
+    compiler, *more = words[language]
+    subprocess.run([compiler, *test_wave.EXACT, *test_wave.INCLUDES, *more, "-o", folder / "travel",
+                    test_wave.TARGET / "libligament.so", f"-Wl,-rpath,{test_wave.TARGET}"], check=True)
+    return folder / "travel"
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "fortran", "rust"])
+def test_a_field_travels_up_or_down_in_each_language(run, tmp_path, language):
+    program = compiled(language, tmp_path)
+    for blocks in (1, 3):
+        model = MODEL.format(program=f"{{executable: {program}}}", blocks=[blocks], more="wait: auto")
+        done = run(model.replace("[6, 8, 5]", "[10]").replace("[x, z]", "[x]"))
+        assert done.status == 0, done.text

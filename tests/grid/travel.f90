@@ -30,8 +30,10 @@ program travel
       call domain%set_direction(fields(2), [1, 0], ierr=status)
       if (status == 0) error stop 'a direction of two axes was taken'
       call domain%exchange(0.0_real64, fields)
-      if (up(first - 1) /= modulo(first - 1, whole) .or. up(last) /= -1) error stop 'the field that travels up'
-      if (down(last) /= modulo(last, whole) .or. down(first - 1) /= -1) error stop 'the field that travels down'
+      if (any(nint([up(first - 1), up(last)], int64) /= [modulo(first - 1, whole), -1_int64])) &
+         error stop 'the field that travels up'
+      if (any(nint([down(last), down(first - 1)], int64) /= [modulo(last, whole), -1_int64])) &
+         error stop 'the field that travels down'
       call domain%free()
       deallocate (up, down)
    end do

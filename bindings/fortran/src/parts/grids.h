@@ -134,8 +134,8 @@ lig_status lf_domain_set_direction(int64_t key, int32_t field, const int32_t *di
     const size_t axes = lig_domain_ndim(block->handle);
     if (count != axes) {
         return fail(LIG_ERR_USAGE,
-                    "a direction with %zu numbers was given for field %d; give -1, 0 or 1 for each of the grid's "
-                    "%zu axes",
+                    "a direction with %zu numbers was given for field %d; give -1, 0 or 1 for each of the "
+                    "grid's %zu axes",
                     count, field, axes);
     }
     return lig_domain_set_direction(block->handle, (uint32_t)field, direction, &fault);
