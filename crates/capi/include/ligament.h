@@ -1269,6 +1269,18 @@ lig_status lig_domain_add_field(lig_domain *domain,
 // `LIG_ERR_USAGE` if there is no such field.
 lig_status lig_domain_set_data(lig_domain *domain, uint32_t field, void *data, lig_error *error);
 
+// Says in which direction the values of a field travel: -1, 0 or 1 for each axis of the grid, as in a lattice
+// Boltzmann code. An exchange then fills only the ghosts from which a value comes into the block in this
+// direction, and leaves those at other sides between blocks as they are. All blocks give the same directions.
+//
+// `LIG_ERR_USAGE` if there is no such field, or if an exchange has begun.
+//
+// `direction` has a number for each axis; `error` may be NULL.
+lig_status lig_domain_set_direction(lig_domain *domain,
+                                    uint32_t field,
+                                    const int32_t *direction,
+                                    lig_error *error);
+
 // Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks
 // make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other
 // edges they stay as they are. `time` is the model time of the fields.
