@@ -70,7 +70,8 @@ else
     install -m 644 "$built/libligament.a" "$lib/libligament.a"
 fi
 install -m 644 "$root/crates/capi/include/ligament.h" "$root/crates/capi/include/ligament_mpi.h" \
-    "$root/crates/capi/include/ligament_filter.h" "$prefix/include/"
+    "$root/crates/capi/include/ligament_filter.h" "$root/crates/capi/include/ligament_module.h" \
+    "$prefix/include/"
 install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
 # A module file of Fortran fits only the compiler that made it, so users compile these files themselves.
 fortran=$prefix/share/ligament/fortran

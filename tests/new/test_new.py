@@ -56,6 +56,23 @@ def make(user, name, language):
     return user("make", "test", directory=name)
 
 
+@pytest.mark.parametrize("language", ["c", "fortran", "python"])
+def test_a_grid_s_starter_is_built_and_run_as_it_is(user, language):
+    made = user("ligament", "new", "grid", "pond", "--language", language)
+    assert made.returncode == 0 and "make test" in made.stdout, made.stdout
+    tested = make(user, "pond", language)
+    assert tested.returncode == 0, tested.stdout
+    assert "each step:" in tested.stdout and "exchange  u: " in tested.stdout
+    # All languages give the same number.
+    assert "step 10: the largest u is 0.083238" in tested.stdout, tested.stdout
+
+
+def test_a_grid_s_starter_in_another_language_is_refused(user):
+    refused = user("ligament", "new", "grid", "pond", "--language", "java")
+    assert refused.returncode != 0 and "no starter of a grid in Java" in refused.stdout
+    assert not (user.path / "pond").exists()
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("what", ["submodel", *slow("macro")])
 def test_a_starter_compiles_and_passes_its_test_as_it_is(user, what, language):

@@ -181,7 +181,7 @@ impl Domain {
 }
 
 /// Returns the layout of an array of doubles, which the Python half has made contiguous.
-fn layout_of_numbers(numbers: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
+pub(crate) fn layout_of_numbers(numbers: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
     let layout = match kind(numbers) {
         ArrayKind::Other => None,
         _ => ArrayLayout::of(numbers).ok().filter(ArrayLayout::is_contiguous),

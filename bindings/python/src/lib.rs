@@ -17,6 +17,7 @@ mod light;
 mod loan;
 mod message;
 mod model;
+mod modules;
 mod path;
 mod run;
 mod settings;
@@ -49,6 +50,8 @@ mod _ligament {
     use super::message::Message;
     #[pymodule_export]
     use super::model::{Model, Problem};
+    #[pymodule_export]
+    use super::modules::{driver_arguments, Block, Modules};
     #[pymodule_export]
     use super::path::{make_path_key, Path, Received};
     #[pymodule_export]

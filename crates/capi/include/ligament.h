@@ -1342,6 +1342,16 @@ lig_status lig_domain_max(lig_domain *domain,
                           double *max,
                           lig_error *error);
 
+// Runs a simulation that is put together from modules (`ligament_module.h`), as an instance of a run, until it
+// is over. `modules` has the paths of shared objects, and NULL at its end; a relative path begins at the
+// folder of the program. `argc` and `argv` are those of `main`: with `--plan` the call prints the order of the
+// functions and the reason of each exchange, and takes part in no run; `--json` does the same in JSON. With
+// `--poison`, a function is found out that reads or writes what it does not declare.
+//
+// `LIG_ERR_USAGE` if the modules do not go together, or one of them fails; otherwise as the functions of an
+// instance and of a domain. The run has the reason already.
+lig_status lig_grid_run(int argc, const char *const *argv, const char *const *modules, lig_error *error);
+
 // Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy of it.
 lig_status lig_path_key_make(const char *file, lig_error *error);
 

@@ -31,6 +31,7 @@ mod submodel;
 mod light;
 
 mod grid;
+mod module;
 
 mod path;
 

@@ -262,6 +262,11 @@ impl Domain {
         }
     }
 
+    /// The name of this block, for texts that people read.
+    pub fn block_name(&self) -> String {
+        self.name_of(self.block)
+    }
+
     /// The fields, in the order in which they were added.
     pub fn fields(&self) -> &[Field] {
         &self.fields

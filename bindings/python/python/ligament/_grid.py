@@ -180,14 +180,7 @@ class Domain(_Domain):
         return self._reduced("max", numbers)
 
     def _reduced(self, how: str, numbers: Any) -> float:
-        if isinstance(numbers, numpy.ma.MaskedArray):
-            text = "some numbers are masked; give those that count: numbers.compressed()"
-            raise UsageError(_fault("bad-argument", text))
-        given = numpy.asarray(numbers)
-        if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
-            text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
-            raise UsageError(_fault("bad-argument", text))
-        return self._reduce(how, numpy.ascontiguousarray(given, "float64"))
+        return self._reduce(how, doubles(numbers))
 
     def _known(self, arrays: Any) -> list[tuple[int, int, numpy.ndarray]]:
         found = []
@@ -199,6 +192,18 @@ class Domain(_Domain):
                 raise UsageError(_fault("bad-field", text))
             found.append(field)
         return found
+
+
+def doubles(numbers: Any) -> numpy.ndarray:
+    """Numbers for a reduction as an array of doubles that are equal to them."""
+    if isinstance(numbers, numpy.ma.MaskedArray):
+        text = "some numbers are masked; give those that count: numbers.compressed()"
+        raise UsageError(_fault("bad-argument", text))
+    given = numpy.asarray(numbers)
+    if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
+        text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
+        raise UsageError(_fault("bad-argument", text))
+    return numpy.ascontiguousarray(given, "float64")
 
 
 def _are_exact(numbers: numpy.ndarray) -> bool:

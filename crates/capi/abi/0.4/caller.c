@@ -387,6 +387,7 @@ int main(int argc, char **argv) {
         const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {2}};
         uint32_t field;
         double result;
+        ENDS(lig_grid_run(0, NULL, NULL, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_create(instance, &domain, &error), LIG_ERR_USAGE);
         HOLDS(lig_domain_ndim(domain) == 0 && lig_domain_block(domain) == 0);
         HOLDS(lig_domain_shape(domain) == NULL && lig_domain_blocks(domain) == NULL);
