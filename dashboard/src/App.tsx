@@ -3,15 +3,17 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { Headline } from "./Headline";
 import { Logs } from "./Logs";
-import { Model } from "./Model";
+import { Model, planned } from "./Model";
 import { Progress } from "./Progress";
 import { Sight } from "./Sight";
 import type { State } from "./state";
 import { Steering } from "./Steering";
 import { Studies } from "./Studies";
+import { Surfaces } from "./Surfaces";
 import { Tables } from "./Tables";
 import { Timeline } from "./Timeline";
 import { Values } from "./Values";
+import type { GridView } from "./wire";
 
 /** What all panels share. */
 export interface Shared {
@@ -56,6 +58,10 @@ export function App({ state }: { state: State }) {
     const timer = known ? setTimeout(() => setFirst(false), SECOND) : 0;
     return () => clearTimeout(timer);
   }, [known]);
+  const [grids, setGrids] = useState<GridView[]>([]);
+  useEffect(() => {
+    if (known) planned().then(({ grids }) => setGrids(grids ?? [])).catch(() => {});
+  }, [known]);
   const shared = { state, search, chosen, choose };
   const asked = [search, chosen];
   if (!state.run) {
@@ -82,6 +88,7 @@ export function App({ state }: { state: State }) {
           <a href="#tables">Instances</a>
           <a href="#timeline">Timeline</a>
           <a href="#values">Values</a>
+          {grids.length > 0 && <a href="#surfaces">Surfaces</a>}
           <a href="#steering">Steering</a>
           <a href="#progress">Progress</a>
           <a href="#logs">Logs</a>
@@ -107,6 +114,11 @@ export function App({ state }: { state: State }) {
             <Sight state={state} asked={asked}>
               <Values {...shared} />
             </Sight>
+            {grids.length > 0 && (
+              <Sight state={state} asked={[...asked, grids]}>
+                <Surfaces {...shared} grids={grids} />
+              </Sight>
+            )}
             <Sight state={state} asked={asked}>
               <Steering {...shared} />
             </Sight>

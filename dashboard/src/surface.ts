@@ -1,0 +1,367 @@
+// Surfaces from the bytes of blocks, as the crate `surface` encodes them (its format 1): sign bits of points near
+// the surface, and for each edge of the lattice that the surface crosses a byte that says where. Planes are read
+// one after the other, so memory beside the mesh holds three planes of bits.
+
+import type { Mesh } from "./Scene";
+import { CASES } from "./surface-table";
+
+const HEADER_BYTES = 72;
+/** The format's name, as a number: "LSF1". */
+const NAME = 0x3146534c;
+/** At most so many points of a plane. */
+const MAX_PLANE = 2 ** 28;
+
+/** The edges of a case's triangles, 16 places for each case, of which `COUNTS` has how many are used. */
+const EDGES = new Uint8Array(256 * 16);
+const COUNTS = new Uint8Array(256);
+CASES.forEach((digits, at) => {
+  COUNTS[at] = digits.length;
+  [...digits].forEach((digit, i) => (EDGES[16 * at + i] = parseInt(digit, 16)));
+});
+
+/** What is known of a block's surface before its triangles are made. */
+export interface BlockHeader {
+  /** The axes of rows, columns and planes: a permutation of 0, 1, 2. */
+  axes: [number, number, number];
+  firstSign: boolean;
+  /** First point, and number of points, along x, y and z. */
+  origin: [number, number, number];
+  points: [number, number, number];
+  level: number;
+  /** Least and greatest number of the block's points; NaN if all points are NaN. */
+  least: number;
+  greatest: number;
+  nanPoints: number;
+  edges: number;
+  signBytes: number;
+}
+
+function wrong(what: string): Error {
+  return new Error(`the bytes of a surface are damaged: ${what}`);
+}
+
+/** Reads the header of a block. */
+export function headerOf(bytes: Uint8Array): BlockHeader {
+  if (bytes.length < HEADER_BYTES) throw wrong(`${bytes.length} bytes are no header`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(0, true) !== NAME) throw wrong("they have another format");
+  const three = (one: (i: number) => number): [number, number, number] => [one(0), one(1), one(2)];
+  const header: BlockHeader = {
+    axes: three((i) => view.getUint8(4 + i)),
+    firstSign: view.getUint8(7) === 1,
+    origin: three((i) => view.getUint32(8 + 4 * i, true)),
+    points: three((i) => view.getUint32(20 + 4 * i, true)),
+    level: view.getFloat64(32, true),
+    least: view.getFloat64(40, true),
+    greatest: view.getFloat64(48, true),
+    nanPoints: Number(view.getBigUint64(56, true)),
+    edges: view.getUint32(64, true),
+    signBytes: view.getUint32(68, true),
+  };
+  if ([...header.axes].sort().join() !== "0,1,2") throw wrong("its axes are none");
+  const [row, column] = header.axes.map((axis) => header.points[axis]!);
+  if (header.points.includes(0) || row! * column! > MAX_PLANE) throw wrong("its size is none");
+  if (bytes.length !== HEADER_BYTES + header.signBytes + header.edges) throw wrong("they are cut off");
+  return header;
+}
+
+/** A plane of bits: a byte has eight points of a row. */
+interface Plane {
+  sign: Uint8Array;
+  nan: Uint8Array;
+  /** For each row, the number of its first crossed edge along the row, to the next row, and to the next plane. */
+  first: [Int32Array, Int32Array, Int32Array];
+}
+
+/** Numbers in an array that grows. */
+class Numbers {
+  items = new Uint32Array(1 << 12);
+  length = 0;
+
+  /** Makes room for so many more. */
+  reserve(more: number): void {
+    if (this.length + more <= this.items.length) return;
+    const items = new Uint32Array(2 * this.items.length + more);
+    items.set(this.items);
+    this.items = items;
+  }
+}
+
+/** Makes the triangles of one block. */
+class BlockReader {
+  private readonly rowBytes: number;
+  /** Points of a row, rows of a plane, and planes. */
+  private readonly n: [number, number, number];
+  private at = HEADER_BYTES;
+  private edge = 0;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly header: BlockHeader,
+    private readonly positions: Float32Array,
+    private readonly triangles: Numbers,
+    /** The number of the block's first vertex in the mesh. */
+    private readonly firstVertex: number,
+  ) {
+    this.n = header.axes.map((axis) => header.points[axis]!) as [number, number, number];
+    this.rowBytes = Math.ceil(this.n[0] / 8);
+  }
+
+  read(): void {
+    const planes = [this.emptyPlane(), this.emptyPlane(), this.emptyPlane()];
+    const start = planes[2]!;
+    if (this.header.firstSign) this.fill(start.sign);
+    let [before, now, next] = planes as [Plane, Plane, Plane];
+    this.readPlane(start, now);
+    for (let k = 0; k < this.n[2]; k += 1) {
+      const isLast = k === this.n[2] - 1;
+      if (!isLast) this.readPlane(now, next);
+      this.cross(now, isLast ? null : next, k);
+      if (k > 0) this.join(before, now);
+      [before, now, next] = [now, next, before];
+    }
+    const signEnd = HEADER_BYTES + this.header.signBytes;
+    if (this.at !== signEnd || this.edge !== this.header.edges) throw wrong("its parts do not fit together");
+  }
+
+  private emptyPlane(): Plane {
+    const [size, rows] = [this.rowBytes * this.n[1], this.n[1]];
+    return {
+      sign: new Uint8Array(size),
+      nan: new Uint8Array(size),
+      first: [new Int32Array(rows), new Int32Array(rows), new Int32Array(rows)],
+    };
+  }
+
+  /** Sets all bits that belong to points. */
+  private fill(bits: Uint8Array): void {
+    bits.fill(255);
+    const rest = this.n[0] % 8;
+    if (rest === 0) return;
+    for (let j = 1; j <= this.n[1]; j += 1) bits[j * this.rowBytes - 1] = (1 << rest) - 1;
+  }
+
+  private byte(): number {
+    if (this.at >= HEADER_BYTES + this.header.signBytes) throw wrong("sign bits are missing");
+    return this.bytes[this.at++]!;
+  }
+
+  /** Reads a plane, which is told by how it differs from the one before. */
+  private readPlane(before: Plane, plane: Plane): void {
+    const kind = this.byte();
+    plane.sign.set(before.sign);
+    plane.nan.set(before.nan);
+    if (kind & 1) this.change(plane.sign);
+    if (kind & 2) this.change(plane.nan);
+  }
+
+  private change(bits: Uint8Array): void {
+    const [rows, masks] = [Math.ceil(this.n[1] / 8), Math.ceil(this.rowBytes / 8)];
+    const rowsAt = this.at;
+    this.at += rows;
+    for (let j = 0; j < this.n[1]; j += 1) {
+      if (!(this.bytes[rowsAt + (j >> 3)]! & (1 << (j & 7)))) continue;
+      const maskAt = this.at;
+      this.at += masks;
+      for (let b = 0; b < this.rowBytes; b += 1) {
+        if (this.bytes[maskAt + (b >> 3)]! & (1 << (b & 7))) bits[j * this.rowBytes + b]! ^= this.byte();
+      }
+    }
+  }
+
+  /** Makes the vertices on the edges that begin at the points of a plane. */
+  private cross(plane: Plane, next: Plane | null, k: number): void {
+    const [wide, rows] = [this.rowBytes, this.n[1]];
+    for (let j = 0; j < rows; j += 1) {
+      const row = j * wide;
+      plane.first[0][j] = this.edge;
+      for (let b = 0; b < wide; b += 1) {
+        const carry = b + 1 < wide ? 1 : 0;
+        const shifted = (bits: Uint8Array) => (bits[row + b]! >> 1) | (carry * bits[row + b + 1]! & 1) << 7;
+        let crossed = (plane.sign[row + b]! ^ shifted(plane.sign)) & ~(plane.nan[row + b]! | shifted(plane.nan));
+        // The last point of a row has no neighbour.
+        if (!carry) crossed &= (1 << ((this.n[0] - 1) & 7)) - 1;
+        if (crossed) this.vertices(crossed & 255, [8 * b, j, k], 0);
+      }
+      plane.first[1][j] = this.edge;
+      if (j + 1 < rows) this.crossTo(plane, plane, [row, row + wide], [j, k], 1);
+      plane.first[2][j] = this.edge;
+      if (next) this.crossTo(plane, next, [row, row], [j, k], 2);
+    }
+  }
+
+  /** Makes the vertices between a row and one beside it. */
+  private crossTo(
+    one: Plane,
+    other: Plane,
+    [from, to]: [number, number],
+    [j, k]: [number, number],
+    along: number,
+  ): void {
+    for (let b = 0; b < this.rowBytes; b += 1) {
+      const differ = one.sign[from + b]! ^ other.sign[to + b]!;
+      if (differ === 0) continue;
+      const crossed = differ & ~(one.nan[from + b]! | other.nan[to + b]!);
+      if (crossed) this.vertices(crossed, [8 * b, j, k], along);
+    }
+  }
+
+  private vertices(crossed: number, [i, j, k]: [number, number, number], along: number): void {
+    const { axes, origin } = this.header;
+    const fractions = HEADER_BYTES + this.header.signBytes;
+    for (let bit = 0; bit < 8; bit += 1) {
+      if (!(crossed & (1 << bit))) continue;
+      if (this.edge >= this.header.edges) throw wrong("crossed edges are missing");
+      const fraction = (this.bytes[fractions + this.edge]! + 0.5) / 256;
+      const to = 3 * (this.firstVertex + this.edge);
+      this.positions[to + axes[0]] = origin[axes[0]]! + i + bit + (along === 0 ? fraction : 0);
+      this.positions[to + axes[1]] = origin[axes[1]]! + j + (along === 1 ? fraction : 0);
+      this.positions[to + axes[2]] = origin[axes[2]]! + k + (along === 2 ? fraction : 0);
+      this.edge += 1;
+    }
+  }
+
+  /** Makes the triangles in the cells between two planes. */
+  private join(low: Plane, high: Plane): void {
+    const wide = this.rowBytes;
+    for (let j = 0; j + 1 < this.n[1]; j += 1) {
+      const [row, other] = [j * wide, (j + 1) * wide];
+      const cells = new CellRow(low, high, j, wide);
+      for (let b = 0; b < wide; b += 1) {
+        const [p, q] = [row + b, other + b];
+        const [s, t, u, v] = [low.sign[p]!, low.sign[q]!, high.sign[p]!, high.sign[q]!];
+        const all = s | t | u | v | (b + 1 < wide ? cells.nextBits(b) : 0);
+        if (all === 0) continue;
+        if ((s & t & u & v) === 255 && b + 1 < wide && cells.nextSum(b) === 4) continue;
+        const end = Math.min(8 * b + 8, this.n[0] - 1);
+        for (let i = 8 * b; i < end; i += 1) this.cell(cells, i);
+      }
+    }
+  }
+
+  private cell(cells: CellRow, i: number): void {
+    const corners = cells.corners(i);
+    if (corners === 0 || corners === 255) return;
+    const nan = cells.nanCorners(i);
+    const edges = cells.edges(corners, nan);
+    if (nan !== 0) return;
+    const [count, from] = [COUNTS[corners]!, 16 * corners];
+    this.triangles.reserve(count);
+    const { items } = this.triangles;
+    for (let corner = 0; corner < count; corner += 1) {
+      items[this.triangles.length++] = this.firstVertex + edges[EDGES[from + corner]!]!;
+    }
+  }
+}
+
+/** The corners of each edge of a cell, as bits: a vertex is on the edge if one of them is above the level. */
+const EDGE_CORNERS = Array.from({ length: 12 }, (_, e) => {
+  const along = e >> 2;
+  const [one, other] = [0, 1, 2].filter((axis) => axis !== along) as [number, number];
+  const low = ((e & 1) << one) | (((e >> 1) & 1) << other);
+  return [1 << low, 1 << (low | (1 << along))] as const;
+});
+
+/** A row of cells between two planes, with the numbers of the next edges along it. */
+class CellRow {
+  /** Numbers of the next edges: along the four rows, to the next row in both planes, to the next plane. */
+  private readonly next: [number, number, number, number, number, number, number, number];
+  private readonly found = new Int32Array(12);
+
+  constructor(
+    private readonly low: Plane,
+    private readonly high: Plane,
+    private readonly j: number,
+    private readonly wide: number,
+  ) {
+    const [a, b] = [low.first, high.first];
+    this.next = [
+      ...[a[0][j]!, a[0][j + 1]!, b[0][j]!, b[0][j + 1]!],
+      ...[a[1][j]!, b[1][j]!, a[2][j]!, a[2][j + 1]!],
+    ] as CellRow["next"];
+  }
+
+  private bit(bits: Uint8Array, row: number, i: number): number {
+    return (bits[row * this.wide + (i >> 3)]! >> (i & 7)) & 1;
+  }
+
+  /** How many of the four points behind a byte are above the level. */
+  nextSum(b: number): number {
+    const { low, high, j } = this;
+    const i = 8 * b + 8;
+    return (
+      this.bit(low.sign, j, i) + this.bit(low.sign, j + 1, i) + this.bit(high.sign, j, i) + this.bit(high.sign, j + 1, i)
+    );
+  }
+
+  nextBits(b: number): number {
+    return this.nextSum(b) > 0 ? 1 : 0;
+  }
+
+  private eight(low: Uint8Array, high: Uint8Array, i: number): number {
+    const four = (bits: Uint8Array) =>
+      this.bit(bits, this.j, i) |
+      (this.bit(bits, this.j, i + 1) << 1) |
+      (this.bit(bits, this.j + 1, i) << 2) |
+      (this.bit(bits, this.j + 1, i + 1) << 3);
+    return four(low) | (four(high) << 4);
+  }
+
+  /** Bits of the corners that are above the level. */
+  corners(i: number): number {
+    return this.eight(this.low.sign, this.high.sign, i);
+  }
+
+  /** Bits of the corners that are NaN. */
+  nanCorners(i: number): number {
+    return this.eight(this.low.nan, this.high.nan, i);
+  }
+
+  /** The vertices on the twelve edges of the next cell, as numbers of the block's crossed edges. */
+  edges(corners: number, nan: number): Int32Array {
+    const [next, found] = [this.next, this.found];
+    const crossed = (e: number) => {
+      const [one, other] = EDGE_CORNERS[e]!;
+      return !(nan & (one | other)) && !(corners & one) !== !(corners & other) ? 1 : 0;
+    };
+    for (let e = 0; e < 4; e += 1) {
+      found[e] = next[e]!;
+      next[e]! += crossed(e);
+    }
+    // Pairs of edges that a cell shares with the next one along the row.
+    for (let pair = 0; pair < 4; pair += 1) {
+      const e = 4 + 2 * pair;
+      found[e] = next[4 + pair]!;
+      next[4 + pair]! += crossed(e);
+      found[e + 1] = next[4 + pair]!;
+    }
+    return found;
+  }
+}
+
+/** Turns triangles from a number on around, so that they show the same side to lower numbers. */
+function turnAround(triangles: Numbers, from: number): void {
+  for (let at = from; at < triangles.length; at += 3) {
+    const second = triangles.items[at + 1]!;
+    triangles.items[at + 1] = triangles.items[at + 2]!;
+    triangles.items[at + 2] = second;
+  }
+}
+
+/** The surface of a grid, from the bytes of its blocks. Coordinates are those of points of the grid. */
+export function meshOf(blocks: Uint8Array[]): Mesh {
+  const headers = blocks.map(headerOf);
+  const vertices = headers.reduce((all, { edges }) => all + edges, 0);
+  const positions = new Float32Array(3 * vertices);
+  const triangles = new Numbers();
+  let first = 0;
+  blocks.forEach((bytes, at) => {
+    const [header, before] = [headers[at]!, triangles.length];
+    new BlockReader(bytes, header, positions, triangles, first).read();
+    const [row, column, plane] = header.axes;
+    const isEven = (column - row + 3) % 3 === 1 && (plane - column + 3) % 3 === 1;
+    if (!isEven) turnAround(triangles, before);
+    first += header.edges;
+  });
+  return { positions, triangles: triangles.items.slice(0, triangles.length) };
+}
