@@ -3,7 +3,7 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { Headline } from "./Headline";
 import { Logs } from "./Logs";
-import { Model, planned } from "./Model";
+import { Model } from "./Model";
 import { Progress } from "./Progress";
 import { Sight } from "./Sight";
 import type { State } from "./state";
@@ -13,7 +13,6 @@ import { Surfaces } from "./Surfaces";
 import { Tables } from "./Tables";
 import { Timeline } from "./Timeline";
 import { Values } from "./Values";
-import type { GridView } from "./wire";
 
 /** What all panels share. */
 export interface Shared {
@@ -58,10 +57,6 @@ export function App({ state }: { state: State }) {
     const timer = known ? setTimeout(() => setFirst(false), SECOND) : 0;
     return () => clearTimeout(timer);
   }, [known]);
-  const [grids, setGrids] = useState<GridView[]>([]);
-  useEffect(() => {
-    if (known) planned().then(({ grids }) => setGrids(grids ?? [])).catch(() => {});
-  }, [known]);
   const shared = { state, search, chosen, choose };
   const asked = [search, chosen];
   if (!state.run) {
@@ -76,6 +71,7 @@ export function App({ state }: { state: State }) {
       </main>
     );
   }
+  const grids = state.run.grids ?? [];
   return (
     <>
       <a class="skip" href="#model">
@@ -115,7 +111,7 @@ export function App({ state }: { state: State }) {
               <Values {...shared} />
             </Sight>
             {grids.length > 0 && (
-              <Sight state={state} asked={[...asked, grids]}>
+              <Sight state={state} asked={asked}>
                 <Surfaces {...shared} grids={grids} />
               </Sight>
             )}

@@ -7,7 +7,6 @@ import { useMemo, useState } from "preact/hooks";
 import type { Shared } from "./App";
 import type { Conduit, Instance, Rate } from "./state";
 import { isWaiting, knot } from "./waits";
-import type { GridView } from "./wire";
 import { componentOf, count, inBytes, inCount, inRate, inSeconds, some, withoutIndices } from "./words";
 
 interface Node {
@@ -35,7 +34,6 @@ export interface Plan {
   width?: number;
   height?: number;
   why?: string;
-  grids?: GridView[];
 }
 
 export interface Box {

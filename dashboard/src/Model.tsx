@@ -27,7 +27,7 @@ export function askEarly(): void {
 }
 
 /** The plan; asked for again if there was none yet when it was asked for early. */
-export async function planned(): Promise<Plan> {
+async function planned(): Promise<Plan> {
   const plan = await early;
   return plan && plan.nodes.length > 0 ? plan : ask<Plan>("api/plan");
 }

@@ -2,7 +2,7 @@
 // of the axes and their numbers are text above the drawing.
 
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
-import { type Camera, moved, placeOf, rotated, START, zoomed } from "./camera";
+import { type Camera, moved, placeOf, type Point, rotated, START, zoomed } from "./camera";
 import { type Colour, type Colours, type Mesh, Scene } from "./Scene";
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -21,7 +21,7 @@ type SurfaceCanvas = HTMLCanvasElement & { mesh?: Mesh };
 interface Props {
   mesh: Mesh;
   /** The length of each axis, in distances of points. */
-  size: [number, number, number];
+  size: Point;
   /** The drawing in words. */
   label: string;
 }
@@ -40,15 +40,11 @@ function coloursOf(canvas: HTMLCanvasElement): Colours {
 }
 
 /** The places of the axes' labels: at the edges of the box that are lowest, or farthest to the left. */
-function placeLabels(labels: HTMLElement[], scene: Scene, size: Props["size"], camera: Camera): void {
-  const canvas = labels[0]!.parentElement!.querySelector("canvas")!;
-  const matrices = scene.draw(camera, coloursOf(canvas));
-  if (!matrices) return;
-  const at = (point: Props["size"]) => placeOf(scene.placed(point), matrices);
+function placeLabels(labels: HTMLElement[], at: (point: Point) => [number, number], size: Point): void {
   labels.forEach((label, axis) => {
     const [one, other] = [0, 1, 2].filter((i) => i !== axis) as [number, number];
     const middles = [0, 1, 2, 3].map((corner) => {
-      const point: Props["size"] = [0, 0, 0];
+      const point: Point = [0, 0, 0];
       point[axis] = size[axis]! / 2;
       point[one] = corner & 1 ? size[one]! : 0;
       point[other] = corner & 2 ? size[other]! : 0;
@@ -164,14 +160,16 @@ export function SurfaceView({ mesh, size, label }: Props) {
     };
   }, []);
   useEffect(() => {
-    canvas().mesh = mesh;
     scene.current?.show(mesh, size);
     again(0);
   }, [mesh, ...size]);
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
       const labels = [...place.current!.querySelectorAll<HTMLElement>(".axis-label")];
-      if (scene.current) placeLabels(labels, scene.current, size, camera);
+      const matrices = scene.current?.draw(camera, coloursOf(canvas()));
+      if (!matrices) return;
+      placeLabels(labels, (point) => placeOf(scene.current!.placed(point), matrices), size);
+      canvas().mesh = mesh;
     });
     return () => cancelAnimationFrame(frame);
   }, [camera, looks]);

@@ -5,8 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
 import { fieldsOf, type GridPicture, nextPicture, type SurfaceQuery } from "./grid";
 import { EMPTY, SurfaceView } from "./SurfaceView";
-import type { GridView } from "./wire";
-import { count, inBytes, inCount, inSeconds, inTime } from "./words";
+import type { GridRecord } from "./wire";
+import { count, inBytes, inSeconds, inTime } from "./words";
 
 /** After an answer without a picture, the next is asked for after so long; while nobody sees the page, too, ms. */
 const AGAIN = 1000;
@@ -19,6 +19,11 @@ const STEPS = 500;
 /** A number in as few digits as an eye needs. */
 function brief(x: number): string {
   return String(Number(x.toPrecision(4)));
+}
+
+/** Processor time, which is short. */
+function inCost(ns: number): string {
+  return ns < 9.95e6 ? `${brief(Number((ns / 1e6).toPrecision(2)))} ms` : inSeconds(ns / 1e9);
 }
 
 /** Why a picture shows nothing, or not all. */
@@ -36,9 +41,13 @@ function gaps(picture: GridPicture): string[] {
   return found;
 }
 
-function size(grid: GridView): [number, number, number] {
+function size(grid: GridRecord): [number, number, number] {
   // Along a periodic axis, there are cells from the last point to the first.
-  return grid.shape.map((points, axis) => points - (grid.periodic[axis] ? 0 : 1)) as [number, number, number];
+  return grid.shape.map((points, axis) => points - (grid.periodic.includes("xyz"[axis]!) ? 0 : 1)) as [
+    number,
+    number,
+    number,
+  ];
 }
 
 /** The level in the middle of the data: shows something at first. */
@@ -134,7 +143,7 @@ function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
   return `${grid}.${field} = ${brief(picture.level)}${unit} at model time ${at}: ${triangles}`;
 }
 
-export function Surfaces({ state, grids }: Shared & { grids: GridView[] }) {
+export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
   const [chosenGrid, setGrid] = useState("");
   const [chosenField, setField] = useState("");
   /** The level as it is written; empty until somebody or the first picture chooses one. */
@@ -143,16 +152,16 @@ export function Surfaces({ state, grids }: Shared & { grids: GridView[] }) {
   const [isPaused, pause] = useState(false);
   /** The range of all numbers that the field has had, so that the slider does not move by itself. */
   const range = useRef<[number, number] | null>(null);
-  const grid = grids.find(({ name }) => name === chosenGrid) ?? grids[0]!;
+  const grid = grids.find(({ component }) => component === chosenGrid) ?? grids[0]!;
   const fields = fieldsOf(grid, state.instances);
   const field = fields.includes(chosenField) ? chosenField : (fields[0] ?? "");
-  const of = `${grid.name}.${field}`;
+  const of = `${grid.component}.${field}`;
   const { picture, why } = usePictures(isPaused || !state.isLive ? null : query);
   const [shownOf, setShownOf] = useState("");
   useEffect(() => {
     range.current = null;
     setLevel("");
-    setQuery(field && grid.shape.length === 3 ? { grid: grid.name, field, level: 0 } : null);
+    setQuery(field && grid.shape.length === 3 ? { grid: grid.component, field, level: 0 } : null);
   }, [of]);
   useEffect(() => {
     const number = Number(level);
@@ -182,9 +191,9 @@ export function Surfaces({ state, grids }: Shared & { grids: GridView[] }) {
       <div class="looks">
         <label>
           Grid{" "}
-          <select value={grid.name} onChange={(event) => setGrid(event.currentTarget.value)}>
-            {grids.map(({ name }) => (
-              <option key={name}>{name}</option>
+          <select value={grid.component} onChange={(event) => setGrid(event.currentTarget.value)}>
+            {grids.map(({ component }) => (
+              <option key={component}>{component}</option>
             ))}
           </select>
         </label>
@@ -201,8 +210,8 @@ export function Surfaces({ state, grids }: Shared & { grids: GridView[] }) {
           {isPaused ? "Go on" : "Hold the picture"}
         </button>
       </div>
-      {grid.shape.length !== 3 && <p>{grid.name} has {count(grid.shape.length, "axis")}; a surface needs three.</p>}
-      {!field && <p class="quiet">{grid.name} has published no field yet.</p>}
+      {grid.shape.length !== 3 && <p>{grid.component} has {count(grid.shape.length, "axis")}; a surface needs three.</p>}
+      {!field && <p class="quiet">{grid.component} has published no field yet.</p>}
       {grid.shape.length === 3 && field && (
         <SurfaceView mesh={isShown ? picture.mesh : EMPTY} size={size(grid)} label={`${said}.`} />
       )}
@@ -210,7 +219,7 @@ export function Surfaces({ state, grids }: Shared & { grids: GridView[] }) {
         {isShown && (
           <>
             {said}, {inBytes(picture.bytes)} in {count(picture.block_bytes.length, "block")}, made in{" "}
-            {inSeconds(picture.cost_ns / 1e9)} of the run's processor time,{" "}
+            {inCost(picture.cost_ns)} of a block's processor time at most,{" "}
             {inSeconds(Math.max(state.now() - picture.at, 0) / 1000)} old
           </>
         )}

@@ -5,7 +5,7 @@
 import type { Mesh } from "./Scene";
 import { fetched, type Instance } from "./state";
 import { headerOf, meshOf } from "./surface";
-import type { GridView, SurfaceAnswer, SurfacePicture } from "./wire";
+import type { GridRecord, SurfaceAnswer, SurfacePicture } from "./wire";
 
 /** The surface that is asked for. */
 export interface SurfaceQuery {
@@ -71,8 +71,9 @@ export async function nextPicture(query: SurfaceQuery, has: number, stop: AbortS
 }
 
 /** The fields that a grid publishes: whatever its first block sends but ghosts. */
-export function fieldsOf(grid: GridView, instances: Instance[]): string[] {
-  const isBlock = ({ name }: Instance) => name === grid.name || name.startsWith(`${grid.name}[`);
-  const first = instances.find(isBlock);
-  return (first?.sends ?? []).filter((name) => name !== "ghosts_out");
+export function fieldsOf(grid: GridRecord, instances: Instance[]): string[] {
+  // A block is an instance or one of its ranks, such as `wave[0][1]` or `wave:1`.
+  const [name] = (grid.names[0] ?? grid.component).split(":");
+  const first = instances.find((one) => one.name === name);
+  return (first?.sends ?? []).filter((port) => port !== "ghosts_out");
 }

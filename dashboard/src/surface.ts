@@ -1,6 +1,6 @@
 // Surfaces from the bytes of blocks, as the crate `surface` encodes them (its format 1): sign bits of points near
 // the surface, and for each edge of the lattice that the surface crosses a byte that says where. Planes are read
-// one after the other, so memory beside the mesh holds three planes of bits.
+// one after the other, so memory beside the mesh holds two planes of bits.
 
 import type { Mesh } from "./Scene";
 import { CASES } from "./surface-table";
@@ -108,17 +108,14 @@ class BlockReader {
   }
 
   read(): void {
-    const planes = [this.emptyPlane(), this.emptyPlane(), this.emptyPlane()];
-    const start = planes[2]!;
-    if (this.header.firstSign) this.fill(start.sign);
-    let [before, now, next] = planes as [Plane, Plane, Plane];
-    this.readPlane(start, now);
+    let [before, now] = [this.emptyPlane(), this.emptyPlane()];
+    if (this.header.firstSign) this.fill(now.sign);
     for (let k = 0; k < this.n[2]; k += 1) {
-      const isLast = k === this.n[2] - 1;
-      if (!isLast) this.readPlane(now, next);
-      this.cross(now, isLast ? null : next, k);
+      [before, now] = [now, before];
+      this.readPlane(before, now);
+      if (k > 0) this.crossPlanes(before, now, k - 1);
+      this.crossRows(now, k);
       if (k > 0) this.join(before, now);
-      [before, now, next] = [now, next, before];
     }
     const signEnd = HEADER_BYTES + this.header.signBytes;
     if (this.at !== signEnd || this.edge !== this.header.edges) throw wrong("its parts do not fit together");
@@ -169,24 +166,37 @@ class BlockReader {
     }
   }
 
-  /** Makes the vertices on the edges that begin at the points of a plane. */
-  private cross(plane: Plane, next: Plane | null, k: number): void {
+  /** Makes the vertices on the edges from a plane to the next one. */
+  private crossPlanes(plane: Plane, next: Plane, k: number): void {
+    for (let j = 0; j < this.n[1]; j += 1) {
+      const row = j * this.rowBytes;
+      plane.first[2][j] = this.edge;
+      this.crossTo(plane, next, [row, row], [j, k], 2);
+    }
+  }
+
+  /** Makes the vertices on the edges within a plane. */
+  private crossRows(plane: Plane, k: number): void {
     const [wide, rows] = [this.rowBytes, this.n[1]];
     for (let j = 0; j < rows; j += 1) {
       const row = j * wide;
       plane.first[0][j] = this.edge;
-      for (let b = 0; b < wide; b += 1) {
-        const carry = b + 1 < wide ? 1 : 0;
-        const shifted = (bits: Uint8Array) => (bits[row + b]! >> 1) | (carry * bits[row + b + 1]! & 1) << 7;
-        let crossed = (plane.sign[row + b]! ^ shifted(plane.sign)) & ~(plane.nan[row + b]! | shifted(plane.nan));
-        // The last point of a row has no neighbour.
-        if (!carry) crossed &= (1 << ((this.n[0] - 1) & 7)) - 1;
-        if (crossed) this.vertices(crossed & 255, [8 * b, j, k], 0);
-      }
+      this.crossAlong(plane, row, [j, k]);
       plane.first[1][j] = this.edge;
       if (j + 1 < rows) this.crossTo(plane, plane, [row, row + wide], [j, k], 1);
-      plane.first[2][j] = this.edge;
-      if (next) this.crossTo(plane, next, [row, row], [j, k], 2);
+    }
+  }
+
+  /** Makes the vertices on the edges along a row. */
+  private crossAlong({ sign, nan }: Plane, row: number, [j, k]: [number, number]): void {
+    for (let b = 0; b < this.rowBytes; b += 1) {
+      const isLast = b + 1 === this.rowBytes;
+      const shifted = (bits: Uint8Array) =>
+        (bits[row + b]! >> 1) | (isLast ? 0 : (bits[row + b + 1]! & 1) << 7);
+      let crossed = (sign[row + b]! ^ shifted(sign)) & ~(nan[row + b]! | shifted(nan));
+      // The last point of a row has no neighbour.
+      if (isLast) crossed &= (1 << ((this.n[0] - 1) & 7)) - 1;
+      if (crossed) this.vertices(crossed, [8 * b, j, k], 0);
     }
   }
 

@@ -1,9 +1,8 @@
-//! The positions of the model's boxes on the page, and of the arrows between them, and the model's grids. They
-//! are made from the model in the run directory, with the layout of `ligament graph`.
+//! The positions of the model's boxes on the page, and of the arrows between them. They are made from the
+//! model in the run directory, with the layout of `ligament graph`.
 
 use ligament_analysis::{lay_out, Boxes, CheckOptions, Files, Ignorable, Layout, Topology, TopologyLink};
 use ligament_manager::RunDirectory;
-use serde::Serialize;
 use serde_json::{json, Value};
 
 /// Lengths on the page, in pixels at zoom 1.
@@ -20,17 +19,6 @@ const PIN: f64 = 42.0;
 /// Maximum number of boxes that are drawn. The list of instances still has all of them.
 const MAX_BOXES: usize = 1000;
 
-/// A grid of the model.
-#[derive(Debug, Serialize)]
-pub struct GridView {
-    /// The component whose instances or ranks are the blocks.
-    pub name: String,
-    /// Number of points along each axis.
-    pub shape: Vec<u64>,
-    /// For each axis, true if the grid goes on at its opposite edge.
-    pub periodic: Vec<bool>,
-}
-
 struct Size {
     height: f64,
     tile: f64,
@@ -44,7 +32,7 @@ fn size(instances: usize, pins: usize) -> Size {
     Size { height: HEADER + tiles.max(pins as f64 * PIN), tile, per_row }
 }
 
-/// Returns boxes and arrows, or the reason why the model cannot be drawn, and the grids.
+/// Returns boxes and arrows, or the reason why the model cannot be drawn.
 pub fn plan(run: &RunDirectory) -> Value {
     let ignore = Ignorable::NAMES.iter().filter_map(|name| Ignorable::from_name(name)).collect();
     let options = CheckOptions { files: Files::Elsewhere, ignore, ..CheckOptions::default() };
@@ -54,22 +42,13 @@ pub fn plan(run: &RunDirectory) -> Value {
         return json!({ "nodes": [], "links": [], "why": problem.unwrap_or_else(|| "the model cannot be \
                                                                                    read".into()) });
     };
-    let grids: Vec<GridView> = (model.ligament.grids.iter())
-        .map(|(name, grid)| GridView {
-            name: name.to_string(),
-            shape: grid.shape.clone(),
-            periodic: grid.blocks.edges.iter().map(|edges| edges.is_periodic()).collect(),
-        })
-        .collect();
     let topology = Topology::of(&model, Boxes::Components);
     if topology.nodes.len() > MAX_BOXES {
         let why =
             format!("{} components are too many to be drawn; the list has all instances", topology.nodes.len());
-        return json!({ "nodes": [], "links": [], "why": why, "grids": grids });
+        return json!({ "nodes": [], "links": [], "why": why });
     }
-    let mut plan = placed(&topology);
-    plan["grids"] = json!(grids);
-    plan
+    placed(&topology)
 }
 
 /// Rounds to a hundredth of a pixel. The difference is invisible, and a browser reads fewer digits faster.

@@ -3,8 +3,11 @@
 //! grid's blocks as the crate `surface` encodes them; the page makes the triangles.
 
 use crate::feed::{lock, Feed};
-use ligament_catalogue::{fault, Fault};
-use ligament_manager::RunDirectory;
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_manager::{RunDirectory, UtcTime};
+use ligament_runtime::client::{
+    record_of, GridEvent, GridPicture, GridTap, GridTapRequest, DEFAULT_BOX_BYTES, DEFAULT_SHARE,
+};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -17,8 +20,6 @@ const MAX_SURFACES: usize = 8;
 const ATTENTION: Duration = Duration::from_secs(3);
 /// Time for which the thread waits for a picture before it checks again if a viewer requests one.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Time after which a tap that did not succeed is tried again.
-const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A picture of a surface. The bytes of the blocks follow after the answer.
 #[derive(Debug, Serialize)]
@@ -29,7 +30,7 @@ pub struct SurfacePicture {
     pub at: u64,
     /// Unit of the field.
     pub unit: Option<String>,
-    /// Processor time that the blocks took for the picture together, in ns.
+    /// Longest processor time that a block took for the picture, in ns.
     pub cost_ns: u64,
     /// Length of each block's bytes.
     pub block_bytes: Vec<u64>,
@@ -71,12 +72,60 @@ pub struct SurfaceTable {
 }
 
 impl SurfaceFeed {
-    fn push(&self, answer: &SurfaceAnswer, blocks: &[Vec<u8>]) {
+    /// Gives a picture to all viewers.
+    fn push(&self, picture: &GridPicture) {
+        let blocks: Vec<&[u8]> = picture.surfaces(0).collect();
+        let told = SurfacePicture {
+            timestamp: picture.time.is_finite().then_some(picture.time),
+            at: UtcTime::now().0,
+            unit: Some(picture.unit.clone()).filter(|unit| !unit.is_empty()),
+            cost_ns: u64::try_from(picture.cost.as_nanos()).unwrap_or(u64::MAX),
+            block_bytes: blocks.iter().map(|block| block.len() as u64).collect(),
+        };
+        let answer = SurfaceAnswer { picture: Some(told), ..SurfaceAnswer::default() };
         self.feed.push(json!(answer), &blocks.concat());
     }
 
+    /// Says why there is no picture, and whether one may come later.
     fn explain(&self, why: &str, over: bool) {
-        self.push(&SurfaceAnswer { why: Some(why.to_owned()), over, ..SurfaceAnswer::default() }, &[]);
+        let answer = SurfaceAnswer { why: Some(why.to_owned()), over, ..SurfaceAnswer::default() };
+        self.feed.push(json!(answer), &[]);
+    }
+
+    /// Takes pictures until no viewer requests them any more.
+    fn run(&self, run: &RunDirectory) {
+        let Surface { grid, field, level } = &self.surface;
+        let request = GridTapRequest {
+            component: grid.clone(),
+            field: field.clone(),
+            levels: vec![*level],
+            room: DEFAULT_BOX_BYTES,
+            share: DEFAULT_SHARE,
+        };
+        let mut tap = match record_of(run).and_then(|record| GridTap::begin(run, &record, &request)) {
+            Ok(Some(tap)) => tap,
+            Ok(None) => return self.explain("the run is not under way, or not on this machine", true),
+            // An instance that has not joined yet may join soon, so the viewers may try again.
+            Err(why) => return self.explain(&why.text(), why.code() != Code::TAP_TOO_EARLY),
+        };
+        let mut last: Option<Instant> = None;
+        while let Some(every) = self.feed.wait() {
+            if let Some(early) = last.and_then(|last| every.checked_sub(last.elapsed())) {
+                std::thread::sleep(early);
+            }
+            match tap.next(POLL_INTERVAL) {
+                Ok(GridEvent::Picture(picture)) => {
+                    last = Some(Instant::now());
+                    self.push(&picture);
+                }
+                Ok(GridEvent::Nothing) => {}
+                Ok(GridEvent::Over(why)) => return self.explain(&why, true),
+                Err(why) => {
+                    last = Some(Instant::now());
+                    self.explain(&why.text(), false);
+                }
+            }
+        }
     }
 }
 
@@ -122,10 +171,38 @@ impl SurfaceTable {
     }
 }
 
-impl SurfaceFeed {
-    fn run(&self, _run: &RunDirectory) {
-        while let Some(_every) = self.feed.wait() {
-            self.explain("not yet", false);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surface(level: f64) -> Surface {
+        Surface { grid: "wave".into(), field: "u".into(), level }
+    }
+
+    #[test]
+    fn a_surface_of_no_run_says_so_and_ends() {
+        let place = std::env::temp_dir().join(format!("ligament-surfaces-{}", std::process::id()));
+        let table = Arc::new(SurfaceTable::new(RunDirectory::open(&place)));
+        let one = table.feed(surface(0.5)).unwrap();
+        let late = Instant::now() + Duration::from_secs(60);
+        while one.feed.number() == 0 && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(5));
         }
+        let frame = one.feed.frames().borrow().clone();
+        assert!(String::from_utf8_lossy(&frame.bytes).contains("\"over\":true"));
+        while !lock(&table.feeds).is_empty() && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(lock(&table.feeds).is_empty());
+    }
+
+    #[test]
+    fn a_level_is_finite() {
+        let table = Arc::new(SurfaceTable::new(RunDirectory::open(std::env::temp_dir())));
+        for level in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let why = table.feed(surface(level)).err().unwrap().text();
+            assert!(why.contains("finite"), "{why}");
+        }
+        assert!(lock(&table.feeds).is_empty());
     }
 }

@@ -33,11 +33,6 @@ pub enum Edges {
 impl Edges {
     /// All keys that give axes other edges than open ones.
     pub const KEYS: [(&'static str, Edges); 2] = [("periodic", Edges::Periodic), ("mirrored", Edges::Mirrored)];
-
-    /// Returns true if the grid goes on at the opposite edge.
-    pub fn is_periodic(self) -> bool {
-        self == Edges::Periodic
-    }
 }
 
 /// A grid: its points, and the blocks into which they are divided.
