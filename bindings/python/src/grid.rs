@@ -151,6 +151,12 @@ impl Domain {
         self.with_arrays(py, &Call("end"), fields, |core, instance, data| core.end(instance, data))
     }
 
+    fn _publish(&self, py: Python<'_>, field: usize, array: Bound<'_, PyAny>) -> PyResult<()> {
+        self.with_arrays(py, &Call("publish"), vec![(field, array)], |core, instance, data| {
+            data.iter().try_for_each(|data| core.publish(instance, data.field, data.bytes))
+        })
+    }
+
     /// Sum, minimum or maximum of the numbers of all blocks.
     fn _reduce(&self, py: Python<'_>, how: &str, numbers: Bound<'_, PyAny>) -> PyResult<f64> {
         let layout = layout_of_numbers(&numbers)?;

@@ -350,6 +350,29 @@ pub unsafe extern "C" fn lig_domain_end(
     })
 }
 
+/// Shows a field to the taps of the port with the field's name (`ligament tap`, the page), at the time of the
+/// last exchange of the field. Nothing is joined to this port, and while nobody looks nothing is copied or
+/// computed. A block calls this after an exchange, before the points of the field change, so that the ghosts
+/// fit them.
+///
+/// `LIG_ERR_USAGE` if the field was in no exchange yet, if an exchange has begun and not ended, or if a port of
+/// the component has the field's name.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_domain_publish(
+    domain: *mut lig_domain,
+    field: u32,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || unsafe {
+        with_fields(domain, &Call("lig_domain_publish"), (&field, 1), |core, instance, data| {
+            data.iter().try_for_each(|data| core.publish(instance, data.field, data.bytes))
+        })
+    })
+}
+
 /// The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
 /// it does not depend on the blocks.
 ///

@@ -5,11 +5,14 @@ use crate::error::GridError;
 use crate::exact_sum::ExactSum;
 use crate::pieces::{Neighbour, Piece};
 use crate::region::Region;
+use crate::window::Window;
 use ligament_instance::{Error, Instance, OpenExchange, Outgoing};
 use ligament_model::{block_range, Blocks, Edges, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
+use ligament_surface::Encoder;
 use ligament_wire::control::{GridEdges, GridInfo};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{ArrayOrder, ArrayRef, DType, Value, ValueRef};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,6 +66,11 @@ impl Field {
         &self.name
     }
 
+    /// The unit; empty if there is none.
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
     /// The number of ghosts.
     pub fn ghosts(&self) -> usize {
         self.ghosts
@@ -71,6 +79,11 @@ impl Field {
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// The order of the elements in memory.
+    pub fn order(&self) -> ArrayOrder {
+        self.order
     }
 
     fn describe(&self) -> String {
@@ -144,7 +157,11 @@ pub struct Domain {
     begun: Option<(Vec<FieldId>, f64)>,
     /// The time of the last exchange.
     time: f64,
+    /// The time of the last exchange of each field, if there was one.
+    field_times: Vec<Option<f64>>,
     packed: Vec<u8>,
+    /// Makes the surfaces that taps want, and keeps its memory.
+    encoder: RefCell<Encoder>,
 }
 
 impl Domain {
@@ -191,8 +208,14 @@ impl Domain {
             plans: HashMap::new(),
             begun: None,
             time: 0.0,
+            field_times: Vec::new(),
             packed: Vec::new(),
+            encoder: RefCell::default(),
         })
+    }
+
+    pub(crate) fn encoder(&self) -> &RefCell<Encoder> {
+        &self.encoder
     }
 
     /// The number of points of the whole grid along each axis.
@@ -260,6 +283,7 @@ impl Domain {
             return Err(GridError::FieldSize { field: field.name }.into());
         }
         self.fields.push(field);
+        self.field_times.push(None);
         Ok(FieldId(self.fields.len() - 1))
     }
 
@@ -343,8 +367,7 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
-        self.time = time;
-        instance.grid_progress().open = None;
+        self.complete(instance, time, fields);
         Ok(())
     }
 
@@ -393,9 +416,38 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
-        self.time = time;
-        instance.grid_progress().open = None;
+        self.complete(instance, time, fields);
         Ok(())
+    }
+
+    /// Notes that an exchange is at its end.
+    fn complete(&mut self, instance: &mut Instance, time: f64, fields: &[FieldData<'_>]) {
+        self.time = time;
+        fields.iter().for_each(|data| self.field_times[data.field.0] = Some(time));
+        instance.grid_progress().open = None;
+    }
+
+    /// Shows a field to the taps of the port with the field's name, at the time of the last exchange of the
+    /// field. Nothing is joined to this port. While no tap asks for a value, nothing is copied or computed. A
+    /// block calls this after an exchange, before the points of the field change, so that the ghosts fit them.
+    /// `bytes` is the array of the field, with the ghosts.
+    ///
+    /// # Errors
+    /// `Usage` if the array is of another size than the field, if the field was in no exchange yet, if an
+    /// exchange has begun and not ended, or if a port cannot have the field's name.
+    pub fn publish(&self, instance: &mut Instance, id: FieldId, bytes: &[u8]) -> Result<(), Error> {
+        let Some(field) = self.fields.get(id.0) else { return Err(GridError::NoField { field: id.0 }.into()) };
+        nothing_is_open(instance)?;
+        let expected = self.elements(id) * field.dtype.size();
+        if bytes.len() != expected {
+            let field = field.name.clone();
+            return Err(GridError::FieldBytes { field, expected, bytes: bytes.len() }.into());
+        }
+        let Some(time) = self.field_times[id.0] else {
+            return Err(GridError::NotExchanged { field: field.name.clone() }.into());
+        };
+        let window = Window::new(self, field, bytes);
+        instance.publish(&field.name, time, &window)
     }
 
     /// Returns the sum of all numbers that all blocks give. It is the exact sum, rounded once. So it does not

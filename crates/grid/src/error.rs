@@ -37,6 +37,10 @@ errors! {
         /// No field with this number.
         NoField { field: usize } => BAD_FIELD,
             "the grid has no field with the number {field}; use the number that the call to add the field gave";
+        /// A field without a time.
+        NotExchanged { field: String } => BAD_FIELD,
+            "the field \"{field}\" was in no exchange yet, so it has no time; call exchange with it before \
+             publish";
         /// A field that stands twice in an exchange.
         FieldTwice { field: String } => BAD_FIELD,
             "the field \"{field}\" stands twice in one exchange; name each field once";

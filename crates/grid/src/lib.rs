@@ -26,6 +26,7 @@ mod error;
 mod exact_sum;
 mod pieces;
 mod region;
+mod window;
 
 pub use domain::{Domain, Field, FieldData, FieldId};
 pub use error::GridError;

@@ -150,6 +150,8 @@ pub struct Instance {
     /// The grid of which the instance, or this rank, is a block.
     grid: Option<GridInfo>,
     grid_progress: GridProgress,
+    /// The fields of a grid that were published.
+    pub(crate) published: Vec<Box<str>>,
 }
 
 /// The data that all instances of a process share.
@@ -295,6 +297,7 @@ impl Instance {
             clock: None,
             grid: None,
             grid_progress: GridProgress::default(),
+            published: Vec::new(),
         })
     }
 

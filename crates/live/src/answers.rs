@@ -304,7 +304,7 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
     let TapQuery { port, slice, thin, bars, key, has, every } = asked;
     let feed = TapSelection::cuts_of(&slice).and_then(|cuts| {
         let keys = key.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
-        server.taps.feed(&port, TapSelection { keys, cuts, thin, bars })
+        server.taps.feed(&port, TapSelection { keys, cuts, thin, bars, levels: Vec::new() })
     });
     match feed {
         Ok(feed) => next_frame(&feed.feed, has, every).await.unwrap_or_else(|has| {

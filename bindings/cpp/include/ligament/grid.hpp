@@ -86,6 +86,13 @@ public:
         detail::call(lig_domain_end, handle_.get(), raw(fields), fields.size());
     }
 
+    // Shows a field to the taps of the port with the field's name, at the time of its last exchange. Nothing is
+    // joined to this port, and while nobody looks nothing is copied or computed. A block calls this after an
+    // exchange, before the points of the field change. Throws UsageError if the field was in no exchange yet.
+    void publish(Field field) {
+        detail::call(lig_domain_publish, handle_.get(), static_cast<std::uint32_t>(field));
+    }
+
     // The exact sum of all numbers that all blocks give, rounded once, so it does not depend on the blocks.
     double sum(const std::vector<double> &values) { return reduced(lig_domain_sum, values); }
     // The smallest of all numbers that all blocks give; NaN if one of them is NaN.

@@ -129,6 +129,22 @@ class Domain(_Domain):
         self._end(self._begun)
         self._begun = []
 
+    def publish(self, array: numpy.ndarray) -> None:
+        """Shows a field to the taps of the port with the field's name, at the time of its last exchange.
+
+        Nothing is joined to this port, and while nobody looks nothing is copied or computed. A block calls this
+        after an exchange, before the points of the field change, so that the ghosts fit them.
+
+        Args:
+            array: The array that `field` returned.
+
+        Raises:
+            UsageError: The field was in no exchange yet, an exchange has begun and not ended, or a port of the
+                component has the field's name.
+        """
+        for number, _, known in self._known([array]):
+            self._publish(number, known)
+
     def sum(self, numbers: Any) -> float:
         """The exact sum of all numbers that all blocks give, rounded once: it does not depend on the blocks."""
         return self._reduced("sum", numbers)

@@ -395,6 +395,7 @@ int main(int argc, char **argv) {
         ENDS(lig_domain_exchange(domain, 0, fields, 1, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_begin(domain, 0, fields, 1, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_end(domain, fields, 1, &error), LIG_ERR_USAGE);
+        ENDS(lig_domain_publish(domain, 0, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_sum(domain, NULL, 0, &result, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_min(domain, NULL, 0, &result, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_max(domain, NULL, 0, &result, &error), LIG_ERR_USAGE);

@@ -1279,6 +1279,15 @@ lig_status lig_domain_begin(lig_domain *domain,
 // `LIG_ERR_USAGE` if no exchange has begun, or one with other fields; otherwise as `lig_domain_exchange`.
 lig_status lig_domain_end(lig_domain *domain, const uint32_t *fields, size_t count, lig_error *error);
 
+// Shows a field to the taps of the port with the field's name (`ligament tap`, the page), at the time of the
+// last exchange of the field. Nothing is joined to this port, and while nobody looks nothing is copied or
+// computed. A block calls this after an exchange, before the points of the field change, so that the ghosts
+// fit them.
+//
+// `LIG_ERR_USAGE` if the field was in no exchange yet, if an exchange has begun and not ended, or if a port of
+// the component has the field's name.
+lig_status lig_domain_publish(lig_domain *domain, uint32_t field, lig_error *error);
+
 // The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
 // it does not depend on the blocks.
 //
