@@ -181,17 +181,6 @@ export function SurfaceView({ mesh, size, label }: Props) {
   };
   return (
     <>
-      <div class="buttons" role="group" aria-label="Direction and zoom">
-        <button type="button" aria-label="Nearer" onClick={() => change((now) => zoomed(now, NEARER))}>
-          +
-        </button>
-        <button type="button" aria-label="Farther" onClick={() => change((now) => zoomed(now, 1 / NEARER))}>
-          −
-        </button>
-        <button type="button" onClick={() => change(() => START)}>
-          Whole
-        </button>
-      </div>
       {fault && <p role="status">{fault}</p>}
       <div class="surface" ref={place}>
         <canvas
@@ -210,6 +199,17 @@ export function SurfaceView({ mesh, size, label }: Props) {
             {name}: 0 … {size[axis]}
           </span>
         ))}
+        <div class="buttons" role="group" aria-label="Direction and zoom">
+          <button type="button" aria-label="Nearer" onClick={() => change((now) => zoomed(now, NEARER))}>
+            +
+          </button>
+          <button type="button" aria-label="Farther" onClick={() => change((now) => zoomed(now, 1 / NEARER))}>
+            −
+          </button>
+          <button type="button" onClick={() => change(() => START)}>
+            Whole
+          </button>
+        </div>
       </div>
     </>
   );

@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
 import { fieldsOf, type GridPicture, nextPicture, type SurfaceQuery } from "./grid";
+import { isLost } from "./state";
 import { EMPTY, SurfaceView } from "./SurfaceView";
 import type { GridRecord } from "./wire";
 import { count, inBytes, inSeconds, inTime } from "./words";
@@ -78,7 +79,7 @@ function usePictures(query: SurfaceQuery | null): { picture: GridPicture | null;
           if (document.hidden) await pause(UNSEEN);
         } catch (error) {
           if (stop.signal.aborted) return;
-          setWhy(String((error as Error).message));
+          setWhy(isLost(error) ? "The page's server does not answer." : String((error as Error).message));
           // Another server may come at this place, with pictures of its own.
           has = 0;
           await pause(AGAIN);
@@ -161,7 +162,7 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
   useEffect(() => {
     range.current = null;
     setLevel("");
-    setQuery(field && grid.shape.length === 3 ? { grid: grid.component, field, level: 0 } : null);
+    setQuery(field && grid.shape.length === 3 ? { grid: grid.component, shape: grid.shape, field, level: 0 } : null);
   }, [of]);
   useEffect(() => {
     const number = Number(level);
@@ -186,7 +187,7 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
     <section id="surfaces" aria-labelledby="surfaces-title" data-frame={isShown ? picture.timestamp : ""}>
       <div class="bar">
         <h2 id="surfaces-title">Surfaces</h2>
-        <p class="quiet">Where a field of a grid has the level. Nobody waits for whoever looks.</p>
+        <p class="quiet">Where a field of a grid has the level. Axes count points. Nobody waits for whoever looks.</p>
       </div>
       <div class="looks">
         <label>

@@ -4,12 +4,14 @@
 
 import type { Mesh } from "./Scene";
 import { fetched, type Instance } from "./state";
-import { headerOf, meshOf } from "./surface";
+import { headerOf, surfaceOf } from "./surface";
 import type { GridRecord, SurfaceAnswer, SurfacePicture } from "./wire";
 
 /** The surface that is asked for. */
 export interface SurfaceQuery {
   grid: string;
+  /** Number of the grid's points along each axis. */
+  shape: number[];
   field: string;
   level: number;
 }
@@ -30,24 +32,22 @@ export interface GridAnswer extends Omit<SurfaceAnswer, "picture"> {
   picture?: GridPicture;
 }
 
-function pictureOf(told: SurfacePicture, body: Uint8Array): GridPicture {
+function pictureOf(told: SurfacePicture, body: Uint8Array, shape: number[]): GridPicture {
   const blocks: Uint8Array[] = [];
   let at = 0;
   for (const length of told.block_bytes) blocks.push(body.subarray(at, (at += length)));
   if (at !== body.length) throw new Error("a picture has come in part");
-  let [low, high, nanPoints] = [Infinity, -Infinity, 0];
-  for (const { least, greatest, nanPoints: more } of blocks.map(headerOf)) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { least, greatest } of blocks.map(headerOf)) {
     // A block of NaN has no least number; comparisons leave it out.
     if (least < low) low = least;
     if (greatest > high) high = greatest;
-    nanPoints += more;
   }
   return {
     ...told,
-    mesh: meshOf(blocks),
+    ...surfaceOf(blocks, shape),
     level: blocks[0] ? headerOf(blocks[0]).level : NaN,
     range: low <= high ? [low, high] : null,
-    nanPoints,
     bytes: body.length,
   };
 }
@@ -67,7 +67,7 @@ export async function nextPicture(query: SurfaceQuery, has: number, stop: AbortS
   // The request makes no sense, and will not; anything else, such as a session that is over, can be mended.
   if (!answer.ok) return { frame: has, why: told.why ?? answer.statusText, over: answer.status === 400 };
   const { picture, ...head } = told;
-  return picture ? { ...head, picture: pictureOf(picture, all.subarray(line + 1)) } : head;
+  return picture ? { ...head, picture: pictureOf(picture, all.subarray(line + 1), query.shape) } : head;
 }
 
 /** The fields that a grid publishes: whatever its first block sends but ghosts. */

@@ -87,21 +87,30 @@ class Numbers {
   }
 }
 
+/** The mesh that grows block by block. */
+interface MeshParts {
+  positions: Float32Array;
+  triangles: Numbers;
+  /** The number of the block's first vertex. */
+  firstVertex: number;
+}
+
 /** Makes the triangles of one block. */
 class BlockReader {
   private readonly rowBytes: number;
   /** Points of a row, rows of a plane, and planes. */
   private readonly n: [number, number, number];
+  /** Number of the block's own points that are NaN. */
+  nanPoints = 0;
   private at = HEADER_BYTES;
   private edge = 0;
 
   constructor(
     private readonly bytes: Uint8Array,
     private readonly header: BlockHeader,
-    private readonly positions: Float32Array,
-    private readonly triangles: Numbers,
-    /** The number of the block's first vertex in the mesh. */
-    private readonly firstVertex: number,
+    private readonly mesh: MeshParts,
+    /** Whether the last layer along x, y and z belongs to another block. */
+    private readonly isShared: boolean[],
   ) {
     this.n = header.axes.map((axis) => header.points[axis]!) as [number, number, number];
     this.rowBytes = Math.ceil(this.n[0] / 8);
@@ -113,12 +122,25 @@ class BlockReader {
     for (let k = 0; k < this.n[2]; k += 1) {
       [before, now] = [now, before];
       this.readPlane(before, now);
+      if (this.header.nanPoints > 0 && k < this.own(2)) this.countNan(now);
       if (k > 0) this.crossPlanes(before, now, k - 1);
       this.crossRows(now, k);
       if (k > 0) this.join(before, now);
     }
     const signEnd = HEADER_BYTES + this.header.signBytes;
     if (this.at !== signEnd || this.edge !== this.header.edges) throw wrong("its parts do not fit together");
+  }
+
+  /** The number of the block's own points of a row, rows of a plane, or planes. */
+  private own(along: number): number {
+    return this.n[along]! - (this.isShared[this.header.axes[along]!] ? 1 : 0);
+  }
+
+  private countNan({ nan }: Plane): void {
+    const [points, rows] = [this.own(0), this.own(1)];
+    for (let j = 0; j < rows; j += 1) {
+      for (let i = 0; i < points; i += 1) this.nanPoints += (nan[j * this.rowBytes + (i >> 3)]! >> (i & 7)) & 1;
+    }
   }
 
   private emptyPlane(): Plane {
@@ -218,15 +240,16 @@ class BlockReader {
 
   private vertices(crossed: number, [i, j, k]: [number, number, number], along: number): void {
     const { axes, origin } = this.header;
+    const { positions, firstVertex } = this.mesh;
     const fractions = HEADER_BYTES + this.header.signBytes;
     for (let bit = 0; bit < 8; bit += 1) {
       if (!(crossed & (1 << bit))) continue;
       if (this.edge >= this.header.edges) throw wrong("crossed edges are missing");
       const fraction = (this.bytes[fractions + this.edge]! + 0.5) / 256;
-      const to = 3 * (this.firstVertex + this.edge);
-      this.positions[to + axes[0]] = origin[axes[0]]! + i + bit + (along === 0 ? fraction : 0);
-      this.positions[to + axes[1]] = origin[axes[1]]! + j + (along === 1 ? fraction : 0);
-      this.positions[to + axes[2]] = origin[axes[2]]! + k + (along === 2 ? fraction : 0);
+      const to = 3 * (firstVertex + this.edge);
+      positions[to + axes[0]] = origin[axes[0]]! + i + bit + (along === 0 ? fraction : 0);
+      positions[to + axes[1]] = origin[axes[1]]! + j + (along === 1 ? fraction : 0);
+      positions[to + axes[2]] = origin[axes[2]]! + k + (along === 2 ? fraction : 0);
       this.edge += 1;
     }
   }
@@ -256,10 +279,11 @@ class BlockReader {
     const edges = cells.edges(corners, nan);
     if (nan !== 0) return;
     const [count, from] = [COUNTS[corners]!, 16 * corners];
-    this.triangles.reserve(count);
-    const { items } = this.triangles;
+    const { triangles, firstVertex } = this.mesh;
+    triangles.reserve(count);
+    const { items } = triangles;
     for (let corner = 0; corner < count; corner += 1) {
-      items[this.triangles.length++] = this.firstVertex + edges[EDGES[from + corner]!]!;
+      items[triangles.length++] = firstVertex + edges[EDGES[from + corner]!]!;
     }
   }
 }
@@ -358,20 +382,39 @@ function turnAround(triangles: Numbers, from: number): void {
   }
 }
 
-/** The surface of a grid, from the bytes of its blocks. Coordinates are those of points of the grid. */
-export function meshOf(blocks: Uint8Array[]): Mesh {
+/** Whether the last layers of a block are those of its upper neighbours; the grid has `shape` points. */
+function sharedLayers(block: BlockHeader, all: BlockHeader[], shape: number[]): boolean[] {
+  return block.points.map((points, axis) => {
+    const [first, last] = [block.origin[axis]!, block.origin[axis]! + points - 1];
+    // Beyond a periodic edge lies the layer of the first points.
+    return last > first && (last >= shape[axis]! || all.some(({ origin }) => origin[axis] === last));
+  });
+}
+
+/** The surface of a grid. Coordinates are those of points of the grid. */
+export interface GridSurface {
+  mesh: Mesh;
+  /** Number of points of the grid that are NaN. */
+  nanPoints: number;
+}
+
+/** The surface of a grid with `shape` points, from the bytes of its blocks. */
+export function surfaceOf(blocks: Uint8Array[], shape: number[]): GridSurface {
   const headers = blocks.map(headerOf);
   const vertices = headers.reduce((all, { edges }) => all + edges, 0);
   const positions = new Float32Array(3 * vertices);
   const triangles = new Numbers();
-  let first = 0;
+  let [first, nanPoints] = [0, 0];
   blocks.forEach((bytes, at) => {
     const [header, before] = [headers[at]!, triangles.length];
-    new BlockReader(bytes, header, positions, triangles, first).read();
+    const isShared = sharedLayers(header, headers, shape);
+    const reader = new BlockReader(bytes, header, { positions, triangles, firstVertex: first }, isShared);
+    reader.read();
+    nanPoints += reader.nanPoints;
     const [row, column, plane] = header.axes;
     const isEven = (column - row + 3) % 3 === 1 && (plane - column + 3) % 3 === 1;
     if (!isEven) turnAround(triangles, before);
     first += header.edges;
   });
-  return { positions, triangles: triangles.items.slice(0, triangles.length) };
+  return { mesh: { positions, triangles: triangles.items.slice(0, triangles.length) }, nanPoints };
 }

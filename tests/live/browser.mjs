@@ -18,7 +18,7 @@ async function viewer(name) {
   return (viewers[name] = { name, context, page });
 }
 
-const limit = { timeout: 40_000 };
+const limit = { timeout: 120_000 };
 const BUILT = new URL("../../dashboard/built/", import.meta.url);
 const KINDS = { html: "text/html", js: "text/javascript", css: "text/css" };
 
@@ -55,7 +55,8 @@ async function answered(route, who) {
       await new Promise((done) => setTimeout(done, 50));
       return route.fulfill({ json: { frame: Number(url.searchParams.get("has")), over: false } });
     }
-    const [{ head, blocks }] = who.surfaces.splice(at, 1);
+    const [{ head, blocks, fails }] = who.surfaces.splice(at, 1);
+    if (fails) return route.abort();
     const body = [Buffer.from(`${JSON.stringify(head)}\n`), ...blocks.map((text) => Buffer.from(text, "base64"))];
     return route.fulfill({ body: Buffer.concat(body) });
   }
@@ -100,6 +101,7 @@ const deeds = {
   scheme: ({ scheme }, { page }) => page.emulateMedia({ colorScheme: scheme }).then(() => null),
   click: ({ place }, { page }) => page.click(place, limit).then(() => null),
   drag: async ({ place, by: [right, down] }, { page }) => {
+    await page.locator(place).scrollIntoViewIfNeeded(limit);
     const { x, y, width, height } = await page.locator(place).boundingBox(limit);
     await page.mouse.move(x + width / 2, y + height / 2);
     await page.mouse.down();

@@ -19,7 +19,7 @@ use axum::middleware::{from_fn_with_state, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use ligament_catalogue::Fault;
+use ligament_catalogue::{Code, Fault};
 use ligament_manager::timeline::RunTimeline;
 use ligament_manager::{RunDirectory, RunLog};
 use ligament_runtime::client::{record_of, InstanceFiles};
@@ -331,6 +331,10 @@ async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQ
         Ok(feed) => next_frame(&feed.feed, has, 0).await.unwrap_or_else(|frame| {
             Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()
         }),
+        // The page asks again later.
+        Err(why) if why.code() == Code::CANNOT_SERVE => {
+            refusal(StatusCode::SERVICE_UNAVAILABLE, &why.to_string())
+        }
         Err(why) => refusal(StatusCode::BAD_REQUEST, &why.to_string()),
     }
 }

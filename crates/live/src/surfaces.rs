@@ -137,7 +137,8 @@ impl SurfaceTable {
     /// Returns the feed of a surface, and begins to watch the surface if no viewer does yet.
     ///
     /// # Errors
-    /// Fails if the level is not finite, or if too many other surfaces are watched.
+    /// Fails if the level is not finite. Fails with `CANNOT_SERVE` if too many other surfaces are watched at the
+    /// moment.
     pub fn feed(self: &Arc<SurfaceTable>, surface: Surface) -> Result<Arc<SurfaceFeed>, Fault> {
         if !surface.level.is_finite() {
             return Err(fault!(TAP_REFUSED, "a surface has a finite level, and not {}", surface.level));
@@ -151,7 +152,7 @@ impl SurfaceTable {
             let place = (0..feeds.len()).max_by_key(|&i| idle(&feeds[i])).unwrap_or(0);
             if idle(&feeds[place]) < ATTENTION {
                 return Err(fault!(
-                    TAP_REFUSED,
+                    CANNOT_SERVE,
                     "the page shows {MAX_SURFACES} surfaces at the most, in all browsers; close one"
                 ));
             }

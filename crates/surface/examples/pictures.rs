@@ -46,7 +46,8 @@ fn main() -> Result<(), Failure> {
     for i in (0..gaps.values.len()).step_by(23) {
         gaps.values[i] = f64::NAN;
     }
-    write(place, "gaps", &[gaps.whole()], 0.4)?;
+    // The layer at x = 12 is in both blocks.
+    write(place, "gaps", &[gaps.block([0; 3], [13, 9, 11]), gaps.block([12, 0, 0], [26, 9, 11])], 0.4)?;
     // Row-major: z runs fastest.
     let rows = noise.whole();
     let [nx, ny, nz] = noise.points.map(|points| points as usize);
