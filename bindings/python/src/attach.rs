@@ -52,7 +52,7 @@ impl Tapping {
     ) -> PyResult<Tapping> {
         let begun = py.detach(|| {
             let cuts = TapSelection::cuts_of(slice)?;
-            let wanted = TapSelection { keys, cuts, thin, bars: histogram };
+            let wanted = TapSelection { keys, cuts, thin, bars: histogram, levels: Vec::new() };
             client::TapSession::of(run, &PortOf::of(port)?, &wanted, room.unwrap_or(DEFAULT_BOX_BYTES))
         });
         Ok(Tapping { tapping: Some(begun.map_err(|fault| raised(py, fault))?) })

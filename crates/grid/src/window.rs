@@ -19,7 +19,8 @@ pub(crate) struct Window<'a> {
     strides: [i64; MAX_GRID_DIMENSIONS],
     /// The block's first point on the lattice of the whole grid.
     origin: [u64; MAX_GRID_DIMENSIONS],
-    /// The layers of ghosts that a surface needs beyond the upper side along each axis: 1 where the grid goes on.
+    /// The layers of ghosts that a surface needs beyond the upper side along each axis: 1 where the grid goes
+    /// on.
     layers: [u64; MAX_GRID_DIMENSIONS],
     encoder: &'a RefCell<Encoder>,
 }

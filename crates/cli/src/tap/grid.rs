@@ -120,8 +120,8 @@ fn whole_component(record: &RunRecord, port: &PortOf) -> Result<String, Fault> {
     let grids = if grids.is_empty() { "no grid".to_owned() } else { grids.join(", ") };
     Err(fault!(
         TAP_REFUSED,
-        "surfaces are shown of a field of a whole grid, and {port} is none; name it COMPONENT.FIELD; the run has \
-         {grids}"
+        "surfaces are shown of a field of a whole grid, and {port} is none; name it COMPONENT.FIELD; the run \
+         has {grids}"
     ))
 }
 

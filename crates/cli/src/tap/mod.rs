@@ -30,8 +30,8 @@ const VALUE_WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Tap {
     /// The run: its directory, its name under ./runs, or `latest`.
     pub run: String,
-    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, flow:1.out for a rank, or macro.out[2] for
-    /// a slot of a vector port. COMPONENT.FIELD is a field of all blocks of a grid, at one model time.
+    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, flow:1.out for a rank, or macro.out[2]
+    /// for a slot of a vector port. COMPONENT.FIELD is a field of all blocks of a grid, at one model time.
     pub port: String,
     /// Show one value, and end.
     #[arg(long)]
@@ -52,8 +52,8 @@ pub(crate) struct Tap {
     /// Of a map, take what stands under this key; give it again for maps inside of maps.
     #[arg(long, value_name = "KEY")]
     pub key: Vec<String>,
-    /// Save an array in NumPy's format (.npy), a field of a grid for VTK (.pvti), or its surfaces (.vtp), and end;
-    /// with an n in braces in the name, go on and count the files.
+    /// Save an array in NumPy's format (.npy), a field of a grid for VTK (.pvti), or its surfaces (.vtp), and
+    /// end; with an n in braces in the name, go on and count the files.
     #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub save: Option<PathBuf>,
     /// Of a field of a grid, show the surface on which it has this value; give it again for more surfaces.
@@ -83,8 +83,8 @@ fn file_name(text: &str) -> Result<PathBuf, Fault> {
     }
     Err(fault!(
         BAD_ARGUMENT,
-        "\"{text}\": the name ends in .npy for an array in NumPy's format, in .pvti for a field of a grid, and in \
-         .vtp for its surfaces"
+        "\"{text}\": the name ends in .npy for an array in NumPy's format, in .pvti for a field of a grid, \
+         and in .vtp for its surfaces"
     ))
 }
 

@@ -1,6 +1,6 @@
-//! Files that VTK and ParaView read: the surfaces of a field as PolyData (`.vtp`), and all its values as ImageData,
-//! with a file for each block (`.vti`) and one that names them (`.pvti`). Places are in lattice units: the distance
-//! of two points is 1. The numbers stand at the end of a file as they are in memory.
+//! Files that VTK and ParaView read: the surfaces of a field as PolyData (`.vtp`), and all its values as
+//! ImageData, with a file for each block (`.vti`) and one that names them (`.pvti`). Places are in lattice
+//! units: the distance of two points is 1. The numbers stand at the end of a file as they are in memory.
 
 use super::grid::WholeSurface;
 use ligament_catalogue::Fault;
@@ -26,8 +26,8 @@ impl FieldInfo<'_> {
         let codes: String = self.unit.bytes().map(|byte| format!("{byte} ")).collect();
         format!(
             "    <FieldData>\n      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" \
-             format=\"ascii\">{:?}</DataArray>\n      <Array type=\"String\" Name=\"unit\" NumberOfTuples=\"1\" \
-             format=\"ascii\">{codes}0</Array>\n    </FieldData>\n",
+             format=\"ascii\">{:?}</DataArray>\n      <Array type=\"String\" Name=\"unit\" \
+             NumberOfTuples=\"1\" format=\"ascii\">{codes}0</Array>\n    </FieldData>\n",
             self.time
         )
     }
@@ -105,8 +105,8 @@ pub(super) fn write_surfaces(
     file.write(path)
 }
 
-/// Writes the values of all blocks: a file for each of them, and then the one that names them. A block's file also
-/// has the first points of the next blocks, since VTK's parts meet in points.
+/// Writes the values of all blocks: a file for each of them, and then the one that names them. A block's file
+/// also has the first points of the next blocks, since VTK's parts meet in points.
 pub(super) fn write_images(
     path: &Path,
     field: &FieldInfo<'_>,

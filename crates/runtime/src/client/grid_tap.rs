@@ -1,6 +1,7 @@
-//! A field of a whole grid, at one model time. The blocks of a grid are instances or ranks, in any domain, and
-//! each has a tap of its own. They are asked for their times first, then for the value at a time that none of them
-//! has passed (`picture_time`). A picture is given when all blocks have shown the same time. No block ever waits.
+//! A field of a whole grid, at one model time. The blocks of a grid are instances or ranks, in any domain,
+//! and each has a tap of its own. They are asked for their times first, then for the value at a time that
+//! none of them has passed (`picture_time`). A picture is given when all blocks have shown the same time. No
+//! block ever waits.
 
 use super::picture_time::PictureTime;
 use super::tap::{PortOf, PortValue, TapAnswer, TapSession};
@@ -84,7 +85,8 @@ impl GridPicture {
     /// Returns the values at all points of the grid, in row-major order, with their unit.
     ///
     /// # Errors
-    /// The picture is of surfaces, the blocks have elements of several types, or the values do not fit into memory.
+    /// The picture is of surfaces, the blocks have elements of several types, or the values do not fit into
+    /// memory.
     pub fn whole(&self) -> Result<Array, Fault> {
         let arrays: Vec<(&BlockPicture, &Array)> =
             self.blocks.iter().filter_map(BlockPicture::points).collect();
@@ -195,8 +197,8 @@ impl GridTap {
         record.grids.iter().find(|grid| grid.component == component)
     }
 
-    /// Begins to view a field of a grid. Returns `None` if the run is over, or if its head cannot be reached from
-    /// this machine.
+    /// Begins to view a field of a grid. Returns `None` if the run is over, or if its head cannot be reached
+    /// from this machine.
     ///
     /// # Errors
     /// The component has no grid, the levels or the share cannot be, the run does not answer, or refuses a tap.
@@ -221,11 +223,18 @@ impl GridTap {
         }
         let levels = levels.iter().copied().map(Level).collect::<Vec<Level>>();
         let (count, wanted) = (levels.len(), TapSelection { levels, ..TapSelection::default() });
-        let mut blocks = Vec::with_capacity(grid.names.len());
-        for (number, name) in grid.names.iter().enumerate() {
+        // All blocks are asked before the first answer is awaited, since answers may come from far away.
+        let mut questions = Vec::with_capacity(grid.names.len());
+        for name in &grid.names {
             let (instance, rank) = rank_parts(name);
             let port = PortOf { instance: instance.to_owned(), rank, port: field.clone(), slot: None };
-            let Some(session) = TapSession::begin(run, record, &port, &wanted, *room)? else { return Ok(None) };
+            let question = TapSession::ask_to_begin(run, record, (&port, &wanted, *room))?;
+            let Some(question) = question else { return Ok(None) };
+            questions.push(question);
+        }
+        let mut blocks = Vec::with_capacity(questions.len());
+        for (number, (name, question)) in grid.names.iter().zip(questions).enumerate() {
+            let session = question.answer(record)?;
             blocks.push(Block { name: name.clone(), range: range_of(grid, number), session, answer: None });
         }
         let now = Instant::now();
@@ -242,8 +251,8 @@ impl GridTap {
         }))
     }
 
-    /// Asks for the next picture, if the share of the run's time allows it, and waits for it, but not longer than
-    /// `patience`. If the picture comes later, the next call returns it.
+    /// Asks for the next picture, if the share of the run's time allows it, and waits for it, but not longer
+    /// than `patience`. If the picture comes later, the next call returns it.
     ///
     /// # Errors
     /// The field cannot be shown in the requested form (`NOT_SHOWN`). Later values may have another form.
@@ -379,7 +388,8 @@ impl TapAnswer {
 }
 
 impl Block {
-    /// Returns the unit of a value, and what it has of the block. It comes from another process, so it is checked.
+    /// Returns the unit of a value, and what it has of the block. It comes from another process, so it is
+    /// checked.
     fn content(&self, value: Value, levels: usize) -> Result<(String, BlockContent), Fault> {
         let wrong = |what: &str| fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.name);
         match value {

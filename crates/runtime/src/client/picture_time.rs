@@ -1,5 +1,5 @@
-//! The model time of the next picture of a grid: a time that none of its blocks has passed. Every block shows its
-//! first message from this time on, so the picture has one time.
+//! The model time of the next picture of a grid: a time that none of its blocks has passed. Every block shows
+//! its first message from this time on, so the picture has one time.
 
 use std::time::{Duration, Instant};
 
@@ -28,8 +28,8 @@ impl PictureTime {
         PictureTime { before: None, rate: 0.0, lead: MIN_LEAD, longest: Duration::ZERO }
     }
 
-    /// Takes the times of all blocks, in s, which have answered `took` after they were asked. Returns the time of
-    /// the picture, or `None` if the blocks are to be asked once more.
+    /// Takes the times of all blocks, in s, which have answered `took` after they were asked. Returns the
+    /// time of the picture, or `None` if the blocks are to be asked once more.
     pub fn next(&mut self, times: &[f64], took: Duration, now: Instant) -> Option<f64> {
         let latest = times.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.longest = self.longest.max(took);

@@ -107,6 +107,27 @@ pub enum TapEvent {
     Over(String),
 }
 
+/// A tap that the run was asked to begin.
+pub(super) struct TapQuestion {
+    socket: Socket,
+    port: PortOf,
+}
+
+impl TapQuestion {
+    /// Waits for the answer of the run. Errors: as `TapSession::begin`.
+    pub fn answer(mut self, record: &RunRecord) -> Result<TapSession, Fault> {
+        wait_for_answer(&self.socket, record)?;
+        let (answer, memory) = hear(&mut self.socket, record)?;
+        match (answer, memory.into_iter().next()) {
+            (Notice::Tapped { room }, Some(memory)) => {
+                let bin = TapBox::open(&memory, room).map_err(|error| broken(record, &error))?;
+                Ok(TapSession { socket: self.socket, bin, port: self.port, asked: false, over: None })
+            }
+            (other, _) => Err(broken(record, &format!("it said {other:?}"))),
+        }
+    }
+}
+
 /// A viewer of a port.
 pub struct TapSession {
     socket: Socket,
@@ -131,20 +152,24 @@ impl TapSession {
         wanted: &TapSelection,
         room: u64,
     ) -> Result<Option<TapSession>, Fault> {
+        let Some(request) = TapSession::ask_to_begin(run, record, (port, wanted, room))? else {
+            return Ok(None);
+        };
+        request.answer(record).map(Some)
+    }
+
+    /// Asks the run to begin a tap, and does not wait for the answer. Otherwise as `begin`.
+    pub(super) fn ask_to_begin(
+        run: &RunDirectory,
+        record: &RunRecord,
+        (port, wanted, room): (&PortOf, &TapSelection, u64),
+    ) -> Result<Option<TapQuestion>, Fault> {
         let Some((mut socket, token)) = reach(run, record)? else { return Ok(None) };
         let PortOf { instance, rank, port: name, slot } = port.clone();
         let rank = rank.unwrap_or(0);
         let question = Question::Tap { instance, rank, port: name, slot, wanted: wanted.clone(), room };
         say(&mut socket, record, &token, question)?;
-        wait_for_answer(&socket, record)?;
-        let (answer, memory) = hear(&mut socket, record)?;
-        match (answer, memory.into_iter().next()) {
-            (Notice::Tapped { room }, Some(memory)) => {
-                let bin = TapBox::open(&memory, room).map_err(|error| broken(record, &error))?;
-                Ok(Some(TapSession { socket, bin, port: port.clone(), asked: false, over: None }))
-            }
-            (other, _) => Err(broken(record, &format!("it said {other:?}"))),
-        }
+        Ok(Some(TapQuestion { socket, port: port.clone() }))
     }
 
     /// Does the same as `begin`, for the run that `run` names on the command line.
