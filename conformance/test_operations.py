@@ -31,11 +31,11 @@ PATHS = {"c": ("crates/capi/include/ligament.h", "bindings/c/tests/path.c"),
          "python": ("bindings/python/python/ligament/path.py", "bindings/python/tests/test_paths.py"),
          "rust": ("crates/link/src/*.rs", "crates/link/tests/paths.rs")}
 
-# For each language: the file with its operations on grids, and the program that calls them.
-GRIDS = {"c": ("crates/capi/include/ligament.h", "tests/grid/block.c"),
-         "cpp": ("bindings/cpp/include/ligament/grid.hpp", "tests/grid/block.cpp"),
-         "python": ("bindings/python/python/ligament/_[gl]*.py*", "tests/grid/block.py"),
-         "rust": ("crates/grid/src/*.rs", "crates/grid/examples/block.rs")}
+# For each language: the file with its operations on grids, and the programs that call them.
+GRIDS = {"c": ("crates/capi/include/ligament.h", "tests/grid/*.c"),
+         "cpp": ("bindings/cpp/include/ligament/grid.hpp", "tests/grid/*.cpp"),
+         "python": ("bindings/python/python/ligament/_[gl]*.py*", "tests/grid/*.py"),
+         "rust": ("crates/grid/src/*.rs", "crates/grid/examples/*.rs")}
 
 # For each language: the file with its operations on a block, and the modules that call them.
 MODULES = {"c": ("crates/capi/include/ligament*.h", "tests/modules/*.c"),

@@ -133,6 +133,10 @@ impl Domain {
         })
     }
 
+    fn _set_direction(&self, py: Python<'_>, field: usize, direction: Vec<i32>) -> PyResult<()> {
+        self.detached(py, &Call("set_direction"), move |core, _| core.set_direction(FieldId(field), &direction))
+    }
+
     fn _check_field(&self, array: Bound<'_, PyAny>) -> PyResult<()> {
         layout(&array).map(|_| ())
     }

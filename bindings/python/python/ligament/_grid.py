@@ -1,5 +1,7 @@
 """One structured grid over the instances, or the ranks, of a component."""
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -93,6 +95,26 @@ class Domain(_Domain):
             array = numpy.zeros(shape, kind, "C" if is_row_major else "F")
         self._fields.append((number, ghosts, array))
         return array
+
+    def set_direction(self, array: numpy.ndarray, direction: Sequence[int]) -> None:
+        """Says in which direction the values of a field travel, as in a lattice Boltzmann code.
+
+        An exchange then fills only the ghosts from which a value comes into the block in this direction, and
+        leaves those at other sides between blocks as they are. All blocks give the same directions.
+
+        Args:
+            array: The array of the field.
+            direction: -1, 0 or 1 along each axis.
+
+        Raises:
+            UsageError: The direction is none of this grid's, or an exchange has begun.
+        """
+        number = next(number for number, _, _ in self._known([array]))
+        steps = [operator.index(step) for step in direction]
+        if any(abs(step) > 1 for step in steps):
+            text = f"the direction of a field is {steps}; give -1, 0 or 1 for each axis of the grid"
+            raise UsageError(_fault("bad-field", text))
+        self._set_direction(number, steps)
 
     def interior(self, array: numpy.ndarray) -> numpy.ndarray:
         """The block's own points of a field's array, without the ghosts: a view."""
