@@ -307,9 +307,9 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
         server.taps.feed(&port, TapSelection { keys, cuts, thin, bars, levels: Vec::new() })
     });
     match feed {
-        Ok(feed) => next_frame(&feed.feed, has, every).await.unwrap_or_else(|has| {
-            Json(json!({ "kind": "same", "frame": has })).into_response()
-        }),
+        Ok(feed) => next_frame(&feed.feed, has, every)
+            .await
+            .unwrap_or_else(|has| Json(json!({ "kind": "same", "frame": has })).into_response()),
         Err(why) => refusal(StatusCode::BAD_REQUEST, &why.to_string()),
     }
 }
@@ -328,9 +328,9 @@ struct SurfaceQuery {
 async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQuery>) -> Response {
     let SurfaceQuery { grid, field, level, has } = asked;
     match server.surfaces.feed(Surface { grid, field, level }) {
-        Ok(feed) => next_frame(&feed.feed, has, 0).await.unwrap_or_else(|frame| {
-            Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()
-        }),
+        Ok(feed) => next_frame(&feed.feed, has, 0)
+            .await
+            .unwrap_or_else(|frame| Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()),
         // The page asks again later.
         Err(why) if why.code() == Code::CANNOT_SERVE => {
             refusal(StatusCode::SERVICE_UNAVAILABLE, &why.to_string())
