@@ -444,7 +444,7 @@ functions:
     #[test]
     fn a_mistake_is_named_with_its_line() {
         for (change, to, line, why) in [
-            ("name: wave", "", 2, "needs a name"),
+            ("name: wave", "", 3, "needs a name"),
             ("type: float", "type: text", 4, "\"text\" is none of float, int, bool"),
             ("default: 1", "default: 7", 4, "outside its range, 0 to 2.5 m/s"),
             ("min: 0", "min: 3", 4, "range of the parameter \"speed\" is empty"),
