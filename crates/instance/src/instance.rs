@@ -90,9 +90,9 @@ pub struct GridProgress {
 /// An exchange or reduction whose messages have not all been received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenExchange {
-    /// It has begun, and its end is still to come.
+    /// The exchange has begun, and its second half is still to come.
     Begun,
-    /// It has failed, or a call is in it.
+    /// The exchange has failed, or a call is working on it.
     Within,
 }
 
@@ -150,6 +150,8 @@ pub struct Instance {
     /// The grid of which the instance, or this rank, is a block.
     grid: Option<GridInfo>,
     grid_progress: GridProgress,
+    /// The fields of a grid that were published.
+    pub(crate) published: Vec<Box<str>>,
 }
 
 /// The data that all instances of a process share.
@@ -295,6 +297,7 @@ impl Instance {
             clock: None,
             grid: None,
             grid_progress: GridProgress::default(),
+            published: Vec::new(),
         })
     }
 

@@ -3,8 +3,8 @@
 //! collects the state of the run, and `picture` stores it for all browsers. `door` admits browsers, `links`
 //! makes further links, `listen` opens the port or socket, and `public` describes the address behind a
 //! proxy. `elsewhere` serves the page of a run at a site over ssh's pipes; `pipes` carries the connections.
-//! `answers` has the addresses, `plan` the drawing of the model, `taps` the values of ports, `steer` the
-//! requests for changes, `history` the changes made, `study` the studies, `metrics` the metrics for
+//! `answers` has the addresses, `plan` the drawing of the model, `taps` the values of ports, `surfaces` those of
+//! fields of grids, `feed` what viewers have and want of both, `steer` the requests for changes, `history` the changes made, `study` the studies, `metrics` the metrics for
 //! Prometheus, and `usage` the use of the machine by instances. The page itself is in `dashboard/`, and its
 //! built files are included here.
 
@@ -12,6 +12,7 @@ mod answers;
 mod demand;
 mod door;
 mod elsewhere;
+mod feed;
 mod follow;
 mod history;
 mod links;
@@ -23,6 +24,7 @@ mod plan;
 mod public;
 mod steer;
 mod study;
+mod surfaces;
 mod taps;
 mod usage;
 

@@ -315,7 +315,8 @@ mod tests {
         let token = core.token().to_owned();
         core.connected(link, CALLER);
         let (instance, port, slot) = (instance.into(), "out".into(), None);
-        let question = Question::Tap { instance, port, slot, wanted: TapSelection::default(), room: 64 };
+        let wanted = TapSelection::default();
+        let question = Question::Tap { instance, rank: 0, port, slot, wanted, room: 64 };
         core.request(link, Request::Client { protocol: PROTOCOL, token, question })
     }
 
