@@ -1,5 +1,5 @@
-//! Writes surfaces of known fields for the test of the page: the bytes of each block, and the triangles that this
-//! crate makes of them, nine doubles for each. The directory is the only argument.
+//! Writes surfaces of known fields for the test of the page: the bytes of each block, and the triangles that
+//! this crate makes of them, nine doubles for each. The directory is the only argument.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -60,7 +60,7 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    let rows = Block { values: ligament_surface::Values::F64(&values), strides, ..rows };
+    let rows = Block { values: ligament_surface::FieldValues::F64(&values), strides, ..rows };
     write(place, "rows", &[rows], 0.5)?;
     write(place, "empty", &[noise.whole()], 2.0)
 }
