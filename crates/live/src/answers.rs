@@ -307,9 +307,9 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
         server.taps.feed(&port, TapSelection { keys, cuts, thin, bars, levels: Vec::new() })
     });
     match feed {
-        Ok(feed) => next_frame(&feed.feed, has, every).await.unwrap_or_else(|has| {
-            Json(json!({ "kind": "same", "frame": has })).into_response()
-        }),
+        Ok(feed) => next_frame(&feed.feed, has, every)
+            .await
+            .unwrap_or_else(|has| Json(json!({ "kind": "same", "frame": has })).into_response()),
         Err(why) => refusal(StatusCode::BAD_REQUEST, &why.to_string()),
     }
 }
@@ -328,9 +328,9 @@ struct SurfaceQuery {
 async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQuery>) -> Response {
     let SurfaceQuery { grid, field, level, has } = asked;
     match server.surfaces.feed(Surface { grid, field, level }) {
-        Ok(feed) => next_frame(&feed.feed, has, 0).await.unwrap_or_else(|frame| {
-            Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()
-        }),
+        Ok(feed) => next_frame(&feed.feed, has, 0)
+            .await
+            .unwrap_or_else(|frame| Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()),
         // The page asks again later.
         Err(why) if why.code() == Code::CANNOT_SERVE => {
             refusal(StatusCode::SERVICE_UNAVAILABLE, &why.to_string())
@@ -339,8 +339,8 @@ async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQ
     }
 }
 
-/// Returns the frame after `has`, as soon as there is one, but not earlier than `every` ms after it. Returns the
-/// number of the last frame if none comes for a while.
+/// Returns the frame after `has`, as soon as there is one, but not earlier than `every` ms after it. Returns
+/// the number of the last frame if none comes for a while.
 async fn next_frame(feed: &Feed, has: u64, every: u64) -> Result<Response, u64> {
     let mut frames = feed.frames();
     // The browser's number may come from an earlier feed, whose frames had higher numbers.

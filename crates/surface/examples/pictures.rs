@@ -1,5 +1,5 @@
-//! Writes surfaces of known fields for the test of the page: the bytes of each block, and the triangles that this
-//! crate makes of them, nine doubles for each. The directory is the only argument.
+//! Writes surfaces of known fields for the test of the page: the bytes of each block, and the triangles that
+//! this crate makes of them, nine doubles for each. The directory is the only argument.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
