@@ -9,7 +9,7 @@ import { EMPTY, SurfaceView } from "./SurfaceView";
 import type { GridRecord } from "./wire";
 import { count, inBytes, inSeconds, inTime } from "./words";
 
-/** After an answer without a picture, the next is asked for after so long; while nobody sees the page, too, ms. */
+/** Time to the next request after an answer without a picture, and while nobody sees the page, ms. */
 const AGAIN = 1000;
 const UNSEEN = 5000;
 /** A level that is moved is asked for when it has stood still for so long, ms. */
@@ -147,12 +147,14 @@ function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
 export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
   const [chosenGrid, setGrid] = useState("");
   const [chosenField, setField] = useState("");
-  /** The level as it is written; empty until somebody or the first picture chooses one. */
+  /** The level as it is written. */
   const [level, setLevel] = useState("");
   const [query, setQuery] = useState<SurfaceQuery | null>(null);
   const [isPaused, pause] = useState(false);
   /** The range of all numbers that the field has had, so that the slider does not move by itself. */
   const range = useRef<[number, number] | null>(null);
+  /** Whether somebody has chosen the level, so that no picture chooses one. */
+  const isChosen = useRef(false);
   const grid = grids.find(({ component }) => component === chosenGrid) ?? grids[0]!;
   const fields = fieldsOf(grid, state.instances);
   const field = fields.includes(chosenField) ? chosenField : (fields[0] ?? "");
@@ -162,7 +164,9 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
   useEffect(() => {
     range.current = null;
     setLevel("");
-    setQuery(field && grid.shape.length === 3 ? { grid: grid.component, shape: grid.shape, field, level: 0 } : null);
+    isChosen.current = false;
+    const { component, shape } = grid;
+    setQuery(field && shape.length === 3 ? { grid: component, shape, field, level: 0 } : null);
   }, [of]);
   useEffect(() => {
     const number = Number(level);
@@ -176,18 +180,25 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
     const [low, high] = range.current ?? [Infinity, -Infinity];
     if (!picture.range) return;
     range.current = [Math.min(low, picture.range[0]), Math.max(high, picture.range[1])];
-    if (level !== "" || picture.range[0] === picture.range[1]) return;
+    if (isChosen.current || picture.range[0] === picture.range[1]) return;
+    isChosen.current = true;
     const first = middle(picture.range);
     setLevel(String(first));
     setQuery({ ...query, level: first });
   }, [picture]);
+  const choose = (text: string) => {
+    isChosen.current = true;
+    setLevel(text);
+  };
   const isShown = picture !== null && query !== null && shownOf === of;
   const said = isShown ? words(picture, query) : "No surface yet.";
   return (
     <section id="surfaces" aria-labelledby="surfaces-title" data-frame={isShown ? picture.timestamp : ""}>
       <div class="bar">
         <h2 id="surfaces-title">Surfaces</h2>
-        <p class="quiet">Where a field of a grid has the level. Axes count points. Nobody waits for whoever looks.</p>
+        <p class="quiet">
+          Where a field of a grid has the level. Axes count points. Nobody waits for whoever looks.
+        </p>
       </div>
       <div class="looks">
         <label>
@@ -206,12 +217,12 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
             ))}
           </select>
         </label>
-        <Level range={range.current} level={level} choose={setLevel} />
+        <Level range={range.current} level={level} choose={choose} />
         <button type="button" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
           {isPaused ? "Go on" : "Hold the picture"}
         </button>
       </div>
-      {grid.shape.length !== 3 && <p>{grid.component} has {count(grid.shape.length, "axis")}; a surface needs three.</p>}
+      {grid.shape.length !== 3 && <p>{grid.component} has fewer than three axes, which a surface needs.</p>}
       {!field && <p class="quiet">{grid.component} has published no field yet.</p>}
       {grid.shape.length === 3 && field && (
         <SurfaceView mesh={isShown ? picture.mesh : EMPTY} size={size(grid)} label={`${said}.`} />

@@ -1,5 +1,5 @@
-// The camera that looks at a grid. Lengths are those of a grid whose diagonal is 2 long and whose middle is at 0.
-// The third axis points upwards.
+// The camera that looks at a grid. Lengths are those of a grid whose diagonal is 2 long and whose middle is
+// at 0. The third axis points upwards.
 
 export type Point = [number, number, number];
 
@@ -41,7 +41,7 @@ export function zoomed(camera: Camera, factor: number): Camera {
   return { ...camera, distance: clamp(camera.distance * factor, MIN_DISTANCE, MAX_DISTANCE) };
 }
 
-/** Directions of the camera: to the right and upwards in its picture, and out of the picture towards the eye. */
+/** Directions of the camera: to the right and upwards in its picture, and out of it towards the eye. */
 function directions({ turn, height }: Camera): [Point, Point, Point] {
   const [s, c, u, v] = [Math.sin(turn), Math.cos(turn), Math.sin(height), Math.cos(height)];
   return [

@@ -1,6 +1,6 @@
-// Surfaces from the bytes of blocks, as the crate `surface` encodes them (its format 1): sign bits of points near
-// the surface, and for each edge of the lattice that the surface crosses a byte that says where. Planes are read
-// one after the other, so memory beside the mesh holds two planes of bits.
+// Surfaces from the bytes of blocks, as the crate `surface` encodes them (its format 1): sign bits of points
+// near the surface, and for each edge of the lattice that the surface crosses a byte that says where. Planes
+// are read one after the other, so memory beside the mesh holds two planes of bits.
 
 import type { Mesh } from "./Scene";
 import { CASES } from "./surface-table";
@@ -69,7 +69,7 @@ export function headerOf(bytes: Uint8Array): BlockHeader {
 interface Plane {
   sign: Uint8Array;
   nan: Uint8Array;
-  /** For each row, the number of its first crossed edge along the row, to the next row, and to the next plane. */
+  /** For each row, the number of its first edge along the row, to the next row, and to the next plane. */
   first: [Int32Array, Int32Array, Int32Array];
 }
 
@@ -323,9 +323,8 @@ class CellRow {
   nextSum(b: number): number {
     const { low, high, j } = this;
     const i = 8 * b + 8;
-    return (
-      this.bit(low.sign, j, i) + this.bit(low.sign, j + 1, i) + this.bit(high.sign, j, i) + this.bit(high.sign, j + 1, i)
-    );
+    const two = ({ sign }: Plane) => this.bit(sign, j, i) + this.bit(sign, j + 1, i);
+    return two(low) + two(high);
   }
 
   nextBits(b: number): number {

@@ -339,8 +339,8 @@ async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQ
     }
 }
 
-/// Returns the frame after `has`, as soon as there is one, but not earlier than `every` ms after it. Returns the
-/// number of the last frame if none comes for a while.
+/// Returns the frame after `has`, as soon as there is one, but not earlier than `every` ms after it. Returns
+/// the number of the last frame if none comes for a while.
 async fn next_frame(feed: &Feed, has: u64, every: u64) -> Result<Response, u64> {
     let mut frames = feed.frames();
     // The browser's number may come from an earlier feed, whose frames had higher numbers.

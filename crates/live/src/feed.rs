@@ -1,6 +1,6 @@
-//! What viewers get of one thing that they watch: its frames, and their demand for the next one. A frame is made
-//! when the fastest viewer requests it. A viewer that reads slowly or not at all sends no requests, and so delays
-//! no other.
+//! A feed is one thing that viewers watch: its frames, and their demand for the next one. A frame is
+//! made when the fastest viewer requests it. A viewer that reads slowly or not at all sends no requests, and
+//! so delays no other.
 
 use serde_json::Value as Json;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};

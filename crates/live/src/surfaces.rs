@@ -137,8 +137,7 @@ impl SurfaceTable {
     /// Returns the feed of a surface, and begins to watch the surface if no viewer does yet.
     ///
     /// # Errors
-    /// Fails if the level is not finite. Fails with `CANNOT_SERVE` if too many other surfaces are watched at the
-    /// moment.
+    /// Fails if the level is not finite, and with `CANNOT_SERVE` if too many other surfaces are watched.
     pub fn feed(self: &Arc<SurfaceTable>, surface: Surface) -> Result<Arc<SurfaceFeed>, Fault> {
         if !surface.level.is_finite() {
             return Err(fault!(TAP_REFUSED, "a surface has a finite level, and not {}", surface.level));
