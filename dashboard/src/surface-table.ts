@@ -1,6 +1,6 @@
-// Triangles of a cell, for each of the 256 ways in which its corners may be inside (bit c of the case)
-// or outside. Three hexadecimal digits are a triangle, and each is the number of an edge. Corners and
-// edges are numbered as in crates/surface/src/table.rs, which made this file:
+// Triangles of a cell, for each of the 256 ways in which its corners may be inside (bit c of the
+// case) or outside. Three hexadecimal digits are a triangle, and each is the number of an edge.
+// Corners and edges are numbered as in crates/surface/src/table.rs, which made this file:
 // LIGAMENT_WRITE_PAGES=1 cargo test --profile tests -p ligament-surface --test table
 export const CASES: readonly string[] = [
   "", "048", "095", "485895", "1a4", "0181a8", "0951a4", "1a5a85895", "15b", "04815b", "0919b1", "14b48b89b",

@@ -107,9 +107,17 @@ OTHERS = [
     ("rust", (30, 17), (3, 1), ("periodic", "periodic"), {"ghosts": 3, "split": True}),
 ]
 
+# One to eight blocks, as instances and as ranks, with each way of an exchange.
+NUMBERS = {1: (1, 1, 1), 2: (1, 2, 1), 4: (2, 1, 2), 8: (2, 2, 2)}
+WAYS = [("c", (16, 11, 13), blocks, ("periodic", "periodic", "periodic"),
+         {"split": split, "ghosts": ghosts,
+          "more": "overcommit: true" + (f"\n  ranks: {{wave: {number}}}" if is_ranks else "")})
+        for number, blocks in NUMBERS.items() for is_ranks in (False, True)
+        for split in (False, True) for ghosts in (1, 3)]
+
 
 @pytest.mark.parametrize(("language", "shape", "blocks", "edges", "more"),
-                         [("python", *case) for case in CASES] + OTHERS)
+                         [("python", *case) for case in CASES] + OTHERS + WAYS)
 def test_a_wave_in_blocks_is_that_of_one_process(run, command, tmp_path, language, shape, blocks, edges, more):
     done = run(model(command(language), tmp_path, shape, blocks, edges, **more))
     assert done.status == 0, done.text

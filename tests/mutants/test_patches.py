@@ -1,4 +1,4 @@
-"""The mutants fit the code as it is, and say what they break and who must notice. `tests/mutants/run` examines
+"""The mutants fit the code, and name the fault and the tests that must notice it. `tests/mutants/run` runs
 them."""
 
 import re

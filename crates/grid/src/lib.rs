@@ -30,3 +30,4 @@ mod window;
 
 pub use domain::{Domain, Field, FieldData, FieldId};
 pub use error::GridError;
+pub use ligament_model::Edges;

@@ -90,9 +90,9 @@ pub struct GridProgress {
 /// An exchange or reduction whose messages have not all been received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenExchange {
-    /// It has begun, and its end is still to come.
+    /// The exchange has begun, and its second half is still to come.
     Begun,
-    /// It has failed, or a call is in it.
+    /// The exchange has failed, or a call is working on it.
     Within,
 }
 

@@ -17,8 +17,9 @@ use rustix::time::{clock_gettime, ClockId};
 pub trait PublishedField {
     /// Returns the value that a tap without levels shows.
     fn value(&self) -> ArrayRef<'_>;
-    /// Returns the value that a tap with these levels shows. Returns `None` if the field has no surfaces.
-    fn surfaces(&self, levels: &[Level]) -> Option<Value>;
+    /// Returns the value that a tap with these levels shows: a map with the surfaces and the unit, or with the
+    /// reason why the field has none.
+    fn surfaces(&self, levels: &[Level]) -> Value;
 }
 
 /// A value that taps may show.
@@ -157,10 +158,7 @@ fn put_in(tapped: &PortTap, message: &TappedMessage<'_>, note: Note, encoder: &m
     let array;
     let value = match message.shown {
         TappedValue::Field(field) if !wanted.levels.is_empty() => {
-            return match field.surfaces(&wanted.levels) {
-                Some(surfaces) => put(&ValueRef::Owned(&surfaces), encoder),
-                None => nothing(TapOutcome::NoSurface),
-            }
+            return put(&ValueRef::Owned(&field.surfaces(&wanted.levels)), encoder);
         }
         _ if !wanted.levels.is_empty() => return nothing(TapOutcome::NoSurface),
         TappedValue::Field(field) => {

@@ -1,9 +1,9 @@
-//! The way from a block's values to the bytes of its surface, plane by plane: while a plane is in the caches, its
-//! signs are made, and then the fractions on its crossed edges. Two planes of bits are kept.
+//! The way from a block's values to the bytes of its surface, plane by plane: while a plane is in the caches,
+//! its signs are made, and then the fractions on its crossed edges. Two planes of bits are kept.
 
-use crate::block::{Block, Layout, Values};
+use crate::block::{Block, BlockLayout, FieldValues};
 use crate::header::{Header, HEADER_BYTES};
-use crate::planes::{BitPlane, NANS, SIGNS};
+use crate::planes::{next, BitPlane, NANS, SIGNS};
 use crate::sys::{Lanes, Range, Signs, Value};
 use crate::SurfaceError;
 
@@ -43,11 +43,11 @@ struct Scan<V> {
     threshold: V,
 }
 
-/// Values in the order of memory.
+/// The values of a block in the order of memory.
 #[derive(Clone, Copy)]
 struct Points<'a, V> {
     values: &'a [V],
-    layout: Layout,
+    layout: BlockLayout,
 }
 
 impl Default for Encoder {
@@ -75,17 +75,17 @@ impl Encoder {
         }
     }
 
-    /// Makes the surface on which the block has the value `level`. A point belongs to the inside if its value is
-    /// not below the level. An infinite value is a value like others: the surface is as far from it as it can be.
-    /// A surface without crossed edges is no error: the header has the range of the block's values.
+    /// Makes the surface on which the block has the value `level`. A point belongs to the inside if its value
+    /// is not below the level. An infinite value is a value like others: the surface is as far from it as it
+    /// can be. A surface without crossed edges is no error: the header has the range of the block's values.
     pub fn encode(&mut self, block: &Block<'_>, level: f64) -> Result<Surface<'_>, SurfaceError> {
         if !level.is_finite() {
             return Err(SurfaceError::Level { level });
         }
         let layout = block.layout()?;
         let header = match block.values {
-            Values::F32(values) => self.encode_values(Points { values, layout }, level),
-            Values::F64(values) => self.encode_values(Points { values, layout }, level),
+            FieldValues::F32(values) => self.encode_values(Points { values, layout }, level),
+            FieldValues::F64(values) => self.encode_values(Points { values, layout }, level),
         }?;
         let place = |numbers: [u64; 3]| numbers.map(|number| number as u32);
         let header = Header { origin: place(block.origin), points: place(block.points), ..header };
@@ -98,20 +98,20 @@ impl Encoder {
     }
 
     fn encode_values<V: Value>(&mut self, points: Points<'_, V>, level: f64) -> Result<Header, SurfaceError> {
-        let Layout { points: [row_points, rows, _], strides, .. } = points.layout;
+        let BlockLayout { points: [row_points, rows, _], strides, .. } = points.layout;
         if strides[0] == 1 || row_points == 1 {
             return self.encode_rows(points, level);
         }
         let mut values = std::mem::take(&mut self.contiguous);
         points.copy(&mut values);
-        let layout = Layout { first: 0, strides: [1, row_points, row_points * rows], ..points.layout };
+        let layout = BlockLayout { first: 0, strides: [1, row_points, row_points * rows], ..points.layout };
         let header = self.encode_rows(Points { values: &values, layout }, level);
         self.contiguous = values;
         header
     }
 
     fn encode_rows<V: Value>(&mut self, points: Points<'_, V>, level: f64) -> Result<Header, SurfaceError> {
-        let Layout { points: [row_points, rows, planes], axes, .. } = points.layout;
+        let BlockLayout { points: [row_points, rows, planes], axes, .. } = points.layout;
         let scan = Scan { lanes: self.lanes, threshold: V::threshold(level) };
         let first_sign = points.row(0, 0)[0] >= scan.threshold;
         for plane in &mut self.planes {
@@ -135,14 +135,16 @@ impl Encoder {
             crossings.within_plane(now, plane);
         }
         let some = range.min <= range.max;
+        // A zero has no sign, which would depend on the order of comparisons.
+        let (min, max) = (range.min + 0.0, range.max + 0.0);
         Ok(Header {
             axes,
             first_sign,
             origin: [0; 3],
             points: [0; 3],
             level,
-            min: if some { range.min } else { f64::NAN },
-            max: if some { range.max } else { f64::NAN },
+            min: if some { min } else { f64::NAN },
+            max: if some { max } else { f64::NAN },
             nan_points,
             edges: u32::try_from(self.fractions.len()).map_err(|_| SurfaceError::Edges)?,
             sign_bytes: u32::try_from(self.signs.len()).map_err(|_| SurfaceError::Edges)?,
@@ -153,13 +155,13 @@ impl Encoder {
 impl<'a, V: Value> Points<'a, V> {
     /// The values of a row of a plane, which are contiguous.
     fn row(&self, row: usize, plane: usize) -> &'a [V] {
-        let Layout { first, strides, points, .. } = self.layout;
+        let BlockLayout { first, strides, points, .. } = self.layout;
         &self.values[first + row * strides[1] + plane * strides[2]..][..points[0]]
     }
 
     /// Copies all values to `values`, row after row.
     fn copy(&self, values: &mut Vec<f64>) {
-        let Layout { first, strides, points, .. } = self.layout;
+        let BlockLayout { first, strides, points, .. } = self.layout;
         values.clear();
         values.reserve(points.iter().product());
         for plane in 0..points[2] {
@@ -272,7 +274,8 @@ impl<V: Value> Crossings<'_, V> {
         }
     }
 
-    /// Adds the fractions on the edges whose bits are set, from point `first + bit` of one row to that of another.
+    /// Adds the fractions on the edges whose bits are set, from point `first + bit` of one row to that of
+    /// another.
     fn add(&mut self, mut crossed: u64, first: usize, rows: [&[V]; 2]) {
         if crossed == 0 {
             return;
@@ -284,11 +287,6 @@ impl<V: Value> Crossings<'_, V> {
             self.fractions.push(fraction([lower[point].to_f64(), upper[point].to_f64()], self.level));
         }
     }
-}
-
-/// The signs of the points behind those of a word.
-fn next(row: &[u64], word: usize) -> u64 {
-    row[word] >> 1 | row.get(word + 1).map_or(0, |next| next << 63)
 }
 
 /// Returns where the level lies between two values, in steps of 1/256 of the edge, rounded down.

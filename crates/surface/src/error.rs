@@ -16,8 +16,8 @@ errors! {
              does not lie within an array of {values} elements";
         /// A block that the format cannot have.
         Size { points: [u64; 3], origin: [u64; 3] } => BAD_FIELD,
-            "a block for a surface has {points:?} points from {origin:?} on; it may have up to 2^20 points in a \
-             row, 2^28 in a plane, and coordinates below 2^32. Divide the grid into more blocks";
+            "a block for a surface has {points:?} points from {origin:?} on; it may have up to 2^20 points in \
+             a row, 2^28 in a plane, 2^34 in all, and coordinates below 2^32. Divide the grid into more blocks";
         /// A surface with more points than can be numbered.
         Edges => BAD_FIELD,
             "a surface crosses 2^32 edges or more; divide the grid into more blocks";

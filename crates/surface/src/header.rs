@@ -1,7 +1,7 @@
 //! The header of a surface's bytes: place on the lattice, level, range of the values, and lengths. All numbers
 //! are little-endian. The signs (`planes`) and a byte for each crossed edge follow.
 
-use crate::block::{MAX_PLANE_POINTS, MAX_ROW_POINTS};
+use crate::block::is_small_enough;
 use crate::SurfaceError;
 
 /// Bytes of a header.
@@ -9,7 +9,7 @@ pub const HEADER_BYTES: usize = 72;
 /// The first bytes: the name of the format and its version.
 const NAME: [u8; 4] = *b"LSF1";
 
-/// What the bytes of a surface begin with.
+/// The begin of the bytes of a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
     /// Axis of a row, of a plane's rows, and of planes in memory: 0 for x, 1 for y, 2 for z.
@@ -83,9 +83,8 @@ impl Header {
             edges: u32_at(64),
             sign_bytes: u32_at(68),
         };
-        let [row, rows, planes] = axes.map(|axis| u64::from(header.points[axis]));
-        let empty = row == 0 || rows == 0 || planes == 0;
-        if empty || row > MAX_ROW_POINTS || row * rows > MAX_PLANE_POINTS {
+        let points = axes.map(|axis| u64::from(header.points[axis]));
+        if points.contains(&0) || !is_small_enough(points) {
             return Err(malformed("the block has no points, or too many"));
         }
         if (0..3).any(|i| header.origin[i].checked_add(header.points[i] - 1).is_none()) {
@@ -101,5 +100,15 @@ impl Header {
     /// Points of a row, rows of a plane, and planes.
     pub(crate) fn memory_points(&self) -> [usize; 3] {
         self.axes.map(|axis| self.points[axis] as usize)
+    }
+
+    /// True if row, column and plane are no rotation of x, y and z, but a mirror image.
+    pub(crate) fn mirrored(&self) -> bool {
+        (self.axes[0] + 1) % 3 != self.axes[1]
+    }
+
+    /// True if there are cells between the points.
+    pub(crate) fn has_cells(&self) -> bool {
+        self.points.iter().all(|&points| points > 1)
     }
 }

@@ -11,17 +11,19 @@
 #![deny(unsafe_code)]
 
 mod block;
+mod cells;
 mod decode;
 mod encode;
 mod error;
 mod header;
+mod lattice;
 mod mesh;
 mod planes;
 #[allow(unsafe_code)]
 mod sys;
 mod table;
 
-pub use block::{Block, Values};
+pub use block::{Block, FieldValues};
 pub use decode::MeshBuilder;
 pub use encode::{Encoder, Surface};
 pub use error::SurfaceError;

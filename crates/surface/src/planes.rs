@@ -1,8 +1,9 @@
 //! Planes of bits, one for each point, and their bytes in a surface: what changes from plane to plane.
 //!
-//! A plane has a byte that says which of its bits change: `SIGNS`, `NANS` or both. The changes are a bit for each
-//! row, and, for each row that changes, a bit for each of its bytes, and the exclusive or of each byte that
-//! changes. Bit `i` of a row is bit `i % 8` of byte `i / 8`. A plane through which no surface goes is one byte.
+//! A plane has a byte that says which of its bits change: `SIGNS`, `NANS` or both. The changes are a bit for
+//! each row, and, for each row that changes, a bit for each of its bytes, and the exclusive or of each byte
+//! that changes. Bit `i` of a row is bit `i % 8` of byte `i / 8`. A plane through which no surface goes is one
+//! byte.
 
 use crate::SurfaceError;
 
@@ -42,6 +43,16 @@ impl BitPlane {
 
     pub(crate) fn row_mut(&mut self, row: usize) -> &mut [u64] {
         &mut self.words[row * self.row_words..][..self.row_words]
+    }
+
+    /// Becomes the same as a plane of this size.
+    pub(crate) fn copy_from(&mut self, other: &BitPlane) {
+        self.words.copy_from_slice(&other.words);
+    }
+
+    /// The number of bits that are 1.
+    pub(crate) fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -99,6 +110,11 @@ impl BitPlane {
         }
         Ok(())
     }
+}
+
+/// Returns the bits of the points behind those of a word of a row.
+pub(crate) fn next(row: &[u64], word: usize) -> u64 {
+    row[word] >> 1 | row.get(word + 1).map_or(0, |next| next << 63)
 }
 
 /// Takes the first `count` bytes off.

@@ -1,5 +1,5 @@
 //! All `unsafe` code of this crate: signs of a row with the vectors of the processor. Which vectors it has is
-//! seen at run time.
+//! seen at run time. AVX-512 would need Rust 1.89; the pass over the values waits for memory as it is.
 
 /// The vectors that make signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) trait Value: Copy + PartialOrd {
     fn signs(lanes: Lanes, row: &[Self], threshold: Self, signs: Signs<'_>);
 }
 
-/// What becomes of a row.
+/// The result for a row.
 pub(crate) struct Signs<'a> {
     /// As many words as the row needs.
     pub(crate) words: &'a mut [u64],
@@ -93,12 +93,29 @@ macro_rules! value {
         }
 
         fn $scalar(row: &[$value], threshold: $value, signs: Signs<'_>) {
+            // Four ranges, so that the processor need not wait for one comparison before the next.
+            let mut ranges = [*signs.range; 4];
             for (chunk, word) in row.chunks(64).zip(signs.words) {
                 *word = 0;
-                for (i, &value) in chunk.iter().enumerate() {
-                    *word |= u64::from(value >= threshold) << i;
-                    signs.range.take(value.into());
+                let fours = chunk.chunks_exact(4);
+                let (tail, at) = (fours.remainder(), chunk.len() / 4 * 4);
+                for (four, values) in fours.enumerate() {
+                    let mut bits = 0;
+                    for i in 0..4 {
+                        bits |= u64::from(values[i] >= threshold) << i;
+                        ranges[i].take(values[i].into());
+                    }
+                    *word |= bits << (4 * four);
                 }
+                for (i, &value) in tail.iter().enumerate() {
+                    *word |= u64::from(value >= threshold) << (at + i);
+                    ranges[0].take(value.into());
+                }
+            }
+            for range in ranges {
+                signs.range.min = signs.range.min.min(range.min);
+                signs.range.max = signs.range.max.max(range.max);
+                signs.range.nan |= range.nan;
             }
         }
     };
@@ -134,8 +151,14 @@ mod x86 {
     use super::Signs;
     use std::arch::x86_64::*;
 
-    /// A function that makes the signs of a row with vectors of some values. `min` and `max` return their second
-    /// operand if the first is NaN, so NaN is left out.
+    /// Length of a line of the caches.
+    const LINE_BYTES: usize = 64;
+    /// Distance from the values that are read to those that the processor is told to load: the way of memory to
+    /// the caches takes as long as it takes to read so many values. Rows mostly follow each other.
+    const AHEAD_BYTES: usize = 2048;
+
+    /// A function that makes the signs of a row with vectors of some values. `min` and `max` return their
+    /// second operand if the first is NaN, so NaN is left out.
     macro_rules! signs {
         ($name:ident, $feature:literal, $value:ty, $count:literal, $load:ident, $spread:ident, $zero:ident,
          $store:ident, $mask:ident, $min:ident, $max:ident, $or:ident, $at_least:expr, $unordered:expr) => {
@@ -151,6 +174,9 @@ mod x86 {
                     let (mut min, mut max) = ($spread(<$value>::INFINITY), $spread(<$value>::NEG_INFINITY));
                     let mut nans = $zero();
                     for (chunk, word) in row.chunks(64).zip(signs.words) {
+                        for line in chunk.chunks(LINE_BYTES / size_of::<$value>()) {
+                            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast::<i8>().wrapping_add(AHEAD_BYTES));
+                        }
                         let vectors = chunk.chunks_exact($count);
                         let (tail, at) = (vectors.remainder(), chunk.len() / $count * $count);
                         let mut bits = 0;

@@ -64,7 +64,7 @@ fn points_are_within_a_512th_of_a_cell() {
 
 #[test]
 fn a_plane_through_points_at_the_level_is_one_layer() {
-    // Values equal to the level belong to the inside: the plane lies between them and the points below.
+    // FieldValues equal to the level belong to the inside: the plane lies between them and the points below.
     for axis in 0..3 {
         let field = Field::new([9, 10, 11], |place| place[axis] as f64);
         let mesh = mesh(&field.whole(), 4.0);
@@ -94,4 +94,49 @@ fn a_scaled_mesh_is_in_the_users_unit() {
     assert_eq!(mesh.points[7][1], 2.0 + before[7][1] * 0.5);
     mesh.scale([0.0; 3], [2.0; 3]);
     assert_ne!(places(&mesh).len(), 0);
+}
+
+/// Gives all faces the value 0, so that the surface has no border.
+fn closed(mut field: Field) -> Field {
+    let points = field.points;
+    let mut at = 0;
+    for z in 0..points[2] {
+        for y in 0..points[1] {
+            for x in 0..points[0] {
+                if [x, y, z].iter().zip(points).any(|(&place, points)| place == 0 || place + 1 == points) {
+                    field.values[at] = 0.0;
+                }
+                at += 1;
+            }
+        }
+    }
+    field
+}
+
+/// The fields of `tests/surface/figures.py`, with level and tolerance for areas and volumes.
+fn fields_of_vtk() -> Vec<(&'static str, Field, [f64; 2])> {
+    let (large, small) = ([64, 60, 56], [40, 36, 32]);
+    let mut random = common::Random(6);
+    let integers = Field::new(small, |_| random.below(3) as f64);
+    vec![
+        ("sphere", Field::sphere(large), [-20.3, 1e-4]),
+        ("gyroid", closed(Field::gyroid(large, 2.3)), [0.1, 1e-3]),
+        ("noise", closed(Field::noise(small, 5)), [0.5, 0.01]),
+        ("integers", closed(integers), [1.0, 0.04]),
+    ]
+}
+
+#[test]
+fn surfaces_have_the_triangles_area_volume_and_euler_number_of_vtk() {
+    let figures = include_str!("vtk.txt");
+    for (name, field, [level, tolerance]) in fields_of_vtk() {
+        let line = figures.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        let vtk: Vec<f64> = line.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        let mesh = mesh(&field.whole(), level);
+        let counts = [mesh.triangles.len() as f64, mesh.points.len() as f64, mesh.euler_number() as f64];
+        assert_eq!(counts, [vtk[0], vtk[1], vtk[4]], "{name}");
+        assert!(mesh.open_edges().is_empty(), "{name}");
+        assert_near(mesh.area(), vtk[2], tolerance);
+        assert_near(mesh.volume(), vtk[3], tolerance);
+    }
 }

@@ -1,9 +1,9 @@
-//! Values that are no ordinary numbers, blocks that cannot be, and bytes that are none.
+//! FieldValues that are no ordinary numbers, blocks that cannot be, and bytes that are none.
 
 mod common;
 
 use common::{encoded, inner_open_edges, joined, mesh, Field, Random};
-use ligament_surface::{Block, Encoder, Header, MeshBuilder, SurfaceError, Values, HEADER_BYTES};
+use ligament_surface::{Block, Encoder, FieldValues, Header, MeshBuilder, SurfaceError, HEADER_BYTES};
 
 #[test]
 fn cells_with_nan_have_no_triangles_and_nan_is_counted() {
@@ -110,7 +110,7 @@ fn blocks_that_cannot_be_are_refused() {
         Block { first: 1, ..whole },
         Block { strides: [1, 4, usize::MAX / 2], ..whole },
         Block { first: usize::MAX, ..whole },
-        Block { values: Values::F32(&[]), ..whole },
+        Block { values: FieldValues::F32(&[]), ..whole },
     ] {
         assert!(matches!(refused(block), SurfaceError::Bounds { .. }), "{block:?}");
     }
@@ -119,6 +119,7 @@ fn blocks_that_cannot_be_are_refused() {
         Block { origin: [u64::MAX, 0, 0], ..whole },
         Block { points: [1 << 21, 5, 6], strides: [0, 0, 0], ..whole },
         Block { points: [1 << 20, 1 << 9, 6], strides: [0, 0, 0], ..whole },
+        Block { points: [1 << 18, 1 << 10, 1 << 7], strides: [0, 0, 0], ..whole },
         Block { points: [u64::MAX, u64::MAX, u64::MAX], ..whole },
     ] {
         assert!(matches!(refused(block), SurfaceError::Size { .. }), "{block:?}");
@@ -197,11 +198,13 @@ fn changed_bytes_are_refused_or_read_and_a_mesh_stays_whole() {
 #[test]
 fn a_header_of_a_huge_block_takes_no_memory_for_it() {
     let mut header = Header::read(&sample()).unwrap();
-    header.points = [1 << 20, 1 << 8, u32::MAX];
+    header.points = [1 << 20, 1 << 8, 1 << 6];
     (header.edges, header.sign_bytes) = (0, 1);
     let mut bytes = header.to_bytes().to_vec();
     bytes.push(0);
     assert!(matches!(MeshBuilder::new().add(&bytes), Err(SurfaceError::Malformed { .. })));
-    header.points = [1 << 20, 1 << 20, 2];
-    assert!(Header::read(&[&header.to_bytes()[..], &[0]].concat()).is_err());
+    for points in [[1 << 20, 1 << 20, 2], [1 << 20, 1 << 8, 1 << 7], [4, 4, u32::MAX], [0, 1, 1]] {
+        header.points = points;
+        assert!(Header::read(&[&header.to_bytes()[..], &[0]].concat()).is_err());
+    }
 }

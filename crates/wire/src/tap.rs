@@ -9,6 +9,12 @@ use minicbor::{Decode, Encode};
 
 /// Maximum number of bars of a histogram.
 pub const MAX_HISTOGRAM_BARS: u32 = 4096;
+/// The keys of the value that a tap with levels shows: the bytes of the surface at each level, and the unit of
+/// the field.
+pub const SURFACES: &str = "surfaces";
+pub const UNIT: &str = "unit";
+/// The key of the reason, if there are no surfaces.
+pub const REASON: &str = "reason";
 /// Maximum number of levels of one tap.
 pub const MAX_LEVELS: usize = 64;
 

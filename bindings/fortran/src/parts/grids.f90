@@ -23,6 +23,7 @@ module ligament_grids
       procedure :: block => block_number
       procedure :: add_field
       procedure :: set_data
+      procedure :: set_direction
       procedure :: exchange
       procedure :: begin => begin_exchange
       procedure :: end => end_exchange
@@ -77,6 +78,14 @@ module ligament_grids
          integer(c_int64_t), value :: domain
          integer(c_int32_t), value :: field
          type(*), dimension(..), target, intent(inout) :: array
+      end function
+
+      integer(c_int32_t) function lf_domain_set_direction(domain, field, direction, count) bind(c)
+         import
+         integer(c_int64_t), value :: domain
+         integer(c_int32_t), value :: field
+         integer(c_int32_t), intent(in) :: direction(*)
+         integer(c_size_t), value :: count
       end function
 
       integer(c_int32_t) function lf_domain_exchange(domain, call, time, fields, count) bind(c)
@@ -183,6 +192,20 @@ contains
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       call settle(lf_domain_set_data(self%key, int(field, c_int32_t), array), ierr, errmsg)
+   end subroutine
+
+   ! Says in which direction the values of a field travel: -1, 0 or 1 along each axis, as in a lattice Boltzmann
+   ! code. An exchange then fills only the ghosts from which a value comes into the block in this direction, and
+   ! leaves those at other sides between blocks as they are. All blocks give the same directions.
+   subroutine set_direction(self, field, direction, ierr, errmsg)
+      class(ligament_domain), intent(in) :: self
+      integer, intent(in) :: field, direction(:)
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer(c_int32_t) :: status
+      status = lf_domain_set_direction(self%key, int(field, c_int32_t), int(direction, c_int32_t), &
+                                       size(direction, kind=c_size_t))
+      call settle(status, ierr, errmsg)
    end subroutine
 
    ! Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks make the

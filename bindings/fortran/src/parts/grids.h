@@ -129,6 +129,18 @@ lig_status lf_domain_set_data(int64_t key, int32_t field, const CFI_cdesc_t *arr
     return lig_domain_set_data(block->handle, (uint32_t)field, described.data, &fault);
 }
 
+lig_status lf_domain_set_direction(int64_t key, int32_t field, const int32_t *direction, size_t count) {
+    BLOCK(key);
+    const size_t axes = lig_domain_ndim(block->handle);
+    if (count != axes) {
+        return fail(LIG_ERR_USAGE,
+                    "a direction with %zu numbers was given for field %d; give -1, 0 or 1 for each of the "
+                    "grid's %zu axes",
+                    count, field, axes);
+    }
+    return lig_domain_set_direction(block->handle, (uint32_t)field, direction, &fault);
+}
+
 // `call` is 1 for the whole exchange, 2 for its begin, 3 for its end.
 lig_status lf_domain_exchange(int64_t key, int32_t call, double time, const int32_t *fields, size_t count) {
     BLOCK(key);

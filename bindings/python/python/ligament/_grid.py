@@ -1,5 +1,7 @@
 """One structured grid over the instances, or the ranks, of a component."""
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -94,6 +96,26 @@ class Domain(_Domain):
         self._fields.append((number, ghosts, array))
         return array
 
+    def set_direction(self, array: numpy.ndarray, direction: Sequence[int]) -> None:
+        """Says in which direction the values of a field travel, as in a lattice Boltzmann code.
+
+        An exchange then fills only the ghosts from which a value comes into the block in this direction, and
+        leaves those at other sides between blocks as they are. All blocks give the same directions.
+
+        Args:
+            array: The array of the field.
+            direction: -1, 0 or 1 along each axis.
+
+        Raises:
+            UsageError: The direction is none of this grid's, or an exchange has begun.
+        """
+        number = next(number for number, _, _ in self._known([array]))
+        steps = [operator.index(step) for step in direction]
+        if any(abs(step) > 1 for step in steps):
+            text = f"the direction of a field is {steps}; give -1, 0 or 1 for each axis of the grid"
+            raise UsageError(_fault("bad-field", text))
+        self._set_direction(number, steps)
+
     def interior(self, array: numpy.ndarray) -> numpy.ndarray:
         """The block's own points of a field's array, without the ghosts: a view."""
         ghosts = next(ghosts for _, ghosts, known in self._known([array]))
@@ -158,14 +180,7 @@ class Domain(_Domain):
         return self._reduced("max", numbers)
 
     def _reduced(self, how: str, numbers: Any) -> float:
-        if isinstance(numbers, numpy.ma.MaskedArray):
-            text = "some numbers are masked; give those that count: numbers.compressed()"
-            raise UsageError(_fault("bad-argument", text))
-        given = numpy.asarray(numbers)
-        if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
-            text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
-            raise UsageError(_fault("bad-argument", text))
-        return self._reduce(how, numpy.ascontiguousarray(given, "float64"))
+        return self._reduce(how, doubles(numbers))
 
     def _known(self, arrays: Any) -> list[tuple[int, int, numpy.ndarray]]:
         found = []
@@ -177,6 +192,18 @@ class Domain(_Domain):
                 raise UsageError(_fault("bad-field", text))
             found.append(field)
         return found
+
+
+def doubles(numbers: Any) -> numpy.ndarray:
+    """Numbers for a reduction as an array of doubles that are equal to them."""
+    if isinstance(numbers, numpy.ma.MaskedArray):
+        text = "some numbers are masked; give those that count: numbers.compressed()"
+        raise UsageError(_fault("bad-argument", text))
+    given = numpy.asarray(numbers)
+    if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
+        text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
+        raise UsageError(_fault("bad-argument", text))
+    return numpy.ascontiguousarray(given, "float64")
 
 
 def _are_exact(numbers: numpy.ndarray) -> bool:

@@ -29,7 +29,8 @@ pub(super) struct MeasuredRun {
 impl MeasuredRun {
     /// Reads a run with its model.
     ///
-    /// # Errors Fails if there is no such run, if it has not ended, or if its files cannot be read.
+    /// # Errors
+    /// Fails if there is no such run, if it has not ended, or if its files cannot be read.
     pub fn read(run: &str) -> Result<MeasuredRun, Fault> {
         let run = find_run(run)?;
         let record = record_of(&run)?;
@@ -82,7 +83,8 @@ impl MeasuredRun {
     /// Returns the costs of the run. They are adjusted so that a prediction of this run gives its measured
     /// duration.
     ///
-    /// # Errors Fails if the record and the model do not fit together.
+    /// # Errors
+    /// Fails if the record and the model do not fit together.
     pub fn costs(&self) -> Result<Costs, Fault> {
         let operators = self.operators();
         let mut costs = Costs::default();

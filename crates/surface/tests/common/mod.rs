@@ -1,7 +1,7 @@
 //! Fields with known surfaces, and blocks of them.
 #![allow(dead_code)]
 
-use ligament_surface::{Block, Encoder, Mesh, MeshBuilder, Values};
+use ligament_surface::{Block, Encoder, FieldValues, Mesh, MeshBuilder};
 use std::f64::consts::TAU;
 
 /// Seeded random numbers (splitmix64).
@@ -75,7 +75,7 @@ impl Field {
         let [sx, sy] = [self.points[0] as usize, self.points[1] as usize];
         let strides = [1, sx, sx * sy];
         Block {
-            values: Values::F64(&self.values),
+            values: FieldValues::F64(&self.values),
             first: (0..3).map(|axis| origin[axis] as usize * strides[axis]).sum(),
             strides,
             origin,
