@@ -258,7 +258,11 @@ impl WholeSurface {
                 format!(" is empty: the values go from {} to {}", text_of(*low), with_unit(*high))
             }
             (triangles, _) => {
-                format!(" has {triangles} triangles, area {:.6}, {}", mesh.area() + 0.0, format_bytes(*bytes as f64))
+                format!(
+                    " has {triangles} triangles, area {:.6}, {}",
+                    mesh.area() + 0.0,
+                    format_bytes(*bytes as f64)
+                )
             }
         };
         if *nan_points > 0 {
