@@ -33,7 +33,7 @@ while instance.reuse_instance():
 
 MODEL = """ymmsl_version: v0.2
 models:
-  ball:
+  m:
     components:
       ball: {{implementation: ball}}
 programs:
