@@ -476,7 +476,7 @@ mod tests {
         let picture = GridPicture { time: 0.0, unit, shape, blocks, cost };
         let whole = picture.whole().unwrap();
         let numbers: Vec<u8> = (1..=12i16).flat_map(i16::to_ne_bytes).collect();
-        assert_eq!((whole.data(), whole.shape(), whole.unit()), (&numbers[..], &[4, 3][..], Some("K")));
+        assert_eq!((&whole.data()[..], whole.shape(), whole.unit()), (&numbers[..], &[4, 3][..], Some("K")));
     }
 
     #[test]
