@@ -16,14 +16,13 @@ told = lambda word: os.path.exists(os.path.join(HERE, word))
 while instance.reuse_instance():
     domain = Domain(instance)
     u = domain.field("u", ghosts=1, unit="K")
-    (x0, x1), (y0, y1), (z0, z1) = domain.range
-    x, y, z = np.ogrid[x0:x1, y0:y1, z0:z1]
+    x, y, z = np.ogrid[domain.range]
     ball = 10 - np.sqrt((x - 11.6) ** 2 + (y - 9.3) ** 2 + (z - 10.2) ** 2)
-    step, last = 0, 1.0
+    step = 0
     # All blocks end after the same step.
     while domain.min(0.0 if told("go") else 1.0) > 0:
         domain.interior(u)[...] = ball
-        if told("nan") and x0 == 0:
+        if told("nan") and domain.block == 0:
             domain.interior(u)[0, 0, 0] = np.nan
         domain.exchange(float(step), u)
         domain.publish(u)
@@ -33,7 +32,7 @@ while instance.reuse_instance():
 
 MODEL = """ymmsl_version: v0.2
 models:
-  ball:
+  m:
     components:
       ball: {{implementation: ball}}
 programs:
