@@ -34,6 +34,7 @@ PATHS = {"c": ("crates/capi/include/ligament.h", "bindings/c/tests/path.c"),
 # For each language: the file with its operations on grids, and the programs that call them.
 GRIDS = {"c": ("crates/capi/include/ligament.h", "tests/grid/*.c"),
          "cpp": ("bindings/cpp/include/ligament/grid.hpp", "tests/grid/*.cpp"),
+         "fortran": ("bindings/fortran/src/parts/grids.f90", "tests/grid/*.f90"),
          "python": ("bindings/python/python/ligament/_[gl]*.py*", "tests/grid/*.py"),
          "rust": ("crates/grid/src/*.rs", "crates/grid/examples/*.rs")}
 
@@ -126,7 +127,7 @@ def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
             continue
         # `Key` is the type `RunKeys` of another crate, under a new name.
         there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
-        there = rf"{there}|def {name}\b|@property\s+def {name}\b|interface {name}\b"
+        there = rf"{there}|def {name}\b|@property\s+def {name}\b|(?:procedure|interface)\b.* {name}\b"
         assert re.search(there, part), f"{name} is not in {files[0]}"
         assert re.search(rf"\b{name}\b", program), f"{files[1]} does not call {name}"
     assert not re.search(r"\bfrobnicate\b", program)

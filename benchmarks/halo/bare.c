@@ -47,9 +47,10 @@ static void exchange(struct halo *h, size_t round) {
     for (size_t number = 0; number <= piece_count; ++number) {
         if (number < piece_count) {
             const struct piece *p = &pieces[number];
-            while (base + number - atomic_load_explicit(&out->read, memory_order_acquire) >= SLOTS) spin_pause();
-            pack(&own[p->side], (char *)h->data[p->field], p->first, p->end, out->slots[(base + number) % SLOTS]);
-            atomic_store_explicit(&out->written, base + number + 1, memory_order_release);
+            const size_t at = base + number;
+            while (at - atomic_load_explicit(&out->read, memory_order_acquire) >= SLOTS) spin_pause();
+            pack(&own[p->side], (char *)h->data[p->field], p->first, p->end, out->slots[at % SLOTS]);
+            atomic_store_explicit(&out->written, at + 1, memory_order_release);
         }
         if (number > 0) {
             const struct piece *p = &pieces[number - 1];

@@ -70,7 +70,7 @@ contains
       integer :: ghosts, steps, at, depth, fields(2), i, j, k, low(3), high(3)
       logical :: split
       character(len=:), allocatable :: order, folder
-      real(real64) :: totals(3)
+      real(real64) :: totals(3), part
       character(len=12) :: digits
       integer :: file
 
@@ -95,20 +95,24 @@ contains
       ! The array of a field has the rank of its grid.
       select case (here%axes)
       case (1)
-         fields = [domain%add_field('u', u(:, 1, 1), ghosts, unit='m'), domain%add_field('v', v(:, 1, 1), ghosts)]
+         fields(1) = domain%add_field('u', u(:, 1, 1), ghosts, unit='m')
+         fields(2) = domain%add_field('v', v(:, 1, 1), ghosts)
       case (2)
-         fields = [domain%add_field('u', u(:, :, 1), ghosts, unit='m'), domain%add_field('v', v(:, :, 1), ghosts)]
+         fields(1) = domain%add_field('u', u(:, :, 1), ghosts, unit='m')
+         fields(2) = domain%add_field('v', v(:, :, 1), ghosts)
       case default
-         fields = [domain%add_field('u', u, ghosts, unit='m'), domain%add_field('v', v, ghosts)]
+         fields(1) = domain%add_field('u', u, ghosts, unit='m')
+         fields(2) = domain%add_field('v', v, ghosts)
       end select
-      do k = 1, here%length(3)
-         do j = 1, here%length(2)
-            do i = 1, here%length(1)
-               number = ((first(1) + i - 1) * all(2) + first(2) + j - 1) * all(3) + first(3) + k - 1
-               u(low(1) + i - 1, low(2) + j - 1, low(3) + k - 1) = &
-                  real(iand(number * 2654435761_int64, 4294967295_int64), real64) / 4294967296.0_real64 - 0.5_real64
-               v(low(1) + i - 1, low(2) + j - 1, low(3) + k - 1) = &
-                  real(real(iand(number * 40503 + 7, 65535_int64), real64) / 65536.0_real64 - 0.5_real64, real32)
+      first = first - low
+      do k = low(3), high(3)
+         do j = low(2), high(2)
+            do i = low(1), high(1)
+               number = ((first(1) + i) * all(2) + first(2) + j) * all(3) + first(3) + k
+               u(i, j, k) = real(iand(number * 2654435761_int64, 4294967295_int64), real64)
+               u(i, j, k) = u(i, j, k) / 4294967296.0_real64 - 0.5_real64
+               part = real(iand(number * 40503 + 7, 65535_int64), real64) / 65536.0_real64
+               v(i, j, k) = real(part - 0.5_real64, real32)
             end do
          end do
       end do
@@ -119,14 +123,17 @@ contains
          else
             call domain%exchange(real(at, real64), fields)
          end if
+         call domain%publish(fields(1))
          do depth = 1, ghosts
             call step(here, depth, u, v, new_u, new_v)
             call swap(u, v, new_u, new_v)
          end do
          ! The results may be in the other arrays, whose ghosts beyond open edges must be 0.
          call make(here, clean_u, clean_v)
-         clean_u(low(1):high(1), low(2):high(2), low(3):high(3)) = u(low(1):high(1), low(2):high(2), low(3):high(3))
-         clean_v(low(1):high(1), low(2):high(2), low(3):high(3)) = v(low(1):high(1), low(2):high(2), low(3):high(3))
+         do k = low(3), high(3)
+            clean_u(low(1):high(1), low(2):high(2), k) = u(low(1):high(1), low(2):high(2), k)
+            clean_v(low(1):high(1), low(2):high(2), k) = v(low(1):high(1), low(2):high(2), k)
+         end do
          call move_alloc(clean_u, u)
          call move_alloc(clean_v, v)
          call set_arrays(domain, fields, here%axes, u, v)

@@ -89,8 +89,8 @@ def compiled(language, folder):
         return test_wave.ROOT / "target/tests/examples/travel"
     sources = test_wave.ROOT / "bindings/fortran/src"
     words = {"c": ["gcc", "-std=c11", HERE / "travel.c"], "cpp": ["g++", "-std=c++17", HERE / "travel.cpp"],
-             "fortran": ["gfortran", "-Wno-maybe-uninitialized", "-J", folder, sources / "ligament_descriptors.c",
-                         sources / "ligament.f90", HERE / "travel.f90"]}
+             "fortran": ["gfortran", "-Wno-maybe-uninitialized", "-J", folder,
+                         sources / "ligament_descriptors.c", sources / "ligament.f90", HERE / "travel.f90"]}
     compiler, *more = words[language]
     subprocess.run([compiler, *test_wave.EXACT, *test_wave.INCLUDES, *more, "-o", folder / "travel",
                     test_wave.TARGET / "libligament.so", f"-Wl,-rpath,{test_wave.TARGET}"], check=True)

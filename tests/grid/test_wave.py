@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy
 import pytest
 import wave_model as wave
+from compilers import ROOT, compiled, compiled_fortran
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-TARGET = ROOT / "target/release"
-INCLUDES = [f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include"]
 # The numbers are those of NumPy only if no product is kept with more digits for the sum that follows.
 EXACT = ["-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 MODEL = """ymmsl_version: v0.2
@@ -35,10 +33,8 @@ def command(tmp_path_factory):
     """Returns the command that runs a block, by the language."""
     folder, made = tmp_path_factory.mktemp("blocks"), {}
 
-    def compiled(compiler, source, standard):
-        subprocess.run([compiler, standard, *EXACT, *INCLUDES, HERE / source, "-o", folder / source,
-                        TARGET / "libligament.so", f"-Wl,-rpath,{TARGET}"], check=True)
-        return [str(folder / source)]
+    def of_c(compiler, source, standard):
+        return [compiled([compiler, standard, *EXACT], HERE / source, folder / source)]
 
     def rust():
         subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
@@ -46,15 +42,12 @@ def command(tmp_path_factory):
         return [str(ROOT / "target/tests/examples/block")]
 
     def fortran():
-        sources = ROOT / "bindings/fortran/src"
-        subprocess.run(["gfortran", *EXACT, "-Wno-maybe-uninitialized", "-J", folder, *INCLUDES,
-                        sources / "ligament.f90", sources / "ligament_descriptors.c", HERE / "block.f90", "-o",
-                        folder / "block.f90", TARGET / "libligament.so", f"-Wl,-rpath,{TARGET}"], check=True)
-        return [str(folder / "block.f90")]
+        options = [*EXACT, "-Wno-maybe-uninitialized"]
+        return [compiled_fortran(options, HERE / "block.f90", folder / "block-fortran")]
 
     commands = {"python": lambda: [sys.executable, str(HERE / "block.py")], "rust": rust, "fortran": fortran,
-                "c": lambda: compiled("gcc", "block.c", "-std=c11"),
-                "cpp": lambda: compiled("g++", "block.cpp", "-std=c++17")}
+                "c": lambda: of_c("gcc", "block.c", "-std=c11"),
+                "cpp": lambda: of_c("g++", "block.cpp", "-std=c++17")}
 
     def of(language):
         if language not in made:

@@ -5,7 +5,8 @@
 
 static bool pass(ligament::Instance &instance) {
     ligament::Domain domain(instance);
-    const std::uint64_t first = domain.begin_point()[0], last = domain.end_point()[0], whole = domain.shape()[0];
+    const std::uint64_t first = domain.begin_point()[0], last = domain.end_point()[0];
+    const std::uint64_t whole = domain.shape()[0];
     std::vector<double> up(last - first + 2, -1.0);
     for (std::uint64_t point = first; point < last; ++point) up[point - first + 1] = static_cast<double>(point);
     std::vector<double> down = up;

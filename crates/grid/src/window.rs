@@ -3,7 +3,7 @@
 use crate::domain::{Domain, Field};
 use ligament_instance::PublishedField;
 use ligament_model::{Edges, MAX_GRID_DIMENSIONS};
-use ligament_surface::{Block, Encoder, Values};
+use ligament_surface::{Block, Encoder, FieldValues};
 use ligament_wire::tap::{Level, REASON, SURFACES, UNIT};
 use ligament_wire::{ArrayOrder, ArrayRef, DType, Value};
 use std::cell::RefCell;
@@ -96,14 +96,14 @@ impl Window<'_> {
         }
         let converted;
         let values = match self.field.dtype() {
-            DType::Float64 => bytemuck::try_cast_slice(self.bytes).map(Values::F64),
-            DType::Float32 => bytemuck::try_cast_slice(self.bytes).map(Values::F32),
+            DType::Float64 => bytemuck::try_cast_slice(self.bytes).map(FieldValues::F64),
+            DType::Float32 => bytemuck::try_cast_slice(self.bytes).map(FieldValues::F32),
             other => {
                 converted = as_doubles(other, self.bytes).ok_or_else(|| {
                     let kind = other.name();
                     format!("surfaces are made of real numbers, and \"{name}\" is of the type {kind}")
                 })?;
-                Ok(Values::F64(&converted))
+                Ok(FieldValues::F64(&converted))
             }
         };
         let values = values.map_err(|error| format!("the array of \"{name}\" cannot be read: {error}"))?;

@@ -215,8 +215,9 @@ errors! {
         /// The message belongs to another member of an ensemble.
         OtherSettings { port: String } => OTHER_SETTINGS,
             "the message on port {port} was made with other settings than this instance has now: two branches \
-             of an ensemble are being mixed. Check that its F_INIT and S ports are connected to the same \
-             member";
+             of an ensemble are being mixed, or two blocks of a grid have different overlays. Check that its \
+             F_INIT and S ports are connected to the same member, and give all blocks of a grid the same \
+             overlay";
         /// The message on the settings port holds another value than settings.
         OnlySettings { port: &'static str, value: String } => ONLY_SETTINGS,
             "{port} received {value}; only settings can be sent to it";

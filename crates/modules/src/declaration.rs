@@ -40,7 +40,7 @@ impl Bin {
 
 /// The points of a field's array that a function reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum FieldPoints {
     /// The block's own points.
     Interior,
     /// The ghosts beyond the open edges of the grid.
@@ -49,21 +49,21 @@ pub enum Extent {
     Everywhere,
 }
 
-impl Extent {
-    const ALL: [Extent; 3] = [Extent::Interior, Extent::Edges, Extent::Everywhere];
+impl FieldPoints {
+    const ALL: [FieldPoints; 3] = [FieldPoints::Interior, FieldPoints::Edges, FieldPoints::Everywhere];
 
     /// Returns the name by which declarations call the points.
     pub fn name(self) -> &'static str {
         match self {
-            Extent::Interior => "interior",
-            Extent::Edges => "edges",
-            Extent::Everywhere => "everywhere",
+            FieldPoints::Interior => "interior",
+            FieldPoints::Edges => "edges",
+            FieldPoints::Everywhere => "everywhere",
         }
     }
 
     /// Returns true if some points are in both.
-    pub fn overlaps(self, other: Extent) -> bool {
-        self == other || self == Extent::Everywhere || other == Extent::Everywhere
+    pub fn overlaps(self, other: FieldPoints) -> bool {
+        self == other || self == FieldPoints::Everywhere || other == FieldPoints::Everywhere
     }
 }
 
@@ -114,7 +114,7 @@ impl fmt::Display for ModuleField {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldUse {
     pub field: String,
-    pub extent: Extent,
+    pub extent: FieldPoints,
 }
 
 /// A function of a module.
@@ -362,8 +362,8 @@ impl Reader<'_> {
                 "bin" => bin = Some(self.choice(node, &Bin::ALL.map(|bin| (bin.name(), bin)))?),
                 "before" => made.before = self.names(node)?,
                 "after" => made.after = self.names(node)?,
-                "reads" => made.reads = self.uses(node, &[Extent::Interior, Extent::Everywhere])?,
-                _ => made.writes = self.uses(node, &Extent::ALL)?,
+                "reads" => made.reads = self.uses(node, &[FieldPoints::Interior, FieldPoints::Everywhere])?,
+                _ => made.writes = self.uses(node, &FieldPoints::ALL)?,
             }
         }
         made.bin = bin.ok_or_else(|| {
@@ -380,7 +380,7 @@ impl Reader<'_> {
         }
     }
 
-    fn uses(&self, node: &YamlNode, extents: &[Extent]) -> Result<Vec<FieldUse>, ModuleError> {
+    fn uses(&self, node: &YamlNode, extents: &[FieldPoints]) -> Result<Vec<FieldUse>, ModuleError> {
         let extents: Vec<_> = extents.iter().map(|extent| (extent.name(), *extent)).collect();
         self.each(node, |field, node| Ok(FieldUse { field, extent: self.choice(node, &extents)? }))
     }
@@ -438,13 +438,13 @@ functions:
         assert_eq!(wave.fields[0].to_string(), "type float64, 2 ghosts, column-major, unit \"m\"");
         assert_eq!(wave.fields[1].to_string(), "type float64, 1 ghosts, row-major, unit \"\"");
         assert_eq!(wave.functions[0].after, ["source", "echo.mirror"]);
-        assert_eq!(wave.functions[0].reads, [FieldUse { field: "u".into(), extent: Extent::Everywhere }]);
+        assert_eq!(wave.functions[0].reads, [FieldUse { field: "u".into(), extent: FieldPoints::Everywhere }]);
     }
 
     #[test]
     fn a_mistake_is_named_with_its_line() {
         for (change, to, line, why) in [
-            ("name: wave", "", 2, "needs a name"),
+            ("name: wave", "", 3, "needs a name"),
             ("type: float", "type: text", 4, "\"text\" is none of float, int, bool"),
             ("default: 1", "default: 7", 4, "outside its range, 0 to 2.5 m/s"),
             ("min: 0", "min: 3", 4, "range of the parameter \"speed\" is empty"),

@@ -20,7 +20,8 @@ mod sys;
 pub use arguments::DriverArguments;
 pub use block::{Block, BlockReduction, FieldArray, FieldMemory, StepTime};
 pub use declaration::{
-    read_declaration, Bin, Extent, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction, ModuleParameter,
+    read_declaration, Bin, FieldPoints, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction,
+    ModuleParameter,
 };
 pub use driver::{FunctionCode, ModuleHost, ModuleRun};
 pub use error::ModuleError;

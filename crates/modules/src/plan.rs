@@ -2,7 +2,7 @@
 //! `Validity` knows which points of each field hold what they should; the driver asks it, and so does the
 //! plan that people read.
 
-use crate::declaration::{Bin, Extent};
+use crate::declaration::{Bin, FieldPoints};
 use crate::error::ModuleError;
 use crate::simulation::{PlacedFunction, Simulation};
 use std::fmt::Write;
@@ -64,10 +64,10 @@ impl<'a> Validity<'a> {
             if !state.interior {
                 return Err(ModuleError::ReadBeforeWritten { function: function.description(), field: name() });
             }
-            if *extent != Extent::Everywhere || declared.ghosts == 0 {
+            if *extent != FieldPoints::Everywhere || declared.ghosts == 0 {
                 continue;
             }
-            if self.has_open_edges && !state.edges && function.writes(*field) != Some(Extent::Edges) {
+            if self.has_open_edges && !state.edges && function.writes(*field) != Some(FieldPoints::Edges) {
                 return Err(ModuleError::EdgesUnwritten { function: function.description(), field: name() });
             }
             if !state.ghosts {
@@ -118,13 +118,13 @@ impl<'a> Validity<'a> {
         for (field, extent) in &function.writes {
             let state = &mut self.fields[*field];
             match extent {
-                Extent::Interior => (state.interior, state.ghosts, state.exchanged) = (true, false, false),
-                Extent::Edges => state.edges = true,
-                Extent::Everywhere => {
+                FieldPoints::Interior => (state.interior, state.ghosts, state.exchanged) = (true, false, false),
+                FieldPoints::Edges => state.edges = true,
+                FieldPoints::Everywhere => {
                     *state = FieldValidity { interior: true, ghosts: true, edges: true, exchanged: false };
                 }
             }
-            if *extent != Extent::Edges {
+            if *extent != FieldPoints::Edges {
                 self.writers[*field] = Some(number);
             }
         }

@@ -4,7 +4,7 @@
 //! these, only writing is noticed.
 
 use crate::block::FieldArray;
-use crate::declaration::Extent;
+use crate::declaration::FieldPoints;
 use crate::plan::FieldValidity;
 use crate::simulation::{PlacedFunction, Simulation};
 use ligament_grid::{Domain, Edges};
@@ -103,12 +103,12 @@ impl Zone {
         }
     }
 
-    fn is_in(self, extent: Option<Extent>) -> bool {
+    fn is_in(self, extent: Option<FieldPoints>) -> bool {
         match extent {
             None => false,
-            Some(Extent::Everywhere) => true,
-            Some(Extent::Interior) => self == Zone::Interior,
-            Some(Extent::Edges) => self == Zone::Edges,
+            Some(FieldPoints::Everywhere) => true,
+            Some(FieldPoints::Interior) => self == Zone::Interior,
+            Some(FieldPoints::Edges) => self == Zone::Edges,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Modules put together: the fields and parameters of all of them, and the order of their functions.
 
 use crate::declaration::{
-    Bin, Extent, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction, ModuleParameter,
+    Bin, FieldPoints, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction, ModuleParameter,
 };
 use crate::error::ModuleError;
 use crate::order::ordered;
 use std::collections::HashSet;
 
 /// The number of a field in its simulation, and the points that a function reads or writes.
-pub type FieldAccess = (usize, Extent);
+pub type FieldAccess = (usize, FieldPoints);
 
 /// A function at its place in a simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +36,12 @@ impl PlacedFunction {
     }
 
     /// Returns the points of a field that the function reads.
-    pub fn reads(&self, field: usize) -> Option<Extent> {
+    pub fn reads(&self, field: usize) -> Option<FieldPoints> {
         self.reads.iter().find(|(known, _)| *known == field).map(|(_, extent)| *extent)
     }
 
     /// Returns the points of a field that the function writes.
-    pub fn writes(&self, field: usize) -> Option<Extent> {
+    pub fn writes(&self, field: usize) -> Option<FieldPoints> {
         self.writes.iter().find(|(known, _)| *known == field).map(|(_, extent)| *extent)
     }
 }

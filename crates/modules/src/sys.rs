@@ -8,7 +8,6 @@ use ligament_model::SettingValue;
 use ligament_wire::ArrayOrder;
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::path::Path;
-use std::ptr::null_mut;
 
 /// Number of axes in the layout; a grid with fewer has axes of length 1.
 const AXES: usize = 3;
@@ -319,7 +318,7 @@ impl SharedObject {
     fn symbol(&self, name: &CStr) -> Result<*mut c_void, String> {
         // SAFETY: the handle is that of an object that stays loaded.
         let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
-        if symbol == null_mut() {
+        if symbol.is_null() {
             Err(loader_error())
         } else {
             Ok(symbol)

@@ -60,7 +60,7 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    let rows = Block { values: ligament_surface::Values::F64(&values), strides, ..rows };
+    let rows = Block { values: ligament_surface::FieldValues::F64(&values), strides, ..rows };
     write(place, "rows", &[rows], 0.5)?;
     write(place, "empty", &[noise.whole()], 2.0)
 }

@@ -27,6 +27,7 @@ module ligament_grids
       procedure :: exchange
       procedure :: begin => begin_exchange
       procedure :: end => end_exchange
+      procedure :: publish
       procedure :: sum => domain_sum
       procedure :: min => domain_min
       procedure :: max => domain_max
@@ -94,6 +95,12 @@ module ligament_grids
          real(c_double), value :: time
          integer(c_int32_t), intent(in) :: fields(*)
          integer(c_size_t), value :: count
+      end function
+
+      integer(c_int32_t) function lf_domain_publish(domain, field) bind(c)
+         import
+         integer(c_int64_t), value :: domain
+         integer(c_int32_t), value :: field
       end function
 
       integer(c_int32_t) function lf_domain_reduce(domain, call, values, reduced) bind(c)
@@ -231,6 +238,17 @@ contains
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       call settle(exchanged(self, call_end, 0.0_real64, fields), ierr, errmsg)
+   end subroutine
+
+   ! Shows a field to the taps of the port with the field's name (`ligament tap`, the page), at the time of its
+   ! last exchange. While nobody looks, nothing is copied or computed. A block calls this after an exchange,
+   ! before the points of the field change, so that the ghosts fit them.
+   subroutine publish(self, field, ierr, errmsg)
+      class(ligament_domain), intent(in) :: self
+      integer, intent(in) :: field
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      call settle(lf_domain_publish(self%key, int(field, c_int32_t)), ierr, errmsg)
    end subroutine
 
    ! The exact sum of all numbers that all blocks give, rounded once, so it does not depend on the blocks. A

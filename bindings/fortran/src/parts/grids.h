@@ -150,6 +150,11 @@ lig_status lf_domain_exchange(int64_t key, int32_t call, double time, const int3
     return lig_domain_end(block->handle, numbers, count, &fault);
 }
 
+lig_status lf_domain_publish(int64_t key, int32_t field) {
+    BLOCK(key);
+    return lig_domain_publish(block->handle, (uint32_t)field, &fault);
+}
+
 // Copies the reals of an array or section into doubles, in the order of Fortran's elements.
 static void take_reals(const CFI_cdesc_t *array, double *doubles, size_t count) {
     CFI_index_t index[CFI_MAX_RANK] = {0};

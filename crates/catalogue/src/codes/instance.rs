@@ -195,8 +195,8 @@ codes! {
         "Send `Settings` to `muscle_settings_in`";
 
     OTHER_SETTINGS "other-settings":
-        "Members of an ensemble are mixed. Check the conduits; a code that means it calls \
-         `receive_with_settings`, or says `DONT_APPLY_OVERLAY` \
+        "Members of an ensemble are mixed, or the blocks of one grid have different overlays. Check the \
+         conduits; a code that means it calls `receive_with_settings`, or says `DONT_APPLY_OVERLAY` \
          ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
 
     OTHER_SHAPE "other-shape":

@@ -7,7 +7,7 @@ use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSp
 use ligament_manager::{
     component_of, find_run, ConduitRecord, InstanceRecord, RunDirectory, RunRecord, RunState,
 };
-use ligament_model::{Operator, ResolvedModel};
+use ligament_model::{Operator, ResolvedModel, SUMS_IN, SUMS_OUT};
 use ligament_runtime::client::record_of;
 use ligament_wire::rank_parts;
 use std::collections::{BTreeMap, HashMap};
@@ -153,6 +153,10 @@ impl MeasuredRun {
             let component = &self.model.components[instance.component as usize].name;
             for port in instance.ports.iter() {
                 operators.insert(format!("{component}.{}", port.name), port.operator);
+            }
+            if instance.grid.is_some() {
+                operators.insert(format!("{component}.{SUMS_OUT}"), Operator::OI);
+                operators.insert(format!("{component}.{SUMS_IN}"), Operator::S);
             }
         }
         operators

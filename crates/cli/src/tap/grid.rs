@@ -231,13 +231,13 @@ fn surface(picture: &GridPicture, place: usize, level: f64) -> Result<WholeSurfa
 impl WholeSurface {
     fn as_json(&self) -> serde_json::Value {
         let WholeSurface { level, mesh, range, nan_points, bytes } = self;
-        // JSON has no form for infinities.
+        // JSON has no form for infinities. The sum of no areas is a negative zero, which nobody expects.
         let bound = |bound: f64| bound.is_finite().then_some(bound);
         serde_json::json!({
             "level": level,
             "triangles": mesh.triangles.len(),
             "points": mesh.points.len(),
-            "area": mesh.area(),
+            "area": mesh.area() + 0.0,
             "min": range.and_then(|range| bound(range.0)),
             "max": range.and_then(|range| bound(range.1)),
             "nan": nan_points,
@@ -258,7 +258,11 @@ impl WholeSurface {
                 format!(" is empty: the values go from {} to {}", text_of(*low), with_unit(*high))
             }
             (triangles, _) => {
-                format!(" has {triangles} triangles, area {:.6}, {}", mesh.area(), format_bytes(*bytes as f64))
+                format!(
+                    " has {triangles} triangles, area {:.6}, {}",
+                    mesh.area() + 0.0,
+                    format_bytes(*bytes as f64)
+                )
             }
         };
         if *nan_points > 0 {

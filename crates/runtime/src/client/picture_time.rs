@@ -1,6 +1,7 @@
 //! The model time of the next picture of a grid: a time that none of its blocks has passed. Every block shows
 //! its first message from this time on, so the picture has one time.
 
+use ligament_wire::times::after;
 use std::time::{Duration, Instant};
 
 /// Shortest and longest time that a request may be on its way to the blocks.
@@ -42,7 +43,7 @@ impl PictureTime {
             return None;
         }
         let ahead = latest + self.rate * self.lead.max(took.min(MAX_LEAD)).as_secs_f64();
-        Some(ahead.max(latest.next_up()))
+        Some(ahead.max(after(latest)))
     }
 
     /// Notes that all blocks have answered, and that they have shown one time or not.
@@ -86,8 +87,8 @@ mod tests {
     fn long_steps_need_one_answer_and_time_that_goes_back_no_lead() {
         let (mut chooser, begin) = (PictureTime::new(), Instant::now());
         let minute = Duration::from_secs(60);
-        assert_eq!(chooser.next(&[2.0, 2.0], minute, begin), Some(2.0f64.next_up()));
+        assert_eq!(chooser.next(&[2.0, 2.0], minute, begin), Some(after(2.0)));
         assert!(chooser.patience() >= minute * 20);
-        assert_eq!(chooser.next(&[1.0], minute, begin + minute), Some(1.0f64.next_up()));
+        assert_eq!(chooser.next(&[1.0], minute, begin + minute), Some(after(1.0)));
     }
 }
