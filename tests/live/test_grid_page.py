@@ -86,7 +86,7 @@ def test_the_surface_of_a_run_is_shown_again_and_again_and_equals_that_of_the_co
     first = browser.does("tell", what="Number(document.querySelector('#surfaces').dataset.frame)")
     browser.until(f"Number(document.querySelector('#surfaces').dataset.frame) > {first}")
     told = json.loads(ball.call("tap", "run", "ball.u", "--level", "2.5", "--once", "--json"))
-    triangles = 3 * told["surfaces"][0]["triangles"]
+    triangles = 3 * told["levels"][0]["triangles"]
     assert triangles > 3000
     browser.until(f"document.querySelector('.surface canvas').mesh.triangles.length === {triangles}")
     browser.does("fill", place="#surfaces input[inputmode]", text="99")
