@@ -16,14 +16,13 @@ told = lambda word: os.path.exists(os.path.join(HERE, word))
 while instance.reuse_instance():
     domain = Domain(instance)
     u = domain.field("u", ghosts=1, unit="K")
-    (x0, x1), (y0, y1), (z0, z1) = domain.range
-    x, y, z = np.ogrid[x0:x1, y0:y1, z0:z1]
+    x, y, z = np.ogrid[domain.range]
     ball = 10 - np.sqrt((x - 11.6) ** 2 + (y - 9.3) ** 2 + (z - 10.2) ** 2)
-    step, last = 0, 1.0
+    step = 0
     # All blocks end after the same step.
     while domain.min(0.0 if told("go") else 1.0) > 0:
         domain.interior(u)[...] = ball
-        if told("nan") and x0 == 0:
+        if told("nan") and domain.block == 0:
             domain.interior(u)[0, 0, 0] = np.nan
         domain.exchange(float(step), u)
         domain.publish(u)
@@ -87,7 +86,7 @@ def test_the_surface_of_a_run_is_shown_again_and_again_and_equals_that_of_the_co
     first = browser.does("tell", what="Number(document.querySelector('#surfaces').dataset.frame)")
     browser.until(f"Number(document.querySelector('#surfaces').dataset.frame) > {first}")
     told = json.loads(ball.call("tap", "run", "ball.u", "--level", "2.5", "--once", "--json"))
-    triangles = 3 * told["surfaces"][0]["triangles"]
+    triangles = 3 * told["levels"][0]["triangles"]
     assert triangles > 3000
     browser.until(f"document.querySelector('.surface canvas').mesh.triangles.length === {triangles}")
     browser.does("fill", place="#surfaces input[inputmode]", text="99")
