@@ -200,8 +200,8 @@ mod tests {
     fn a_level_is_finite() {
         let table = Arc::new(SurfaceTable::new(RunDirectory::open(std::env::temp_dir())));
         for level in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let why = table.feed(surface(level)).err().unwrap().text();
-            assert!(why.contains("finite"), "{why}");
+            let why = table.feed(surface(level)).err().unwrap();
+            assert!(why.text().contains("finite"), "{why}");
         }
         assert!(lock(&table.feeds).is_empty());
     }
