@@ -1,6 +1,7 @@
 //! A block's part of a field, as taps show it.
 
 use crate::domain::{Domain, Field};
+use ligament_catalogue::{fault, Fault};
 use ligament_instance::PublishedField;
 use ligament_model::{Edges, MAX_GRID_DIMENSIONS};
 use ligament_surface::{Block, Encoder, FieldValues};
@@ -78,21 +79,27 @@ impl PublishedField for Window<'_> {
                 let unit = Value::String(self.field.unit().to_owned());
                 Value::Map(vec![(UNIT.into(), unit), (SURFACES.into(), Value::List(surfaces))])
             }
-            Err(why) => Value::Map(vec![(REASON.into(), Value::String(why))]),
+            Err(why) => Value::Map(vec![(REASON.into(), Value::String(why.into()))]),
         }
     }
 }
 
 impl Window<'_> {
     /// Returns the bytes of the surface at each level, or the reason why the field has none.
-    fn encode(&self, levels: &[Level]) -> Result<Vec<Value>, String> {
+    fn encode(&self, levels: &[Level]) -> Result<Vec<Value>, Fault> {
         let (name, axes, ghosts) = (self.field.name(), self.axes, self.field.ghosts());
         if axes != MAX_GRID_DIMENSIONS {
-            return Err(format!("surfaces are made of fields with three axes, and the grid has {axes}"));
+            return Err(fault!(
+                BAD_FIELD,
+                "surfaces are made of fields with three axes, and the grid has {axes}"
+            ));
         }
         let goes_on = self.layers.contains(&1);
         if goes_on && ghosts == 0 {
-            return Err(format!("surfaces need the ghosts of a field, and \"{name}\" has none; give it one"));
+            return Err(fault!(
+                BAD_FIELD,
+                "surfaces need the ghosts of a field, and \"{name}\" has none; give it one"
+            ));
         }
         let converted;
         let values = match self.field.dtype() {
@@ -101,12 +108,13 @@ impl Window<'_> {
             other => {
                 converted = as_doubles(other, self.bytes).ok_or_else(|| {
                     let kind = other.name();
-                    format!("surfaces are made of real numbers, and \"{name}\" is of the type {kind}")
+                    fault!(BAD_FIELD, "surfaces are made of real numbers, and \"{name}\" is of the type {kind}")
                 })?;
                 Ok(FieldValues::F64(&converted))
             }
         };
-        let values = values.map_err(|error| format!("the array of \"{name}\" cannot be read: {error}"))?;
+        let values =
+            values.map_err(|error| fault!(BAD_FIELD, "the array of \"{name}\" cannot be read: {error}"))?;
         let element = self.field.dtype().size();
         let block = Block {
             values,
@@ -117,7 +125,7 @@ impl Window<'_> {
         };
         let mut encoder = self.encoder.borrow_mut();
         let bytes = levels.iter().map(|level| {
-            let surface = encoder.encode(&block, level.0).map_err(|error| error.to_string())?;
+            let surface = encoder.encode(&block, level.0).map_err(Fault::from)?;
             Ok(Value::Bytes(surface.bytes.to_vec().into()))
         });
         bytes.collect()

@@ -4,7 +4,7 @@ use crate::block::{Block, FieldMemory};
 use crate::declaration::{read_declaration, ModuleDeclaration, ModuleField};
 use crate::driver::{FunctionCode, ModuleHost};
 use crate::error::ModuleError;
-use crate::sys::{own_memory, SharedObject};
+use crate::sys::{own_memory, LoaderReason, SharedObject};
 use ligament_instance::Error;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn load(path: &Path) -> Result<LoadedModule, ModuleError> {
     let declaration = read_declaration(&object.declaration()?, &file)?;
     let mut codes = Vec::with_capacity(declaration.functions.len());
     for function in &declaration.functions {
-        let code = object.function(&function.name).map_err(|why| {
+        let code = object.function(&function.name).map_err(|LoaderReason(why)| {
             let (module, function) = (declaration.name.clone(), function.name.clone());
             ModuleError::NoFunction { module, file: file.clone(), function, why }
         })?;

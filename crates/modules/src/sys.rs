@@ -293,7 +293,8 @@ impl SharedObject {
     /// Returns the text that `ligament_module` returns.
     pub fn declaration(&self) -> Result<String, ModuleError> {
         let symbol = self.symbol(c"ligament_module");
-        let symbol = symbol.map_err(|why| ModuleError::NoDeclaration { file: self.file.clone(), why })?;
+        let symbol =
+            symbol.map_err(|LoaderReason(why)| ModuleError::NoDeclaration { file: self.file.clone(), why })?;
         // SAFETY: the header says that the function with this name has no arguments, and returns a text or
         // NULL.
         let text = unsafe {
@@ -306,8 +307,8 @@ impl SharedObject {
     }
 
     /// Returns a function of a module. On failure, returns the reason.
-    pub fn function(&self, name: &str) -> Result<NativeFunction, String> {
-        let name = CString::new(name).map_err(|_| "there is a NUL in its name".to_owned())?;
+    pub fn function(&self, name: &str) -> Result<NativeFunction, LoaderReason> {
+        let name = CString::new(name).map_err(|_| LoaderReason("there is a NUL in its name".into()))?;
         let symbol = self.symbol(&name)?;
         // SAFETY: the module declares that this is one of its functions.
         Ok(NativeFunction(unsafe {
@@ -315,16 +316,20 @@ impl SharedObject {
         }))
     }
 
-    fn symbol(&self, name: &CStr) -> Result<*mut c_void, String> {
+    fn symbol(&self, name: &CStr) -> Result<*mut c_void, LoaderReason> {
         // SAFETY: the handle is that of an object that stays loaded.
         let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         if symbol.is_null() {
-            Err(loader_error())
+            Err(LoaderReason(loader_error()))
         } else {
             Ok(symbol)
         }
     }
 }
+
+/// The reason why the loader does not find a function: a part of an error's text.
+#[derive(Debug)]
+pub struct LoaderReason(pub String);
 
 fn loader_error() -> String {
     // SAFETY: the text lives until the next call of the loader in this thread.
