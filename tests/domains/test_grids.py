@@ -12,6 +12,7 @@ GRID = Path(__file__).resolve().parents[1] / "grid"
 CANAL = Path(__file__).resolve().parents[2] / "examples/canal"
 sys.path += [str(GRID), str(CANAL)]
 import alone  # noqa: E402
+import compilers  # noqa: E402
 import numpy  # noqa: E402
 import test_wave  # noqa: E402
 import wave_model  # noqa: E402
@@ -62,10 +63,7 @@ def test_wide_ghosts_and_both_halves_of_an_exchange_do_too(spread, tmp_path, spl
 @pytest.fixture(scope="module")
 def duct(tmp_path_factory):
     program = tmp_path_factory.mktemp("canal") / "duct"
-    flags = ["-std=c++17", *test_wave.EXACT, *test_wave.INCLUDES, f"-Wl,-rpath,{test_wave.TARGET}"]
-    subprocess.run(["g++", *flags, CANAL / "duct.cpp", "-o", program, test_wave.TARGET / "libligament.so"],
-                   check=True)
-    return program
+    return compilers.compiled(["g++", "-std=c++17", *test_wave.EXACT], CANAL / "duct.cpp", program)
 
 
 @pytest.mark.parametrize("ghosts", [1, 2])

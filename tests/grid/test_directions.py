@@ -4,6 +4,7 @@ import itertools
 import subprocess
 from pathlib import Path
 
+import compilers
 import pytest
 import test_wave
 
@@ -85,16 +86,15 @@ def compiled(language, folder):
     """Returns the program `travel` in a language."""
     if language == "rust":
         subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
-                        "--example", "travel"], cwd=test_wave.ROOT, check=True)
-        return test_wave.ROOT / "target/tests/examples/travel"
-    sources = test_wave.ROOT / "bindings/fortran/src"
-    words = {"c": ["gcc", "-std=c11", HERE / "travel.c"], "cpp": ["g++", "-std=c++17", HERE / "travel.cpp"],
-             "fortran": ["gfortran", "-Wno-maybe-uninitialized", "-J", folder,
-                         sources / "ligament_descriptors.c", sources / "ligament.f90", HERE / "travel.f90"]}
-    compiler, *more = words[language]
-    subprocess.run([compiler, *test_wave.EXACT, *test_wave.INCLUDES, *more, "-o", folder / "travel",
-                    test_wave.TARGET / "libligament.so", f"-Wl,-rpath,{test_wave.TARGET}"], check=True)
-    return folder / "travel"
+                        "--example", "travel"], cwd=compilers.ROOT, check=True)
+        return compilers.ROOT / "target/tests/examples/travel"
+    program = folder / "travel"
+    if language == "fortran":
+        options = [*test_wave.EXACT, "-Wno-maybe-uninitialized"]
+        return compilers.compiled_fortran(options, HERE / "travel.f90", program)
+    words = {"c": ["gcc", "-std=c11"], "cpp": ["g++", "-std=c++17"]}[language]
+    source = {"c": "travel.c", "cpp": "travel.cpp"}[language]
+    return compilers.compiled([*words, *test_wave.EXACT], HERE / source, program)
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran", "rust"])
