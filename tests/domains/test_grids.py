@@ -1,7 +1,6 @@
 """A grid whose blocks are in two domains gives the same numbers as one process."""
 
 import itertools
-import subprocess
 import sys
 from pathlib import Path
 
