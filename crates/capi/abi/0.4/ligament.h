@@ -1314,7 +1314,9 @@ lig_status lig_domain_end(lig_domain *domain, const uint32_t *fields, size_t cou
 //
 // `LIG_ERR_USAGE` if the field was in no exchange yet, if an exchange has begun and not ended, or if a port of
 // the component has the field's name.
-lig_status lig_domain_publish(lig_domain *domain, uint32_t field, lig_error *error);
+lig_status lig_domain_publish(lig_domain *domain,
+                              uint32_t field,
+                              lig_error *error);
 
 // The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
 // it does not depend on the blocks.
@@ -1350,7 +1352,10 @@ lig_status lig_domain_max(lig_domain *domain,
 //
 // `LIG_ERR_USAGE` if the modules do not go together, or one of them fails; otherwise as the functions of an
 // instance and of a domain. The run has the reason already.
-lig_status lig_grid_run(int argc, const char *const *argv, const char *const *modules, lig_error *error);
+lig_status lig_grid_run(int argc,
+                        const char *const *argv,
+                        const char *const *modules,
+                        lig_error *error);
 
 // Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy of it.
 lig_status lig_path_key_make(const char *file, lig_error *error);
