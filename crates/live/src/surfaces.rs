@@ -106,7 +106,7 @@ impl SurfaceFeed {
             Ok(Some(tap)) => tap,
             Ok(None) => return self.explain("the run is not under way, or not on this machine", true),
             // An instance that has not joined yet may join soon, so the viewers may try again.
-            Err(why) => return self.explain(&why.text(), why.code() != Code::TAP_TOO_EARLY),
+            Err(why) => return self.explain(why.text(), why.code() != Code::TAP_TOO_EARLY),
         };
         let mut last: Option<Instant> = None;
         while let Some(every) = self.feed.wait() {
@@ -122,7 +122,7 @@ impl SurfaceFeed {
                 Ok(GridEvent::Over(why)) => return self.explain(&why, true),
                 Err(why) => {
                     last = Some(Instant::now());
-                    self.explain(&why.text(), false);
+                    self.explain(why.text(), false);
                 }
             }
         }
