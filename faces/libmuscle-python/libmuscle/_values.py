@@ -1,0 +1,69 @@
+"""Values of messages and settings, from the types of this face to Ligament's, and back."""
+
+from typing import Any
+
+import ligament
+import numpy as np
+from ymmsl.v0_2 import Settings
+
+from libmuscle.communicator import Message
+from libmuscle.grid import Grid
+
+# A value of one of these types is the same on both sides.
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, bytearray, np.ndarray})
+
+
+def to_ligament(value: Any) -> Any:
+    """Returns the value that Ligament sends for this one."""
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if isinstance(value, Grid):
+        return ligament.Array(value.array, value.indexes) if value.indexes else value.array
+    if isinstance(value, Settings):
+        return settings_to_ligament(value)
+    if isinstance(value, dict):
+        return {key: to_ligament(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_ligament(item) for item in value]
+    return value
+
+
+def from_ligament(value: Any) -> Any:
+    """Returns the value that a program of MUSCLE 3 expects for one that Ligament has received. An array is a
+    `Grid`."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return Grid(value)
+    if kind in PLAIN:
+        return value
+    if kind is ligament.Array:
+        return Grid(value.array, value.names)
+    if kind is ligament.Settings:
+        return settings_from_ligament(value)
+    if kind is dict:
+        return {key: from_ligament(item) for key, item in value.items()}
+    if kind is list:
+        return [from_ligament(item) for item in value]
+    return value
+
+
+def settings_to_ligament(settings: Settings) -> ligament.Settings:
+    """Returns the same settings in Ligament's type."""
+    return ligament.Settings({str(name): value for name, value in settings.items()})
+
+
+def settings_from_ligament(settings: ligament.Settings | None) -> Settings:
+    """Returns the same settings in yMMSL's type; none at all for None."""
+    return Settings() if settings is None else Settings(settings.as_dict())
+
+
+def message_to_ligament(message: Message) -> ligament.Message:
+    """Returns the message in Ligament's type."""
+    settings = message.settings
+    return ligament.Message(
+        message.timestamp,
+        message.next_timestamp,
+        to_ligament(message.data),
+        None if settings is None else settings_to_ligament(settings),
+    )
