@@ -35,8 +35,8 @@ def join_by_hand() -> None:
     if run is None or run.startswith("tcp:"):
         given = "nothing says where the run is" if run is None else f"{run} is an address of MUSCLE 3's manager"
         raise RuntimeError(
-            f"instance {instance}: {given}; say --muscle-manager=DIRECTORY or MUSCLE_MANAGER=DIRECTORY, with the"
-            " run directory that muscle_manager prints or writes to --location-file"
+            f"instance {instance}: {given}; say --muscle-manager=DIRECTORY or MUSCLE_MANAGER=DIRECTORY, with"
+            " the run directory that muscle_manager prints or writes to --location-file"
         )
     run = run.strip()
     if not Path(run).is_dir():

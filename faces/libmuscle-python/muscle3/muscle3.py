@@ -61,7 +61,8 @@ def _profile(options: argparse.Namespace) -> int:
 
 def _resources(_options: argparse.Namespace) -> int:
     raise RuntimeError(
-        "a plan of cores is not there: `ligament submit --dry-run --site SITE` says how many nodes a model needs"
+        "a plan of cores is not there: `ligament submit --dry-run --site SITE` says how many nodes a model"
+        " needs"
     )
 
 

@@ -40,7 +40,7 @@ def main(words: Sequence[str] | None = None) -> int:
         # The head has got the signal too, and ends the run in order.
         status = head.wait()
     if not (run / "manager.log").is_file():
-        return status or 1
+        return 1  # the head has said why it could not begin
     write_records(run, options.log_level)
     _say_end(run, status)
     return 1 if status else 0
@@ -48,14 +48,15 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="muscle_manager", description="Runs a coupled model, with Ligament.")
-    parser.add_argument("ymmsl_files", nargs="*", type=_file, help="model files; later ones add to earlier ones")
+    parser.add_argument("ymmsl_files", nargs="*", type=_file,
+                        help="model files; later ones add to earlier ones")
     parser.add_argument("--start-all", action=argparse.BooleanOptionalAction, default=False,
                         help="start all instances; without it they are started by hand")
     parser.add_argument("--run-dir", type=Path, help="an empty directory [default: run_MODEL_DATE_TIME]")
     parser.add_argument("--log-level", type=str.upper, choices=LEVELS, default="INFO",
                         help="the least level of a line in muscle3_manager.log [default: INFO]")
     parser.add_argument("--location-file", type=Path, metavar="FILE",
-                        help="where to write the value of MUSCLE_MANAGER for instances that are started by hand")
+                        help="where to write MUSCLE_MANAGER for instances that are started by hand")
     parser.add_argument("-m", "--model", help="the model to run, if the files have several")
     return parser
 

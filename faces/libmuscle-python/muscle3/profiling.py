@@ -46,7 +46,8 @@ def plot_timeline(database: ProfileDatabase) -> None:
     _, axes = pyplot.subplots(layout="constrained")
     for kind, colour in _COLOURS.items():
         for place, name in enumerate(names):
-            bars = [((row[2] - begin) * 1e-9, (row[3] - row[2]) * 1e-9) for row in rows if row[:2] == (name, kind)]
+            mine = [row[2:] for row in rows if row[:2] == (name, kind)]
+            bars = [((start - begin) * 1e-9, (stop - start) * 1e-9) for start, stop in mine]
             axes.broken_barh(bars, (place - 0.4, 0.8), color=colour, label=kind if place == 0 else None)
     axes.set_yticks(range(len(names)), names)
     axes.set(title="Timeline", xlabel="Wallclock time (s)")

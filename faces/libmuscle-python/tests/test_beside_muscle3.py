@@ -18,7 +18,8 @@ def both(face, peer, tmp_path, program, *words):
 
 def test_each_instance_sends_and_receives_the_same(face, peer, tmp_path):
     theirs, ours = both(face, peer, tmp_path, "every_call.py", PROGRAMS / "model.ymmsl")
-    assert set(theirs) == {"driver", "worker[0]", "worker[1]", "helper[0]", "helper[1]", "splitter", "collector"}
+    assert set(theirs) == {"driver", "worker[0]", "worker[1]", "helper[0]", "helper[1]", "splitter",
+                           "collector"}
     for name, lines in theirs.items():
         assert ours[name] == lines, name
     assert len(theirs["driver"]) > 100

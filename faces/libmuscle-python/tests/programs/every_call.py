@@ -61,7 +61,8 @@ def worker():
     record = Record(instance)
     describe(instance, record)
     while instance.reuse_instance():
-        record.write(f"overlay {instance.get_setting('amount', 'int')} {instance.get_setting('scale', 'float')}")
+        amount, scale = instance.get_setting("amount", "int"), instance.get_setting("scale", "float")
+        record.write(f"overlay {amount} {scale}")
         work = record.receive(instance, "work_in")
         for step in range(instance.get_setting("steps", "int")):
             record.send(instance, "state_out", Message(work.timestamp + step, None, work.data))
