@@ -9,6 +9,7 @@ from ymmsl.v0_2 import Settings
 from libmuscle.communicator import Message
 from libmuscle.grid import Grid
 
+_new = object.__new__
 # A value of one of these types is the same on both sides.
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, bytearray, np.ndarray})
 
@@ -58,12 +59,23 @@ def settings_from_ligament(settings: ligament.Settings | None) -> Settings:
     return Settings() if settings is None else Settings(settings.as_dict())
 
 
+def message_from_ligament(got: ligament.Message) -> Message:
+    """Returns the message as a program of MUSCLE 3 expects it, without its overlay."""
+    # The times are floats already; `Message(…)` would convert them again, which each message would pay for.
+    message = _new(Message)
+    message.timestamp = got.timestamp
+    message.next_timestamp = got.next_timestamp
+    data = got.data
+    message.data = Grid(data) if type(data) is np.ndarray else from_ligament(data)
+    message.settings = None
+    return message
+
+
 def message_to_ligament(message: Message) -> ligament.Message:
     """Returns the message in Ligament's type."""
-    settings = message.settings
-    return ligament.Message(
-        message.timestamp,
-        message.next_timestamp,
-        to_ligament(message.data),
-        None if settings is None else settings_to_ligament(settings),
-    )
+    data, settings = message.data, message.settings
+    if type(data) not in PLAIN:
+        data = to_ligament(data)
+    if settings is None:
+        return ligament.Message(message.timestamp, message.next_timestamp, data)
+    return ligament.Message(message.timestamp, message.next_timestamp, data, settings_to_ligament(settings))

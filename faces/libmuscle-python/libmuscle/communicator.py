@@ -15,8 +15,6 @@ class Message:
         settings: The overlay that goes with the message, or None.
     """
 
-    __slots__ = ("timestamp", "next_timestamp", "data", "settings", "__dict__")
-
     def __init__(
         self,
         timestamp: float,

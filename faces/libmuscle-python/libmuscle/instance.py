@@ -7,7 +7,7 @@ import ligament
 from ymmsl.v0_2 import Operator, Reference
 
 from libmuscle._join import join_by_hand
-from libmuscle._values import from_ligament, message_to_ligament, settings_from_ligament
+from libmuscle._values import message_from_ligament, message_to_ligament, settings_from_ligament
 from libmuscle.communicator import Message
 from libmuscle.errors import PortNameError
 
@@ -173,7 +173,7 @@ class Instance:
         got = self._receive(port_name, slot, default)
         if got is default:
             return got
-        return Message(got.timestamp, got.next_timestamp, from_ligament(got.data))
+        return message_from_ligament(got)
 
     def receive_with_settings(
         self, port_name: str, slot: int | None = None, default: Message | None = None
@@ -182,8 +182,9 @@ class Instance:
         got = self._core.receive_with_settings(port_name, slot, default)
         if got is default:
             return got
-        overlay = settings_from_ligament(got.settings)
-        return Message(got.timestamp, got.next_timestamp, from_ligament(got.data), overlay)
+        message = message_from_ligament(got)
+        message.settings = settings_from_ligament(got.settings)
+        return message
 
     def resuming(self) -> bool:
         """Returns true in the first pass after the run was resumed."""
@@ -195,8 +196,7 @@ class Instance:
 
     def load_snapshot(self) -> Message:
         """Returns the message that was saved, if `resuming` has returned true."""
-        saved = self._snapshot_call("load_snapshot")()
-        return Message(saved.timestamp, saved.next_timestamp, from_ligament(saved.data))
+        return message_from_ligament(self._snapshot_call("load_snapshot")())
 
     def should_save_snapshot(self, timestamp: float) -> bool:
         """Returns true if the code must save its state now.

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import time
+import tomllib
 
 import pytest
 from conftest import PROGRAMS, WATCHDOG_S, call
@@ -136,3 +137,17 @@ def test_the_face_refuses_to_be_used_beside_muscle3(peer, tmp_path):
     face_folder = PROGRAMS.parents[1]
     program = f"import sys; sys.path.insert(0, {str(face_folder)!r}); import libmuscle"
     assert "pip uninstall muscle3" in call(peer, "-c", program, cwd=tmp_path, status=1).stderr
+
+
+def test_the_extra_of_the_python_package_brings_this_package():
+    root = PROGRAMS.parents[3]
+    ours, package = (tomllib.loads((root / path).read_text())["project"]
+                     for path in ("faces/libmuscle-python/pyproject.toml", "bindings/python/pyproject.toml"))
+    assert package["optional-dependencies"]["muscle3"] == [ours["name"]]
+    assert package["name"] in ours["dependencies"]
+    workspace = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]
+    assert ours["version"] == workspace["version"]
+    for command in ours["scripts"].values():
+        module, _, function = command.partition(":")
+        file = root / "faces/libmuscle-python" / f"{module.replace('.', '/')}.py"
+        assert f"def {function}(" in file.read_text()
