@@ -1,4 +1,4 @@
-"""The data that a stranger without a key gets from a run: nothing, neither by listening nor by sending."""
+"""A stranger without the run's key learns nothing from a run, neither by listening nor by sending."""
 
 import base64
 import json

@@ -90,7 +90,7 @@ pub struct PortValue {
 pub(super) enum TapAnswer {
     /// The value for which the viewer has asked.
     Value(PortValue),
-    /// The time of a message, in s, of which nothing else was asked for.
+    /// The time of a message, in s. The viewer has asked for the time alone.
     Time(f64),
     /// Nothing yet.
     Nothing,
