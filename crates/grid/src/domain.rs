@@ -100,7 +100,7 @@ impl Field {
         let Field { name, unit, dtype, ghosts, order, direction } = self;
         let direction = direction.as_ref().map_or(String::new(), |steps| format!(", towards {steps:?}"));
         let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
-        // Of a field without ghosts, nothing is sent.
+        // A field without ghosts needs no exchange.
         let order = match order {
             _ if *ghosts == 0 => "",
             ArrayOrder::RowMajor => ", row-major",

@@ -21,7 +21,7 @@ from ._ligament import _Block, _driver_arguments, _fault, _Modules
 
 __all__ = ["Block", "run"]
 
-# What a class may declare, beside its name.
+# The attributes that a class may declare, beside its name.
 _PARTS = ("parameters", "fields", "functions")
 
 

@@ -85,7 +85,7 @@ pub struct PortValue {
     pub value: Value,
 }
 
-/// What the box of a tap has.
+/// The content of a tap's box.
 #[derive(Debug)]
 pub(super) enum TapAnswer {
     /// The value for which the viewer has asked.
