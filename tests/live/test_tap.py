@@ -1,4 +1,4 @@
-"""Taps: what ports send is shown as it was sent, to whoever looks, and the run does not notice."""
+"""Taps show values exactly as ports have sent them, and do not disturb the run."""
 
 import http.client
 import json

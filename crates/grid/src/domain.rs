@@ -411,9 +411,9 @@ impl Domain {
         Ok(())
     }
 
-    /// Begins an exchange: sends what the neighbours need, and waits for nobody as long as the budgets of the
-    /// channels last. The code may compute meanwhile what needs no ghosts, and change its fields: the messages
-    /// have copies. `end` fills the ghosts.
+    /// Begins an exchange: sends what the neighbours need, and does not wait while the budgets of the channels
+    /// last. Meanwhile the code may do work that needs no ghosts, and change its fields: the messages have
+    /// copies. `end` fills the ghosts.
     ///
     /// # Errors
     /// As `exchange`.
