@@ -15,7 +15,7 @@ const MOST = 100;
 /** States in which an instance has no process any more. */
 const OVER = ["not started", "done", "failed", "stopped"];
 
-/** Sorts instances by urgency: failed ones first, then those that wait longest. */
+/** A number that sorts instances by urgency: failed ones first, then those that wait longest. */
 function urgency(one: Instance): number {
   if (one.state === "failed") return -1e15;
   if (one.stopped) return -1e14;

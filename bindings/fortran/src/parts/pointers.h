@@ -33,8 +33,8 @@ static const char *signed_apart(lig_dtype came, lig_dtype asked) {
     return "";
 }
 
-// Gives the array of a value. It must have the type and rank of a Fortran variable. `shape` may be NULL, and so
-// may `message`, which the value is part of.
+// Gives the array of a value, which must have this type and rank, and this shape unless `shape` is NULL. The
+// value is part of `message`, which may be NULL.
 static lig_status expect(const lig_message *message, const lig_value *value, lig_dtype dtype, int rank,
                          const uint64_t *shape, lig_array_view *view) {
     lig_expected expected = {.size = sizeof expected, .dtype = dtype, .ndim = (uint32_t)rank, .has_ndim = true,
