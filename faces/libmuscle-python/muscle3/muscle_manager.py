@@ -13,6 +13,7 @@ import ligament
 from libmuscle.manager.records import LEVELS, last_lines, write_records
 
 _MAX_LINES = 50
+_BAD_USE = 2  # the head's exit status if the model or the directory is wrong
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -39,8 +40,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         # The head has got the signal too, and ends the run in order.
         status = head.wait()
-    if not (run / "manager.log").is_file():
-        return 1  # the head has said why it could not begin
+    if status == _BAD_USE:
+        return 1  # the head has said why it could not begin; the directory may hold another run
     write_records(run, options.log_level)
     _say_end(run, status)
     return 1 if status else 0

@@ -127,6 +127,14 @@ def test_a_model_with_a_mistake_is_refused(face, model):
     assert "model.ymmsl:2" in done.stderr
 
 
+def test_a_directory_that_holds_a_run_is_refused_and_left_alone(face, model):
+    manage(face, model, "--start-all", "--run-dir", "run")
+    (model / "run/performance.sqlite").unlink()
+    done = manage(face, model, "--start-all", "--run-dir", "run", status=1)
+    assert "holds a run already" in done.stderr
+    assert not (model / "run/performance.sqlite").exists()
+
+
 def test_what_is_not_there_says_so(face, model):
     for words, text in ((("resources", "-c", "4", "model.ymmsl"), "ligament submit --dry-run"),
                         (("snapshot", "some.pack"), "snapshots are not read")):
