@@ -29,6 +29,7 @@ models:
     components:
       ping: {description: times, implementation: ping, ports: {o_i: out, s: in}}
       pong: {description: answers, implementation: pong, ports: {o_i: out, s: in}}
+    matching_timelines: {ping: pong}
     conduits:
       ping.out: pong.in
       pong.out: ping.in
