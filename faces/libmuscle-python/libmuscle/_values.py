@@ -9,7 +9,7 @@ from ymmsl.v0_2 import Settings
 from libmuscle.communicator import Message
 from libmuscle.grid import Grid
 
-_new = object.__new__
+_new, _ndarray = object.__new__, np.ndarray
 # A value of one of these types is the same on both sides.
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, bytearray, np.ndarray})
 
@@ -61,12 +61,17 @@ def settings_from_ligament(settings: ligament.Settings | None) -> Settings:
 
 def message_from_ligament(got: ligament.Message) -> Message:
     """Returns the message as a program of MUSCLE 3 expects it, without its overlay."""
-    # The times are floats already; `Message(…)` would convert them again, which each message would pay for.
+    # The constructors would check again what Ligament has checked, and each message would pay for it.
     message = _new(Message)
     message.timestamp = got.timestamp
     message.next_timestamp = got.next_timestamp
     data = got.data
-    message.data = Grid(data) if type(data) is np.ndarray else from_ligament(data)
+    if type(data) is _ndarray:
+        grid = message.data = _new(Grid)
+        grid.array = data
+        grid.indexes = None
+    else:
+        message.data = data if data is None else from_ligament(data)
     message.settings = None
     return message
 
