@@ -45,10 +45,9 @@ def ping():
         stamps = []
         for _ in range(ROUNDS):
             instance.send("out", Message(0.0, None, ARRAY))
-            answer = instance.receive("in")
+            data = instance.receive("in").data
             stamps.append(perf_counter_ns())
-        data = getattr(answer.data, "array", answer.data)
-        if BYTES and not numpy.array_equal(data, ARRAY):
+        if BYTES and not numpy.array_equal(getattr(data, "array", data), ARRAY):
             raise RuntimeError("the received data is not what was sent")
         took = [(after - before) / 2 for before, after in zip(stamps, stamps[1:])]
         with open(RESULT, "w") as file:
@@ -60,7 +59,7 @@ def pong():
     instance = Instance(PORTS)
     while instance.reuse_instance():
         for _ in range(ROUNDS):
-            instance.receive("in")
+            data = instance.receive("in").data  # noqa: F841, the array is made as its reader would make it
             instance.send("out", Message(0.0, None, ARRAY))
 
 
