@@ -54,40 +54,15 @@ impl Region {
 
     /// Copies rows into `out`, one after the other.
     pub fn pack(&self, data: &[u8], rows: Range<usize>, out: &mut [u8]) {
-        match self.row_bytes {
-            8 => self.pack_short::<8>(data, rows, out),
-            24 => self.pack_short::<24>(data, rows, out),
-            length => {
-                for (at, row) in self.row_places(rows).zip(out.chunks_exact_mut(length)) {
-                    copy(row, &data[at..at + length]);
-                }
-            }
+        for (at, row) in self.row_places(rows).zip(out.chunks_exact_mut(self.row_bytes)) {
+            copy(row, &data[at..at + row.len()]);
         }
     }
 
     /// Copies rows out of `packed`, where they lie one after the other.
     pub fn unpack(&self, packed: &[u8], rows: Range<usize>, data: &mut [u8]) {
-        match self.row_bytes {
-            8 => self.unpack_short::<8>(packed, rows, data),
-            24 => self.unpack_short::<24>(packed, rows, data),
-            length => {
-                for (at, row) in self.row_places(rows).zip(packed.chunks_exact(length)) {
-                    copy(&mut data[at..at + length], row);
-                }
-            }
-        }
-    }
-
-    /// Packs rows of a constant length, as at a face across the fastest axis: one or three doubles.
-    fn pack_short<const BYTES: usize>(&self, data: &[u8], rows: Range<usize>, out: &mut [u8]) {
-        for (at, row) in self.row_places(rows).zip(out.chunks_exact_mut(BYTES)) {
-            row.copy_from_slice(&data[at..at + BYTES]);
-        }
-    }
-
-    fn unpack_short<const BYTES: usize>(&self, packed: &[u8], rows: Range<usize>, data: &mut [u8]) {
-        for (at, row) in self.row_places(rows).zip(packed.chunks_exact(BYTES)) {
-            data[at..at + BYTES].copy_from_slice(row);
+        for (at, row) in self.row_places(rows).zip(packed.chunks_exact(self.row_bytes)) {
+            copy(&mut data[at..at + row.len()], row);
         }
     }
 
@@ -112,12 +87,14 @@ impl Region {
     }
 }
 
-/// Copies a row. Rows of one or two elements are copied without a call.
+/// Copies a row. Rows of one or two elements, as at a face across the fastest axis, are copied without a call.
 #[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) {
     match to.len() {
+        8 => to[..8].copy_from_slice(&from[..8]),
         4 => to[..4].copy_from_slice(&from[..4]),
         16 => to[..16].copy_from_slice(&from[..16]),
+        24 => to[..24].copy_from_slice(&from[..24]),
         _ => to.copy_from_slice(from),
     }
 }
