@@ -1,5 +1,5 @@
-//! The way from the bytes of surfaces to one mesh. Bytes come from other machines, so nothing in them is
-//! trusted: memory is taken for two planes of signs and for as many edges as there are bytes. `cells` has the
+//! Makes one mesh of the bytes of surfaces. Bytes come from other machines, so they are not trusted: memory is
+//! taken for two planes of signs, and for at most as many edges as there are bytes. `cells` makes the
 //! triangles, and `lattice` the points.
 
 use crate::cells::{Layer, Output};
@@ -9,38 +9,7 @@ use crate::mesh::Mesh;
 use crate::SurfaceError;
 use std::collections::HashMap;
 
-/// Returns the number of NaN among a block's own points: the first `own` points along x, y and z. The points
-/// after them belong to neighbours, which count them.
-///
-/// # Errors
-/// `Malformed` if the bytes are no surface.
-pub fn nan_points(bytes: &[u8], own: [u64; 3]) -> Result<u64, SurfaceError> {
-    let header = Header::read(bytes)?;
-    if header.nan_points == 0 {
-        return Ok(0);
-    }
-    let [points, rows, planes] = header.axes.map(|axis| own[axis].min(u64::from(header.points[axis])) as usize);
-    let mut signs = &bytes[HEADER_BYTES..][..header.sign_bytes as usize];
-    let (mut now, mut count) = (PlaneBits::new(&header), 0);
-    for _ in 0..planes {
-        let before = now.clone();
-        now.read(&before, &mut signs)?;
-        count += (0..rows).map(|row| ones(now.nans.row(row), points)).sum::<u64>();
-    }
-    Ok(count)
-}
-
-/// Returns how many of the first `bits` bits are set.
-fn ones(words: &[u64], bits: usize) -> u64 {
-    let within = |word: usize| match bits.saturating_sub(64 * word) {
-        0 => 0,
-        left if left < 64 => (1 << left) - 1,
-        _ => u64::MAX,
-    };
-    words.iter().enumerate().map(|(at, word)| u64::from((word & within(at)).count_ones())).sum()
-}
-
-/// A point that has no number in the mesh yet, and one that needs none.
+/// Numbers for a point that has none in the mesh yet, and for one that needs none.
 const NEW: u32 = u32::MAX;
 const UNUSED: u32 = u32::MAX - 1;
 
@@ -50,8 +19,8 @@ pub struct MeshBuilder {
     mesh: Mesh,
     /// Points on the faces of blocks, where another block may have the same edge.
     shared: HashMap<Edge, u32>,
-    /// Points of the last block, which are not in `shared` before another block comes: a mesh of one block
-    /// needs no search.
+    /// Points of the last block. They move to `shared` when another block comes, so a mesh of one block needs
+    /// no search.
     recent: Vec<BorderEdge>,
 }
 
@@ -71,7 +40,8 @@ impl MeshBuilder {
         }
         self.shared.extend(self.recent.drain(..).map(|border| (border.edge, border.point)));
         match self.add_cells(&header, &bytes[HEADER_BYTES..]) {
-            // Each crossed edge of a cell has triangles, so no point is left out but for NaN.
+            // Each crossed edge has a triangle in each of its cells, so a point without a triangle is due to
+            // NaN.
             Ok(border) if self.shared.is_empty() && header.nan_points == 0 && header.has_cells() => {
                 self.recent = border;
             }
@@ -130,8 +100,8 @@ impl MeshBuilder {
         edges.finish(signs)
     }
 
-    /// Joins a block's part of the mesh with the part before it, which has the first `points` and `triangles`:
-    /// an edge that is there already is the same point. Leaves out points without a triangle.
+    /// Joins a block's part of the mesh with the part before it, which has the first `points` and `triangles`.
+    /// An edge that is in both parts becomes one point. Points without a triangle are removed.
     fn join(&mut self, [points, triangles]: [usize; 2], border: &[BorderEdge]) {
         let part = &mut self.mesh.triangles[triangles..];
         let mut numbers = vec![UNUSED; self.mesh.points.len() - points];
@@ -159,4 +129,35 @@ impl MeshBuilder {
         let joined = |&BorderEdge { edge, point }| BorderEdge { edge, point: numbers[point as usize - points] };
         self.recent.extend(border.iter().map(joined).filter(|border| border.point != UNUSED));
     }
+}
+
+/// Returns the number of NaN among a block's own points: the first `own` points along x, y and z. The points
+/// after them belong to neighbours, which count them.
+///
+/// # Errors
+/// `Malformed` if the bytes are no surface.
+pub fn nan_points(bytes: &[u8], own: [u64; 3]) -> Result<u64, SurfaceError> {
+    let header = Header::read(bytes)?;
+    if header.nan_points == 0 {
+        return Ok(0);
+    }
+    let [points, rows, planes] = header.axes.map(|axis| own[axis].min(u64::from(header.points[axis])) as usize);
+    let mut signs = &bytes[HEADER_BYTES..][..header.sign_bytes as usize];
+    let (mut now, mut count) = (PlaneBits::new(&header), 0);
+    for _ in 0..planes {
+        let before = now.clone();
+        now.read(&before, &mut signs)?;
+        count += (0..rows).map(|row| ones(now.nans.row(row), points)).sum::<u64>();
+    }
+    Ok(count)
+}
+
+/// Returns how many of the first `bits` bits are set.
+fn ones(words: &[u64], bits: usize) -> u64 {
+    let within = |word: usize| match bits.saturating_sub(64 * word) {
+        0 => 0,
+        left if left < 64 => (1 << left) - 1,
+        _ => u64::MAX,
+    };
+    words.iter().enumerate().map(|(at, word)| u64::from((word & within(at)).count_ones())).sum()
 }
