@@ -94,7 +94,7 @@ mod tests {
     fn pieces_have_whole_rows_and_all_of_them() {
         let region =
             |rows: usize, row: usize| Region::new(&[rows, row], ArrayOrder::RowMajor, 1, &[0..rows, 0..row]);
-        for (rows, row) in [(1, 1), (100, 1000), (3, 100_000), (70_000, 1), (4, 20_000), (5000, 8), (5000, 24)] {
+        for (rows, row) in [(1, 1), (100, 1000), (3, 100_000), (70_000, 1), (4, 20_000)] {
             let pieces = Piece::cut(vec![(0, region(rows, row)), (1, region(rows, row))]);
             assert_eq!(pieces.iter().map(|piece| piece.bytes).sum::<usize>(), 2 * rows * row);
             assert!(pieces.iter().all(|piece| piece.bytes > 0 && piece.bytes <= PIECE_BYTES.max(row)));
