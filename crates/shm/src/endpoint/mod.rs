@@ -23,7 +23,7 @@ pub use arrived::ArrivedMessage;
 pub use notes::{Idle, Needs, Overdrawn};
 pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
-pub use source::{AsBefore, Contiguous, EmptySource, Source};
+pub use source::{AsBefore, Contiguous, ElementBytes, EmptySource, Filled, Source};
 pub use taps::PortTap;
 
 use crate::area::{ChannelEnd, Ends, Front, Layout};
