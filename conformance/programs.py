@@ -8,6 +8,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.append(str(ROOT / "tests"))
+import rust_examples  # noqa: E402
+
 DRIVERS = HERE / "drivers"
 TARGET = ROOT / "target" / "release"
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("crates/capi/include", "bindings/cpp/include")]
@@ -38,9 +41,7 @@ def python(name, _):
 
 def rust(name, _):
     # `cargo test` builds the drivers in Rust as examples, so they are not compiled again here.
-    example = f"conformance-{name}"
-    compiled(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "--example", example], ROOT)
-    return [str(ROOT / "target/tests/examples" / example)]
+    return [str(rust_examples.example(f"conformance-{name}"))]
 
 
 def fortran(name, folder):

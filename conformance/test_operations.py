@@ -193,8 +193,8 @@ def steered(directory):
 
 
 @pytest.mark.parametrize("language", operations.LANGUAGES)
-def test_every_operation_does_in_every_language_what_it_does_in_the_others(language, tmp_path):
-    command = programs.LANGUAGES[language]("operations", tmp_path)
+def test_every_operation_does_in_every_language_what_it_does_in_the_others(driver, language, tmp_path):
+    command = driver(language, "operations")
     lines = [f"  {role}: {{executable: {json.dumps(command[0])}, args: {json.dumps([*command[1:], role])}}}\n"
              for role in ("giver", "taker", "lone")]
     (tmp_path / "model.ymmsl").write_text(MODEL.format(implementations="".join(lines)))
@@ -231,12 +231,12 @@ def weighed(step):
 
 
 @pytest.mark.parametrize("language", operations.LANGUAGES)
-def test_a_part_of_an_array_goes_from_every_language_to_the_next(language, tmp_path):
+def test_a_part_of_an_array_goes_from_every_language_to_the_next(driver, language, tmp_path):
     names = list(operations.LANGUAGES)
     after = names[(names.index(language) + 1) % len(names)]
     lines = []
     for role, of in (("rows", language), ("part", after)):
-        command = programs.LANGUAGES[of]("operations", tmp_path)
+        command = driver(of, "operations")
         arguments = json.dumps([*command[1:], role])
         lines.append(f"  {role}: {{executable: {json.dumps(command[0])}, args: {arguments}}}\n")
     (tmp_path / "model.ymmsl").write_text(PARTS.format(implementations="".join(lines)))
@@ -265,12 +265,12 @@ implementations:
 
 
 @pytest.mark.parametrize("language", operations.LANGUAGES)
-def test_events_go_by_the_clock_from_every_language_to_the_next(language, tmp_path):
+def test_events_go_by_the_clock_from_every_language_to_the_next(driver, language, tmp_path):
     names = list(operations.LANGUAGES)
     after = names[(names.index(language) + 1) % len(names)]
     lines = []
     for role, of in (("pulse", language), ("count", after)):
-        command = programs.LANGUAGES[of]("operations", tmp_path)
+        command = driver(of, "operations")
         arguments = json.dumps([*command[1:], role])
         lines.append(f"  {role}: {{executable: {json.dumps(command[0])}, args: {arguments}}}\n")
     (tmp_path / "model.ymmsl").write_text(EVENTS.format(implementations="".join(lines)))
@@ -339,8 +339,7 @@ WITH_MAPPERS = [language for language in operations.LANGUAGES
                 if next(row for row in ROWS if row["what"] == "runs a mapper")[language] != "-"]
 
 
-def mapped(language, folder, lazy):
-    command = programs.LANGUAGES[language]("operations", folder)
+def mapped(command, folder, lazy):
     model = MAPPED.format(lazy=lazy, executable=json.dumps(command[0]),
                           arguments=json.dumps([*command[1:], "mapper"]),
                           python=json.dumps(sys.executable))
@@ -352,15 +351,15 @@ def mapped(language, folder, lazy):
 
 
 @pytest.mark.parametrize("language", WITH_MAPPERS)
-def test_a_mapper_sees_to_times_settings_slots_and_passes(language, tmp_path):
-    run = mapped(language, tmp_path, "false")
+def test_a_mapper_sees_to_times_settings_slots_and_passes(driver, language, tmp_path):
+    run = mapped(driver(language, "operations"), tmp_path, "false")
     assert run.returncode == 0, run.stdout
     assert (tmp_path / "run/instances/taker/output.log").read_text() == SUMS
 
 
 @pytest.mark.parametrize("language", WITH_MAPPERS)
-def test_a_mapper_that_leaves_a_port_out_ends_the_run(language, tmp_path):
-    run = mapped(language, tmp_path, "true")
+def test_a_mapper_that_leaves_a_port_out_ends_the_run(driver, language, tmp_path):
+    run = mapped(driver(language, "operations"), tmp_path, "true")
     assert run.returncode == 1 and 'the mapper made no message for port "' in run.stdout, run.stdout
     assert "(ligament explain mapper-incomplete)" in run.stdout, run.stdout
 

@@ -10,9 +10,9 @@ import referee
 from programs import HERE, LANGUAGES, TARGET
 
 @pytest.fixture(scope="module")
-def verdict(tmp_path_factory):
+def verdict(driver, tmp_path_factory):
     folder = tmp_path_factory.mktemp("conformance")
-    programs = {name: build("driver", folder) for name, build in LANGUAGES.items()}
+    programs = {name: driver(name, "driver") for name in LANGUAGES}
     results = folder / "results.json"
     (folder / "model.ymmsl").write_text(referee.model(programs, HERE, results))
     run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"], cwd=folder,

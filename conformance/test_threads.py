@@ -8,11 +8,11 @@ import programs
 import referee
 
 
-def test_threads_that_take_turns_with_an_instance_pass_every_case(tmp_path):
-    driver = [*programs.cpp("driver", tmp_path), "threads"]
+def test_threads_that_take_turns_with_an_instance_pass_every_case(driver, tmp_path):
+    threads = [*driver("cpp", "driver"), "threads"]
     results = tmp_path / "results.json"
     # The model has three instances of each, so that the second ones have three ports and so three threads.
-    model = referee.model({name: driver for name in ("one", "two", "three")}, programs.HERE, results)
+    model = referee.model({name: threads for name in ("one", "two", "three")}, programs.HERE, results)
     (tmp_path / "model.ymmsl").write_text(model)
     run = subprocess.run([programs.TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"],
                          cwd=tmp_path,

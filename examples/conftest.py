@@ -2,4 +2,5 @@
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: needs large simulators; of the suite \"cortex\"")
+    config.addinivalue_line(
+        "markers", "slow: takes long, or needs large simulators; of \"long examples\" and \"cortex\"")

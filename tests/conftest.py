@@ -12,6 +12,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tests"))  # for `whole`
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: only in `make test-all`; tests/run says in which suite")
+
+
 @pytest.fixture(scope="session")
 def ligament():
     """The command under test."""

@@ -229,6 +229,7 @@ def test_each_program_is_built_from_its_own_files_by_the_command_of_the_page(tmp
     assert list(tmp_path.glob(f"build/{program}")) and "warning" not in done.stderr.lower()
 
 
+@pytest.mark.slow
 def test_the_folder_alone_is_enough_for_what_the_page_says_to_type(tmp_path):
     shell = installed(tmp_path, [path.name for path in HERE.iterdir() if path.is_file()])
     assert len(commands()) == 5

@@ -220,6 +220,7 @@ def commands():
     return [line for block in blocks for line in block.splitlines() if line.startswith(begins)]
 
 
+@pytest.mark.slow
 def test_the_folders_alone_are_enough_for_what_the_page_says_to_type(tmp_path):
     for folder in (HERE, NETWORK):
         copy = tmp_path / folder.name

@@ -75,15 +75,18 @@ def demo(tmp_path_factory):
     return runs
 
 
+@pytest.mark.slow
 def test_the_demo_draws_its_picture(demo):
     assert (demo / "restenosis.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_it_is_as_large_as_it_should_be(demo):
     assert SETTINGS["nodes_along"] * SETTINGS["nodes_across"] ** 2 >= 100_000
     assert len(read(demo / "without-drug")["tissue0"]) >= 2000
 
 
+@pytest.mark.slow
 def test_the_vessel_narrows_less_with_drug(demo):
     without, with_drug = (narrowing(read(demo / name)) for name in ("without-drug", "with-drug"))
     assert without[0] == pytest.approx(with_drug[0]) and without[0] < 0.02
@@ -92,12 +95,14 @@ def test_the_vessel_narrows_less_with_drug(demo):
     assert (np.diff(without) > -0.01).all()
 
 
+@pytest.mark.slow
 def test_the_friction_rises_as_the_vessel_narrows_and_stops_the_cells(demo):
     film = read(demo / "without-drug")
     assert film["shear"][-1].max() > 1.5 * film["shear"][0].max()
     assert (np.diff(film["resistance"]) > -0.01 * film["resistance"][0]).all()
 
 
+@pytest.mark.slow
 def test_as_much_blood_flows_through_each_layer_however_narrow_it_is(demo):
     film = read(demo / "without-drug")
     dx = SETTINGS["length"] / SETTINGS["nodes_along"]
@@ -161,7 +166,7 @@ def test_the_folder_alone_is_enough_where_ligament_is_installed(tmp_path):
     assert len(read(alone / "runs/latest")["time"]) == 2
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))])
 def test_however_many_ranks_compute_the_flow_is_the_same(tmp_path, two, ranks):
     resources = f"resources: {{restenosis.flow: {{mpi_processes: {ranks}}}}}"
     done, others = run(tmp_path / "others", settings=SHORT, more=resources)
@@ -170,6 +175,7 @@ def test_however_many_ranks_compute_the_flow_is_the_same(tmp_path, two, ranks):
         np.testing.assert_allclose(others[name], two[name], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_mpich_computes_what_open_mpi_does(tmp_path, two, mpich):
     done, film = run(tmp_path / "run", HERE / "mpich.ymmsl", settings=SHORT, more=BY_MPICH)
     assert done.returncode == 0, done.stdout
@@ -208,7 +214,7 @@ def no_flow():
         instance.send("section", Message(time, data=np.zeros((64, 40))))
 
 
-@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("threads", ["1", pytest.param("3", marks=pytest.mark.slow)])
 def test_no_drug_is_lost_or_made_by_diffusion_however_many_threads_there_are(tmp_path, monkeypatch, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", threads)
     ligament.run(MODEL, {"geometry": closed, "flow": no_flow}, run_dir=tmp_path / "run", show="nothing",

@@ -34,6 +34,11 @@ def on_domains(component):
     return [word.format(component) for word in TWO_DOMAINS]
 
 
+def slow(*cases):
+    """Returns the cases for the suite "long domains"."""
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
 @pytest.mark.parametrize("more", ["overcommit: true", "overcommit: true\n  budgets: {wave.ghosts_out: 100 kB}",
                                   "overcommit: true\n  filters: {wave.ghosts_out: [{compress: zstd}]}"])
 def test_blocks_in_two_domains_are_those_of_one_process(spread, tmp_path, more):  # noqa: F811
@@ -46,8 +51,7 @@ def test_blocks_in_two_domains_are_those_of_one_process(spread, tmp_path, more):
     assert all((one == other).all() for one, other in zip(fields, wave_model.alone(shape, edges, 6)))
 
 
-@pytest.mark.parametrize("ghosts", [1, 3])
-@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("split, ghosts", [(True, 3), *slow((False, 1), (False, 3), (True, 1))])
 def test_wide_ghosts_and_both_halves_of_an_exchange_do_too(spread, tmp_path, split, ghosts):  # noqa: F811
     shape, edges = (12, 17, 9), ("periodic", "periodic", "periodic")
     file = tmp_path / "wave.ymmsl"
@@ -65,8 +69,7 @@ def duct(tmp_path_factory):
     return compilers.compiled(["g++", "-std=c++17", *test_wave.EXACT], CANAL / "duct.cpp", program)
 
 
-@pytest.mark.parametrize("ghosts", [1, 2])
-@pytest.mark.parametrize("overlap", ["false", "true"])
+@pytest.mark.parametrize("overlap, ghosts", [("true", 2), *slow(("false", 1), ("false", 2), ("true", 1))])
 def test_the_canal_in_two_domains_is_that_of_one_program(spread, tmp_path, duct, overlap, ghosts):  # noqa: F811
     file = tmp_path / "duct.ymmsl"
     file.write_text(DUCT.format(program=duct, overlap=overlap, ghosts=ghosts))

@@ -1,11 +1,11 @@
 """An exchange of a field whose values travel in one direction fills only the ghosts from which they come."""
 
 import itertools
-import subprocess
 from pathlib import Path
 
 import compilers
 import pytest
+import rust_examples
 import test_wave
 
 HERE = Path(__file__).parent
@@ -85,9 +85,7 @@ def test_a_direction_that_cannot_be_is_an_error(run, python_program, phrase, why
 def compiled(language, folder):
     """Returns the program `travel` in a language."""
     if language == "rust":
-        subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
-                        "--example", "travel"], cwd=compilers.ROOT, check=True)
-        return compilers.ROOT / "target/tests/examples/travel"
+        return rust_examples.example("travel", "ligament-grid")
     program = folder / "travel"
     if language == "fortran":
         options = [*test_wave.EXACT, "-Wno-maybe-uninitialized"]

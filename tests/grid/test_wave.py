@@ -1,12 +1,12 @@
 """A wave in blocks equals the wave of one process bit for bit."""
 
 import math
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy
 import pytest
+import rust_examples
 import wave_model as wave
 from compilers import ROOT, compiled, compiled_fortran
 
@@ -37,9 +37,7 @@ def command(tmp_path_factory):
         return [compiled([compiler, standard, *EXACT], HERE / source, folder / source)]
 
     def rust():
-        subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
-                        "--example", "block"], cwd=ROOT, check=True)
-        return [str(ROOT / "target/tests/examples/block")]
+        return [str(rust_examples.example("block", "ligament-grid"))]
 
     def fortran():
         options = [*EXACT, "-Wno-maybe-uninitialized"]

@@ -111,9 +111,12 @@ WAYS = {
     "srun, Open MPI": ("srunmpi", "openmpi", "srun", "pmix", ""),
     "srun, MPICH": ("srunmpi", "mpich", "srun", "pmi2", ""),
 }
+# One for each MPI, and one for each launcher, in every `make test`.
+OFTEN = ("openmpi", "srun, MPICH")
 
 
-@pytest.fixture(scope="session", params=WAYS)
+@pytest.fixture(scope="session", params=[
+    name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in WAYS])
 def way(request, tmp_path_factory):
     model, family, launcher, plugin, more = WAYS[request.param]
     folder = tmp_path_factory.mktemp("spread")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rust_examples
 from test_pictures import picture
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -34,10 +35,9 @@ FOCUS = "document.querySelector('.surface canvas').focus()"
 @pytest.fixture(scope="session")
 def fields(tmp_path_factory):
     """Surfaces of known fields: for each name, the bytes of its blocks, and its triangles."""
-    subprocess.run(["cargo", "build", "--quiet", "--profile", "tests", "-p", "ligament-surface", "--example",
-                    "pictures"], cwd=ROOT, check=True)
+    program = rust_examples.example("pictures", "ligament-surface")
     place = tmp_path_factory.mktemp("surfaces")
-    subprocess.run([ROOT / "target/tests/examples/pictures", place], check=True, timeout=60)
+    subprocess.run([program, place], check=True, timeout=60)
     found = {}
     for path in place.glob("*.triangles"):
         blocks = [one.read_bytes() for one in sorted(place.glob(f"{path.stem}-*.block"))]

@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import rust_examples
 
 ymmsl = pytest.importorskip("ymmsl", reason="pip install ymmsl==0.18.0")
 
@@ -36,11 +37,7 @@ def dump_model():
     """The command that prints a model as JSON."""
     command = os.environ.get("DUMP_MODEL")
     if command is None:
-        # As the Rust tests have built it: nothing is compiled twice.
-        build = ["cargo", "build", "--profile", "tests", "--locked", "--quiet", "--example", "dump_model"]
-        subprocess.run(build, cwd=ROOT, check=True)
-        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        command = str(target / "tests" / "examples" / "dump_model")
+        command = str(rust_examples.example("dump_model"))
 
     def run(mode, path):
         done = subprocess.run(

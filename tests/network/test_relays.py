@@ -94,7 +94,8 @@ def test_two_relays_in_a_row(network, flow, post):
     assert started.end_well() > 20
 
 
-@pytest.mark.parametrize("kind, size", [("exchange", 1024), ("bulk", 8 * MIB)])
+@pytest.mark.parametrize("kind, size", [
+    ("exchange", 1024), pytest.param("bulk", 8 * MIB, marks=pytest.mark.slow)])
 def test_a_relay_killed_five_times_loses_and_repeats_nothing(network, flow, post, kind, size):
     net = network("head", "gate", "other", rate="1gbit")
     net["head"].wall()

@@ -5,12 +5,14 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 from environment import ROOT, pinned
 
 PAGES = ["getting-started/README", "getting-started/c", "getting-started/cpp", "getting-started/python",
          "getting-started/fortran", "guides/fortran", "guides/building"]
 
 
+@pytest.mark.slow
 def test_the_pages_for_getting_started_are_right_for_the_wheel(wheel, environment, tmp_path):
     # The place of the wheel after `make wheel`, which the page runs before.
     (tmp_path / "dist").mkdir()

@@ -137,6 +137,7 @@ def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
     assert files() == before
 
 
+@pytest.mark.slow
 def test_the_wheel_works_below_a_path_with_blanks(wheel, tmp_path):
     environment = Environment(tmp_path / "my codes")
     environment.install("--no-deps", wheel)
@@ -161,6 +162,7 @@ def other_pythons():
     return found
 
 
+@pytest.mark.slow
 def test_the_same_wheel_serves_every_python_that_is_there(wheel, tmp_path):
     for python in other_pythons():
         environment = Environment(tmp_path / Path(python).name, python)
@@ -183,6 +185,7 @@ def test_every_link_of_an_explanation_is_an_installed_page_with_the_heading_that
             assert link["heading"] is None or link["heading"] in headings, link
 
 
+@pytest.mark.slow
 def test_the_examples_build_and_run_with_nothing_of_the_repository(wheel, tmp_path):
     environment = Environment(tmp_path)
     environment.install(*(pinned(package) for package in ["numpy", "matplotlib", "pyyaml"]), wheel)

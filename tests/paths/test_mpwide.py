@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import rust_examples
 
 from ligament import path
 
@@ -30,15 +31,12 @@ def source(name, suffix):
 @pytest.fixture(scope="module")
 def commands(compile_c, compile_cpp):
     """The command line of each program in each language."""
-    subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-link",
-                    "--examples"],
-                   cwd=ROOT, check=True)
     return {
         name: {
             "c": [compile_c(source(name, ".c"))],
             "cpp": [compile_cpp(source(name, ".cpp"))],
             "python": [sys.executable, source(name, ".py")],
-            "rust": [ROOT / "target/tests/examples" / name],
+            "rust": [rust_examples.example(name, "ligament-link")],
         } for name in ("ping_pong", "concurrent")
     }
 

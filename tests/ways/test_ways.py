@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import rust_examples
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL = """ymmsl_version: v0.1
@@ -30,10 +31,7 @@ WAYS = [(False, False), (True, False), (False, True), (True, True)]
 
 @pytest.fixture(scope="session")
 def program():
-    # As the Rust tests have built it: nothing is compiled twice.
-    build = ["cargo", "build", "--profile", "tests", "--locked", "--quiet", "--example", "ways"]
-    subprocess.run(build, cwd=ROOT, check=True)
-    return ROOT / "target/tests/examples/ways"
+    return rust_examples.example("ways")
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

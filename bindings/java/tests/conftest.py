@@ -12,6 +12,10 @@ sys.path.insert(0, str(HERE.parents[1] / "c" / "tests"))
 from fixtures import prefix, program  # noqa: E402, F401
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: of the suite \"starter with maven\"")
+
+
 class Java:
     """A new enough JDK, the jar of the build tree, and the test programs."""
 

@@ -74,6 +74,7 @@ def test_the_artifact_has_classes_sources_and_documentation(maven):
     assert names == [f"ligament-{version}{what}.jar" for what in ("-javadoc", "-sources", "")]
 
 
+@pytest.mark.slow
 def test_a_starter_is_built_with_the_artifact_and_passes_its_case(maven, prefix, tmp_path):
     path = f"{prefix / 'bin'}:{jdk() / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
