@@ -621,39 +621,3 @@ void MPW_setPacingRate(double rate) {
         set_pace();
     });
 }
-
-extern "C" {
-
-int MPW_Init_c(char **url, int *ports, int numsockets) {
-    return numbered("MPW_Init_c", [&] {
-        const std::vector<std::string> hosts(url, url + std::max(numsockets, 0));
-        return init(hosts.data(), ports, numsockets);
-    });
-}
-
-int MPW_Init1_c(char *url, int port) { return MPW_Init(std::string(url), port); }
-
-int MPW_CreatePath_c(char *host, int server_side_base_port, int num_streams) {
-    return MPW_CreatePath(host, server_side_base_port, num_streams);
-}
-
-void MPW_SendRecv1_c(char *sendbuf, long long int sendsize, char *recvbuf, long long int recvsize,
-                     int base_channel) {
-    certain("MPW_SendRecv1_c",
-            [&] { exchange_on_path({sendbuf, sendsize}, {recvbuf, recvsize}, base_channel).run(); });
-}
-
-void MPW_SendRecv_c(char *sendbuf, long long int sendsize, char *recvbuf, long long int recvsize,
-                    int *base_channel, int num_channels) {
-    certain("MPW_SendRecv_c", [&] {
-        const Streams streams{base_channel, num_channels};
-        exchange_on_streams({sendbuf, sendsize}, streams, {recvbuf, recvsize}, streams).run();
-    });
-}
-
-void MPW_PSendRecv_c(char **sendbuf, long long int *sendsize, char **recvbuf, long long int *recvsize,
-                     int *channel, int num_channels) {
-    if (MPW_PSendRecv(sendbuf, sendsize, recvbuf, recvsize, channel, num_channels) < 0) std::exit(1);
-}
-
-}  // extern "C"
