@@ -43,7 +43,8 @@ int main() {
         State begin{instance.get_setting_as<double>("displaced"), 0.0}, computed = begin;
         instance.send("displacement", 0.0, begin.displacement);
 
-        double neighbour = instance.receive("initial").data().as<double>(), last = neighbour;
+        const ligament::Message initial = instance.receive("initial");
+        double neighbour = initial.data().as<double>(), last = neighbour;
         ligament::Message came = instance.receive("neighbour");
         double time = came.timestamp();
         while (came.has_next_timestamp()) {

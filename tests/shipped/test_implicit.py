@@ -99,10 +99,10 @@ def oscillator(run):
     def oscillator(**own):
         mass = str(OSCILLATOR / "mass.py")
         text = COUPLED.replace("LEFT", mass).replace("RIGHT", mass)
+        joined = "      coupling.left_initial: right.initial\n      coupling.right_initial: left.initial\n"
         for old, new in (("o_i: out, s: in", "o_i: displacement, s: initial neighbour"),
-                         ("      coupling.left_out", "      coupling.left_initial: right.initial\n"
-                          "      coupling.right_initial: left.initial\n      coupling.left_out"), (".out:", ".displacement:"),
-                         (": right.in", ": right.neighbour"), (": left.in", ": left.neighbour")):
+                         (".out:", ".displacement:"), (": right.in", ": right.neighbour"),
+                         (": left.in", ": left.neighbour"), ("    conduits:\n", "    conduits:\n" + joined)):
             text = text.replace(old, new)
         own = {"window": 0.01, "until": 1.0, "relative_limit": 1e-10, **own}
         text += f"  mass: {MASS}\n  wall: {WALL}\n  between: {BETWEEN}\n"
@@ -223,7 +223,8 @@ def numpy_iterations(limit, reused, filter_limit):
 def test_iqn_ils_takes_as_many_iterations_as_in_numpy(coupled, reused):
     left, right = (code(SMALL.replace("SIDE", str(which)), start=f"np.zeros({length})")
                    for which, length in ((0, 5), (1, 4)))
-    ran = coupled(left, right, window=0.5, until=2.0, relative_limit=1e-7, reused_windows=reused, filter_limit=1e-2)
+    ran = coupled(left, right, window=0.5, until=2.0, relative_limit=1e-7, reused_windows=reused,
+                  filter_limit=1e-2)
     assert ran.status == 0, ran.text
     assert Coupling(ran).iterations == numpy_iterations(1e-7, reused, 1e-2)
 
@@ -296,7 +297,8 @@ def test_a_component_that_ends_within_a_window_ends_the_run(coupled):
 
 def test_data_of_another_shape_or_kind_are_refused(coupled):
     other = code("return None, np.zeros(3)", start="np.zeros(2)")
-    refused(coupled(other, PLAIN, **GOOD), "iteration 1: the message on \"left_in\"", "ligament explain cannot-map")
+    refused(coupled(other, PLAIN, **GOOD), "iteration 1: the message on \"left_in\"",
+            "ligament explain cannot-map")
     text = PLAIN.replace("data=0.0", "data='zero'")
     refused(coupled(text, PLAIN, **GOOD), "coupling", "ligament explain cannot-map")
 

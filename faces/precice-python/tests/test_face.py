@@ -130,7 +130,8 @@ def test_the_scheme_becomes_settings_of_the_mapper(tmp_path):
         "scheme": "serial-implicit", "first": "Heat_Flux", "window": 0.1, "until": 1.0, "max_iterations": 100,
         "no_convergence": "warn", "limits": "Heat_Flux relative 1e-08, Temperature relative 1e-08",
         "acceleration": "iqn-ils", "accelerated_by": "Temperature", "relaxation": 0.1,
-        "scaling": "residual-sum", "filter": "qr2", "filter_limit": 1e-3, "max_columns": 10, "reused_windows": 5,
+        "scaling": "residual-sum", "filter": "qr2", "filter_limit": 1e-3, "max_columns": 10,
+        "reused_windows": 5,
     }
     with pytest.raises(Error, match="say how Dirichlet and Neumann are started"):
         model(read(file), {})

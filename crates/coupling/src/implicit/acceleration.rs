@@ -1,6 +1,7 @@
 //! The values with which the next iteration of a window begins, computed from those of this iteration and of
 //! earlier ones. An acceleration gets the values x of an iteration and its results H(x), and looks for
-//! x = H(x). The data that come first in both determine the coefficients; the others are changed by the same ones.
+//! x = H(x). The data that come first in both determine the coefficients; the others are changed by the same
+//! ones.
 
 use super::newton::{Newton, NewtonOptions};
 use super::{add_multiple, difference, norm};

@@ -5,8 +5,8 @@
 
 use super::acceleration::Acceleration;
 use super::convergence::{Agreement, Convergence};
-use super::options::Options;
-use super::record::{Record, WindowRow};
+use super::options::CouplingOptions;
+use super::record::{CouplingRecord, WindowRow};
 use super::scheme::{Schedule, Stage, Turn};
 use crate::numbers::{numbers_of, with_elements};
 use crate::settings::{unfit, wrong};
@@ -53,14 +53,14 @@ impl CoupledData {
 pub(crate) struct Implicit {
     name: String,
     data: Vec<CoupledData>,
-    options: Options,
+    options: CouplingOptions,
     schedule: Schedule,
     convergence: Convergence,
     /// Indices of the accelerated data, in the order in which their values lie one behind the other.
     accelerated: Vec<usize>,
     /// `None` until the first messages say how long the data are.
     acceleration: Option<Acceleration>,
-    record: Option<Record>,
+    record: Option<CouplingRecord>,
     joins_progress: bool,
 }
 
@@ -81,7 +81,7 @@ impl PublishedField for Progress {
 impl Implicit {
     pub fn new(instance: &Instance) -> Result<Implicit, Error> {
         let names = data_names(instance).map_err(wrong)?;
-        let options = Options::new(instance, &names)?;
+        let options = CouplingOptions::new(instance, &names)?;
         let data: Vec<CoupledData> = names
             .iter()
             .zip(&options.from_first)
@@ -97,7 +97,7 @@ impl Implicit {
             .collect();
         let mut accelerated: Vec<usize> = (0..data.len()).filter(|&at| !data[at].from_first).collect();
         accelerated.sort_by_key(|&at| !options.leading[at]);
-        let record = Record::new(instance, &options.measures, &names)?;
+        let record = CouplingRecord::new(instance, &options.measures, &names)?;
         let joins_progress = sends(instance, PROGRESS_PORT);
         Ok(Implicit {
             name: instance.name().to_owned(),
@@ -450,7 +450,7 @@ impl Submodel for Implicit {
     }
 
     fn finish(&mut self, _: &mut Instance) -> Result<(), Error> {
-        self.record.take().map_or(Ok(()), Record::finish)
+        self.record.take().map_or(Ok(()), CouplingRecord::finish)
     }
 }
 

@@ -23,7 +23,7 @@ const REUSED_WINDOWS: i64 = 10;
 const RESTART_WINDOWS: i64 = 8;
 
 /// The settings of an instance, checked.
-pub(super) struct Options {
+pub(super) struct CouplingOptions {
     pub windows: Windows,
     /// False if each window is computed once.
     pub implicit: bool,
@@ -45,9 +45,9 @@ fn bad(fault: Fault) -> Error {
     wrong(fault)
 }
 
-impl Options {
+impl CouplingOptions {
     /// Reads the settings of an instance with these data.
-    pub fn new(instance: &Instance, data: &[String]) -> Result<Options, Error> {
+    pub fn new(instance: &Instance, data: &[String]) -> Result<CouplingOptions, Error> {
         let scheme = text(instance, "scheme")?;
         let (order, kind) =
             scheme.as_deref().unwrap_or("parallel-implicit").split_once('-').unwrap_or_default();
@@ -84,7 +84,7 @@ impl Options {
                 "\"min_iterations\" is {min_iterations}, and \"max_iterations\" {max_iterations}"
             )));
         }
-        Ok(Options {
+        Ok(CouplingOptions {
             windows: windows(instance)?,
             implicit,
             serial,

@@ -42,7 +42,7 @@ struct Bar {
 }
 
 /// The table and the plot while they are being written.
-pub(super) struct Record {
+pub(super) struct CouplingRecord {
     title: String,
     table: AtomicFile,
     plot: AtomicFile,
@@ -56,9 +56,9 @@ pub(super) struct Record {
     in_last_bar: u64,
 }
 
-impl Record {
+impl CouplingRecord {
     /// Begins both files. `measures` have a column each, `data` are the names of the data.
-    pub fn new(instance: &Instance, measures: &[Measure], data: &[String]) -> Result<Record, Error> {
+    pub fn new(instance: &Instance, measures: &[Measure], data: &[String]) -> Result<CouplingRecord, Error> {
         let file = |setting: &str, default: &str| {
             let template = settings::text(instance, setting)?;
             AtomicFile::create(name_of(template.as_deref().unwrap_or(default), instance.name(), None))
@@ -68,7 +68,7 @@ impl Record {
         let fixed = ["window", "begin", "end", "iterations", "converged"].map(str::to_owned);
         let own = measures.iter().map(|measure| format!("{}_{}", data[measure.data], measure.kind.name()));
         table.write((row(fixed.into_iter().chain(own), Separator::COMMA) + "\n").as_bytes())?;
-        Ok(Record {
+        Ok(CouplingRecord {
             title: instance.name().to_owned(),
             table,
             plot,
@@ -226,8 +226,8 @@ mod tests {
         }
     }
 
-    fn record(folder: &std::path::Path) -> Record {
-        Record {
+    fn record(folder: &std::path::Path) -> CouplingRecord {
+        CouplingRecord {
             title: "coupling".to_owned(),
             table: AtomicFile::create(folder.join("a.csv")).unwrap(),
             plot: AtomicFile::create(folder.join("a.svg")).unwrap(),
