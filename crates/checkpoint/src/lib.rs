@@ -1,0 +1,13 @@
+//! What is kept of an instance at a checkpoint: the moments of checkpoints (`moments`), and the file of an
+//! instance (`write`, `read`). The file has messages as they are on the wire, each with a checksum.
+#![deny(unsafe_code)]
+
+mod moments;
+mod read;
+mod record;
+mod write;
+
+pub use moments::Moments;
+pub use read::{read_file, CheckpointFile};
+pub use record::{FileInfo, MessageRecord, RecordKind, SavePoint};
+pub use write::CheckpointWriter;
