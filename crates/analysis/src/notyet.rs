@@ -48,25 +48,15 @@ impl Ignorable {
 /// Reports features that the configuration uses outside its models.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut found = UnsupportedFeatures { options, problems };
-    if !config.checkpoints.is_empty() {
+    if !config.checkpoints.wallclock_time.is_empty() {
         found.ignorable(
             Ignorable::Checkpoints,
             Code::CHECKPOINTS_NOT_YET,
             &config.checkpoints.at,
-            "the model asks for checkpoints, and this version cannot save the state of a run yet".to_owned(),
-            "remove the section",
-        );
-    }
-    if let Some((name, resume)) = config.resume.first() {
-        found.ignorable(
-            Ignorable::Resume,
-            Code::RESUME_NOT_YET,
-            &resume.at,
-            format!(
-                "\"{name}\" is to resume from \"{}\", and this version cannot resume a run yet",
-                resume.file
-            ),
-            "remove the section to begin at the beginning",
+            "the model asks for checkpoints by the clock on the wall, and this version saves them at model \
+             times only"
+                .to_owned(),
+            "give \"simulation_time\" instead of \"wallclock_time\"",
         );
     }
     let ligament = &config.ligament;

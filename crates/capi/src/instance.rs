@@ -236,11 +236,7 @@ impl lig_instance_options {
 
 /// The requested flags.
 pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
-    let overlay = lig_instance_flag::LIG_DONT_APPLY_OVERLAY as u64;
-    match given & !overlay {
-        0 => Ok(Flags { dont_apply_overlay: given & overlay != 0 }),
-        unknown => Err(Misuse::NewerFlags { unknown }.into()),
-    }
+    Flags::from_bits(given).map_err(|unknown| Misuse::NewerFlags { unknown }.into())
 }
 
 /// The language that the options name.

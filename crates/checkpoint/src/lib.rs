@@ -9,5 +9,5 @@ mod write;
 
 pub use moments::Moments;
 pub use read::{read_file, CheckpointFile};
-pub use record::{FileInfo, MessageRecord, RecordKind, SavePoint};
+pub use record::{file_name, moment_directory, FileInfo, MessageRecord, RecordKind, SavePoint};
 pub use write::CheckpointWriter;

@@ -28,19 +28,21 @@ pub enum RecordKind {
     /// The state that the code has handed over.
     State = 2,
     /// An overlay of settings that messages under way refer to. The record's number is the channel's.
-    Overlay = 3,
+    Overlay = 4,
     /// A message that was under way. The record's number is the channel's.
-    UnderWay = 4,
+    UnderWay = 5,
     /// The state of the library beside the code's.
-    Library = 5,
+    Library = 3,
+    /// The receiving channels: which they are, and how many messages are dropped on each.
+    Channels = 6,
     /// The end of the file. The record's number is the number of records before it.
-    End = 6,
+    End = 7,
 }
 
 impl RecordKind {
     pub(crate) fn of(code: u8) -> Option<RecordKind> {
-        use RecordKind::{End, Info, Library, Overlay, State, UnderWay};
-        [Info, State, Overlay, UnderWay, Library, End].into_iter().find(|&kind| kind as u8 == code)
+        use RecordKind::{Channels, End, Info, Library, Overlay, State, UnderWay};
+        [Info, State, Library, UnderWay, Overlay, Channels, End].into_iter().find(|&kind| kind as u8 == code)
     }
 }
 
@@ -82,6 +84,17 @@ pub struct MessageRecord {
     pub number: u32,
     pub header: Header,
     pub body: Bytes,
+}
+
+/// Returns the name of an instance's file, such as `micro-3.checkpoint` for `micro[3]`. MUSCLE 3 names its
+/// files in this way, since brackets mean something to shells.
+pub fn file_name(instance: &str) -> String {
+    format!("{}.checkpoint", instance.replace('[', "-").replace(']', "").replace(':', "-r"))
+}
+
+/// Returns the name of the directory for the files of one moment that are not all there yet.
+pub fn moment_directory(moment: f64) -> String {
+    format!("{:016x}", moment.to_bits())
 }
 
 /// Returns the number of zeros after a record with a body of `body_len` bytes.

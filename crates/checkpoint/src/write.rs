@@ -4,7 +4,7 @@
 use crate::record::{padding, FileInfo, RecordKind, FILE_MAGIC, FILE_VERSION, RECORD_HEAD_BYTES};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::to_bytes;
-use ligament_wire::Header;
+use ligament_wire::{EncodingPlan, Header};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -67,30 +67,65 @@ impl CheckpointWriter {
         header: &Header,
         body: &[&[u8]],
     ) -> Result<(), Fault> {
-        let written = self.write_record(kind, number, header, body);
+        let mut write = || -> io::Result<()> {
+            let mut sum = self.begin_record(kind, number, header)?;
+            for piece in body.iter().flat_map(|slice| slice.chunks(PIECE_BYTES)) {
+                sum = crc32c::crc32c_append(sum, piece);
+                self.file.write_all(piece)?;
+            }
+            self.end_record(sum, header.body_len)
+        };
+        write().map_err(|error| unwritable(&self.part, &error))
+    }
+
+    /// Does the same with a value that is in the caller's memory. `header` gets the lengths of the body.
+    ///
+    /// # Errors
+    /// As `record`.
+    pub fn value(
+        &mut self,
+        kind: RecordKind,
+        header: &Header,
+        plan: &EncodingPlan<'_, '_>,
+    ) -> Result<(), Fault> {
+        let header = Header { parts: plan.parts(), body_len: plan.body_len(), ..*header };
+        let written = self.write_value(kind, &header, plan);
         written.map_err(|error| unwritable(&self.part, &error))
     }
 
-    fn write_record(
+    fn write_value(
         &mut self,
         kind: RecordKind,
-        number: u32,
         header: &Header,
-        body: &[&[u8]],
+        plan: &EncodingPlan<'_, '_>,
     ) -> io::Result<()> {
+        let mut sum = self.begin_record(kind, 0, header)?;
+        let mut piece = vec![0; PIECE_BYTES.min(header.body_len as usize)];
+        let mut at = 0;
+        while at < header.body_len {
+            let end = (at + PIECE_BYTES as u64).min(header.body_len);
+            let piece = &mut piece[..(end - at) as usize];
+            plan.copy_range(at..end, piece);
+            sum = crc32c::crc32c_append(sum, piece);
+            self.file.write_all(piece)?;
+            at = end;
+        }
+        self.end_record(sum, header.body_len)
+    }
+
+    fn begin_record(&mut self, kind: RecordKind, number: u32, header: &Header) -> io::Result<u32> {
         let mut head = [0; RECORD_HEAD_BYTES];
         head[0] = kind as u8;
         head[4..8].copy_from_slice(&number.to_le_bytes());
         head[8..].copy_from_slice(&header.without_carrier().to_bytes());
-        let mut sum = crc32c::crc32c(&head);
         self.file.write_all(&head)?;
-        for piece in body.iter().flat_map(|slice| slice.chunks(PIECE_BYTES)) {
-            sum = crc32c::crc32c_append(sum, piece);
-            self.file.write_all(piece)?;
-        }
+        Ok(crc32c::crc32c(&head))
+    }
+
+    fn end_record(&mut self, sum: u32, body_len: u64) -> io::Result<()> {
         let mut tail = [0; 12];
         tail[..4].copy_from_slice(&sum.to_le_bytes());
-        self.file.write_all(&tail[..4 + padding(header.body_len)])?;
+        self.file.write_all(&tail[..4 + padding(body_len)])?;
         self.records += 1;
         Ok(())
     }

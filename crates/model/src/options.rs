@@ -127,6 +127,8 @@ pub struct LigamentOptions {
     pub time_unit: Option<(String, At)>,
     /// Maximum number of instances.
     pub instances: Option<u64>,
+    /// Number of checkpoints that are kept.
+    pub kept_checkpoints: Option<usize>,
     /// The way in which instances wait.
     pub wait: Option<WaitMode>,
     /// The place in the file.
@@ -198,6 +200,7 @@ impl LigamentOptions {
         "mpirun",
         "ranks",
         "ticks",
+        "checkpoints",
         "grids",
         "scales",
         "place",
@@ -223,6 +226,7 @@ impl LigamentOptions {
         self.timeline = overlay.timeline.or(self.timeline);
         self.time_unit = overlay.time_unit.or(self.time_unit.take());
         self.instances = overlay.instances.or(self.instances);
+        self.kept_checkpoints = overlay.kept_checkpoints.or(self.kept_checkpoints);
         if overlay.wait.is_some() {
             (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);
         }

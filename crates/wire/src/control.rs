@@ -164,6 +164,31 @@ pub enum Request {
         #[n(1)]
         of: Option<RankId>,
     },
+    /// What has become of the caller's file for the checkpoint at a moment (model time, s).
+    #[n(12)]
+    Checkpoint {
+        #[n(0)]
+        moment: ModelTime,
+        #[n(1)]
+        outcome: CheckpointOutcome,
+    },
+}
+
+/// What has become of an instance's file for a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum CheckpointOutcome {
+    /// It is whole, and in its place.
+    #[n(0)]
+    Saved,
+    /// There is none: a sender saves nothing at this moment, or too many checkpoints are not whole.
+    #[n(1)]
+    Void,
+    /// It could not be written.
+    #[n(2)]
+    Failed {
+        #[n(0)]
+        why: String,
+    },
 }
 
 /// A setting that can be steered, as a code declares it.

@@ -9,6 +9,7 @@
 mod agent;
 mod assembly;
 mod brought;
+mod checkpoints;
 mod domains;
 mod inputs;
 mod peeks;
@@ -179,6 +180,16 @@ pub fn run_over<'a>(
     let mut plan = plan;
     let steers = Steers::begin(model, &options.steered, &mut plan);
     let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    let checkpoints = checkpoints::begin(model, directory.path(), &mut plan);
+    let checkpoints = checkpoints.and_then(|checkpoints| match spread {
+        Some(_) if checkpoints.is_in_use(model) => Err(fault!(
+            CHECKPOINT_UNSUPPORTED,
+            "checkpoints of a run over several domains are not possible yet; run it on one machine, or take \
+             the checkpoints out"
+        )),
+        _ => Ok(checkpoints),
+    });
+    let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
     record.steering = steered;
@@ -224,6 +235,7 @@ pub fn run_over<'a>(
         peeks: Peeks::default(),
         taps: Vec::new(),
         steers,
+        checkpoints,
         strangers: Strangers::default(),
     };
     runtime.note_begun();
@@ -430,6 +442,7 @@ struct Runtime<'a> {
     /// Messages about taps in other domains, which the agent's driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
+    checkpoints: checkpoints::Checkpoints,
     /// The refused connections, which come from no domain of the run.
     strangers: Strangers,
 }
@@ -535,6 +548,7 @@ impl Runtime<'_> {
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some(self.lasts());
         self.outputs.close();
+        self.checkpoints.end();
         self.note_over();
         self.save();
         self.directory.give_reserve_back();

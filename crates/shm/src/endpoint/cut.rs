@@ -138,7 +138,11 @@ impl<C: Custodian> Endpoint<C> {
 
     fn cut_channel(&mut self, index: usize, cut: &mut Cut) {
         let channel = &mut self.receives[index];
-        let (received, ended) = (channel.received(), channel.ended);
+        // The end of a channel belongs to no checkpoint: a resumed sender ends it once more.
+        let end_waits = channel.queue.back().is_some_and(|message| message.header.is_end());
+        let received = channel.received() - u64::from(channel.ended && !end_waits);
+        let waiting = channel.queue.len() as u64 - u64::from(end_waits);
+        let ended = channel.ended;
         let marks = &mut channel.marks().marks;
         while marks.front().is_some_and(|&(moment, _)| moment < cut.moment) {
             marks.pop_front();
@@ -155,16 +159,11 @@ impl<C: Custodian> Endpoint<C> {
         if behind < received {
             return cut.dropped.push((index, received - behind));
         }
-        if mark.is_none() {
-            if ended {
-                // The sender ended without a save. Resumed, it ends again, and the end is here already.
-                cut.dropped.push((index, 1));
-            } else {
-                cut.awaited.insert(index);
-            }
+        if mark.is_none() && !ended {
+            cut.awaited.insert(index);
         }
-        let under_way = (behind - received).min(self.receives[index].queue.len() as u64) as usize;
-        for at in 0..under_way {
+        let under_way = (behind - received).min(waiting);
+        for at in 0..under_way as usize {
             let taken = self.taken(index, &self.receives[index].queue[at]);
             cut.under_way.push(taken);
         }
@@ -211,14 +210,12 @@ impl<C: Custodian> Endpoint<C> {
             return false;
         }
         if self.cuts.iter().any(|cut| cut.awaited.contains(&index)) {
-            let taken = self.taken(index, message);
-            let ended = message.header.is_end();
+            let taken = (!message.header.is_end()).then(|| self.taken(index, message));
             for cut in self.cuts.iter_mut().filter(|cut| cut.awaited.contains(&index)) {
-                cut.under_way.push(taken.clone());
-                if ended {
-                    // The sender ended without a save.
-                    cut.awaited.remove(&index);
-                    cut.dropped.push((index, 1));
+                match &taken {
+                    Some(taken) => cut.under_way.push(taken.clone()),
+                    // The sender has ended without a save.
+                    None => drop(cut.awaited.remove(&index)),
                 }
             }
         }
@@ -256,9 +253,10 @@ impl<C: Custodian> Endpoint<C> {
         ended.collect()
     }
 
-    /// Returns true if a cut is not whole yet.
-    pub fn has_open_cut(&self) -> bool {
-        !self.cuts.is_empty()
+    /// Forgets the cut at a moment.
+    pub fn give_up_cut(&mut self, moment: f64) {
+        self.cuts.retain(|cut| cut.moment != moment);
+        self.choose_way();
     }
 
     /// Gives a channel what was under way on it at a cut. This must be called before anything is received.
