@@ -28,7 +28,7 @@ build: $(STAMP) ## build the command, the libraries, the Python package and the 
 	packaging/build-python $(VENV)
 	$(MAKE) --no-print-directory -C examples/reaction-diffusion
 
-demo: build ## run an example and draw its picture: EXAMPLE=reaction-diffusion or restenosis
+demo: build ## run an example and draw its picture: EXAMPLE=reaction-diffusion, restenosis or canal
 	@$(MAKE) --no-print-directory -C examples/$(EXAMPLE)
 	@PATH="$(CURDIR)/$(VENV)/bin:$(CURDIR)/target/release:$$PATH" examples/$(EXAMPLE)/demo.sh
 

@@ -14,10 +14,10 @@ import programs
 from programs import ROOT, TARGET
 
 # Groups whose names are not operations of the instance in a binding.
-APART = ("mpi", "paths", "grids", "commands")
+APART = ("mpi", "paths", "grids", "modules", "commands")
 ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
         for row in group["operation"]]
-MPI_ROWS, PATH_ROWS, GRID_ROWS, COMMANDS = (
+MPI_ROWS, PATH_ROWS, GRID_ROWS, MODULE_ROWS, COMMANDS = (
     [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
 # For each language: the file with its MPI operations, and the program in tests/mpi that calls them.
 MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"),
@@ -31,11 +31,18 @@ PATHS = {"c": ("crates/capi/include/ligament.h", "bindings/c/tests/path.c"),
          "python": ("bindings/python/python/ligament/path.py", "bindings/python/tests/test_paths.py"),
          "rust": ("crates/link/src/*.rs", "crates/link/tests/paths.rs")}
 
-# For each language: the file with its operations on grids, and the program that calls them.
-GRIDS = {"c": ("crates/capi/include/ligament.h", "tests/grid/block.c"),
-         "cpp": ("bindings/cpp/include/ligament/grid.hpp", "tests/grid/block.cpp"),
-         "python": ("bindings/python/python/ligament/_[gl]*.py*", "tests/grid/block.py"),
-         "rust": ("crates/grid/src/*.rs", "crates/grid/examples/block.rs")}
+# For each language: the file with its operations on grids, and the programs that call them.
+GRIDS = {"c": ("crates/capi/include/ligament.h", "tests/grid/*.c"),
+         "cpp": ("bindings/cpp/include/ligament/grid.hpp", "tests/grid/*.cpp"),
+         "fortran": ("bindings/fortran/src/parts/grids.f90", "tests/grid/*.f90"),
+         "python": ("bindings/python/python/ligament/_[gl]*.py*", "tests/grid/*.py"),
+         "rust": ("crates/grid/src/*.rs", "crates/grid/examples/*.rs")}
+
+# For each language: the file with its operations on a block, and the modules that call them.
+MODULES = {"c": ("crates/capi/include/ligament*.h", "tests/modules/*.c"),
+           "cpp": ("crates/capi/include/ligament*.h", "tests/modules/*.c"),
+           "fortran": ("bindings/fortran/src/ligament_modules.f90", "tests/modules/*.f90"),
+           "python": ("bindings/python/python/ligament/grid.py", "tests/modules/*.py")}
 
 
 def texts(*patterns):
@@ -108,6 +115,8 @@ def test_every_collective_operation_is_there_and_called(language):
 @pytest.mark.parametrize(("rows", "files"), [
     *[pytest.param(PATH_ROWS, (language, *PATHS[language]), id=f"path-{language}") for language in PATHS],
     *[pytest.param(GRID_ROWS, (language, *GRIDS[language]), id=f"grid-{language}") for language in GRIDS],
+    *[pytest.param(MODULE_ROWS, (language, *MODULES[language]), id=f"modules-{language}")
+      for language in MODULES],
 ])
 def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
     language, *files = files
@@ -118,7 +127,7 @@ def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
             continue
         # `Key` is the type `RunKeys` of another crate, under a new name.
         there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
-        there = rf"{there}|def {name}\b|@property\s+def {name}\b"
+        there = rf"{there}|def {name}\b|@property\s+def {name}\b|(?:procedure|interface)\b.* {name}\b"
         assert re.search(there, part), f"{name} is not in {files[0]}"
         assert re.search(rf"\b{name}\b", program), f"{files[1]} does not call {name}"
     assert not re.search(r"\bfrobnicate\b", program)

@@ -32,12 +32,12 @@ for file in $needed; do
     fi
 done
 
-# The one place that names the version.
+# This is the only place that names the version.
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
 major=${version%%.*}
 minor=${version#*.}
 minor=${minor%%.*}
-# The name that programs are linked against; crates/capi/build.rs puts it into the library.
+# The name against which programs are linked; crates/capi/build.rs puts it into the library.
 soversion=$(sed -n 's/.*-soname,libligament\.so\.\([0-9]*\).*/\1/p' "$root/crates/capi/build.rs")
 
 fill() {
@@ -50,7 +50,7 @@ lib=$prefix/lib
 cmake=$lib/cmake/ligament
 mkdir -p "$prefix/include/ligament" "$cmake" "$lib/pkgconfig"
 
-# A new file under the name, not new contents: programs that run keep the old one.
+# The file is replaced, not overwritten: running programs keep the old one.
 put() {
     install -m 755 "$1" "$2.new"
     [ $wheel = no ] || strip --strip-unneeded "$2.new"
@@ -58,8 +58,8 @@ put() {
 }
 
 if [ $wheel = yes ]; then
-    # The one library bears the name that programs ask for when they start. Linkers look for libligament.so, and
-    # read a text there as well as a library or a link.
+    # The only library has the name that programs ask for when they start. libligament.so, which linkers look
+    # for, is a text that names it; linkers accept that in place of a library or a link.
     put "$built/libligament.so" "$lib/libligament.so.$soversion"
     echo "/* Leads -lligament to the library itself. */ INPUT(libligament.so.$soversion)" \
         > "$lib/libligament.so"
@@ -70,14 +70,16 @@ else
     install -m 644 "$built/libligament.a" "$lib/libligament.a"
 fi
 install -m 644 "$root/crates/capi/include/ligament.h" "$root/crates/capi/include/ligament_mpi.h" \
-    "$root/crates/capi/include/ligament_filter.h" "$prefix/include/"
+    "$root/crates/capi/include/ligament_filter.h" "$root/crates/capi/include/ligament_module.h" \
+    "$prefix/include/"
 install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
-# Fortran's module files are its compiler's, so users compile these themselves.
+# A module file of Fortran fits only the compiler that made it, so users compile these files themselves.
 fortran=$prefix/share/ligament/fortran
 mkdir -p "$fortran/parts"
 install -m 644 "$root"/bindings/fortran/src/*.f90 "$root"/bindings/fortran/src/*.c "$fortran/"
 install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
-# Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
+# Cargo compiles the Rust crates together with the code that uses them: the crates of the code's side, without
+# their tests.
 rust=$prefix/share/ligament/rust
 for name in catalogue wire model exchange filters shm instance; do
     (cd "$root/crates/$name" && find src -type f \( -name '*.rs' -o -name '*.txt' \) -print) |
@@ -85,13 +87,13 @@ for name in catalogue wire model exchange filters shm instance; do
         mkdir -p "$rust/crates/$name/$(dirname "$file")"
         install -m 644 "$root/crates/$name/$file" "$rust/crates/$name/$file"
     done
-    # Programs and benchmarks of the clone stay there.
+    # Programs and benchmarks of the clone are left out.
     sed '/^# Rust.s part/d; /^\[\[/,/^$/d; /^\[target/,/^$/d; /^\[dev-dependencies\]/,/^$/d' \
         "$root/crates/$name/Cargo.toml" \
         > "$rust/crates/$name/Cargo.toml"
     chmod 644 "$rust/crates/$name/Cargo.toml"
 done
-# Profiles are those of the program that is built with the crates.
+# The program that is built with the crates sets the profiles.
 sed '/^members = \[/,/^\]/c members = ["crates/*"]
 /^default-members = \[/,/^\]/d
 /^# Profiles/,$d' "$root/Cargo.toml" > "$rust/Cargo.toml"
@@ -99,7 +101,7 @@ chmod 644 "$rust/Cargo.toml"
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
-# Without a JDK it was not built, and is not there.
+# The jar is missing if it was not built, for want of a JDK.
 jar=$root/bindings/java/target/ligament.jar
 if [ -f "$jar" ]; then
     mkdir -p "$prefix/share/java"
@@ -107,8 +109,8 @@ if [ -f "$jar" ]; then
 fi
 if [ $command = yes ]; then
     "$built/ligament" man-pages "$prefix/share/man/man1"
-    # The pages, in the places that they have in the sources, so that links between them hold;
-    # `ligament explain` names them.
+    # The pages have the same places as in the sources, so that links between them hold; `ligament explain`
+    # names them.
     pages=$prefix/share/doc/ligament
     (cd "$root" && find README.md docs bindings examples schemas -type f \
         \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' \

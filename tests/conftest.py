@@ -1,4 +1,4 @@
-"""What the tests with several processes share: the command, a compiler, and a watchdog for every run."""
+"""Common parts of the tests with several processes: the command, a compiler, and a watchdog for every run."""
 
 import os
 import shutil
@@ -67,7 +67,7 @@ class Ran:
 
 @pytest.fixture
 def run(ligament, tmp_path):
-    """Runs a model text to its end; returns exit status, what was printed, and the run directory."""
+    """Runs a model, given as text, to its end. Returns the exit status, the output, and the run directory."""
     count = 0
 
     def run(model, *arguments, limit=120):
@@ -88,7 +88,7 @@ def run(ligament, tmp_path):
 
 @pytest.fixture
 def python_program(tmp_path):
-    """Writes a Python component; returns the yMMSL text of its implementation."""
+    """Writes a component in Python, and returns its implementation as yMMSL."""
 
     def write(name, body):
         path = tmp_path / f"{name}.py"

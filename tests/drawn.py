@@ -1,5 +1,5 @@
-"""Messages by chance, and whole models through which they go: for tests that hold filters and mappers against
-NumPy. All follows from a seed, which a failing test names: `LIGAMENT_SEED=7 pytest …` plays it again."""
+"""Random messages, and whole models through which they go, to hold filters and mappers against NumPy. All
+random choices follow from a seed, which a failing test names: `LIGAMENT_SEED=7 pytest …` plays it again."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import numpy as np
 
 SEED = int(os.environ.get("LIGAMENT_SEED", "28"))
 
-# Gives the messages of one series; `with` says which.
+# Sends the messages of one series; the setting `with` names the series.
 SOURCE = """
 import pickle
 import numpy as np
@@ -54,8 +54,8 @@ class Series:
 
 
 def numbers(dice, shape, kind):
-    """Numbers of a kind: ordinary, wide (of all sizes), large (at the end of the range), or odd (with NaN and
-    infinities)."""
+    """Random numbers of a kind: ordinary, wide (of all sizes), large (at the end of the range), or odd (with
+    NaN and infinities)."""
     ordinary = dice.normal(size=shape)
     if kind == "wide":
         return ordinary * 10.0 ** dice.uniform(-300, 300, shape)
@@ -68,14 +68,14 @@ def numbers(dice, shape, kind):
 
 
 def times(dice, count):
-    """Times that rise, from 1e-9 to 1e17."""
+    """Times in ascending order, from 1e-9 to 1e17."""
     step = 10.0 ** dice.integers(-9, 16)
     begin = dice.choice([0.0, 1.0, 7.0]) * step
     return [float(begin + i * step) for i in range(count)]
 
 
 def series(dice, shape=None, kind=None, dtype=None, units=None, count=None):
-    """Messages by chance; what is given is not drawn."""
+    """Random messages. A property that is given is not drawn."""
     if shape is None:
         shape = tuple(int(n) for n in dice.integers(1, 7, size=dice.choice([1, 1, 2, 2, 3])))
     kind = kind or dice.choice(["ordinary", "wide", "large", "odd"])
@@ -96,14 +96,14 @@ def series(dice, shape=None, kind=None, dtype=None, units=None, count=None):
 
 
 class Model:
-    """A model in the making: sources of series, and sinks that write down what comes to them. All of it is one
+    """A model that is being made: sources of series, and sinks that record their messages. All of it is one
     run."""
 
     def __init__(self):
         self.components, self.conduits, self.filters, self.settings, self.series = {}, {}, {}, {}, []
 
     def source(self, one):
-        """The port of a source that gives a series."""
+        """Returns the port of a source that sends a series."""
         name = f"s{len(self.series)}"
         self.components[name] = "ligament.sources.python"
         self.settings |= {f"{name}.function": "drawn_source.py:series", f"{name}.with": str(len(self.series))}
@@ -111,19 +111,19 @@ class Model:
         return f"{name}.out"
 
     def component(self, name, implementation, settings, more=""):
-        """A component with settings of its own."""
+        """Adds a component with settings of its own."""
         self.components[name] = implementation + more
         self.settings |= {f"{name}.{key}": value for key, value in settings.items()}
         return name
 
     def join(self, sender, receiver, filters=()):
-        """A conduit."""
+        """Adds a conduit."""
         self.conduits.setdefault(sender, []).append(receiver)
         if filters:
             self.filters[f"{sender} -> {receiver}"] = list(filters)
 
     def sink(self, sender, filters=()):
-        """The name of a sink that takes what comes through filters."""
+        """Adds a sink that receives through filters, and returns its name."""
         name = f"k{sum(what == 'ligament.sinks.jsonl' for what in self.components.values())}"
         self.components[name] = "ligament.sinks.jsonl"
         self.join(sender, f"{name}.in", filters)
@@ -141,8 +141,8 @@ class Model:
         return "\n".join(lines) + "\n"
 
     def results(self, run, folder):
-        """Runs it, and gives a function: by the name of a sink, time, value and unit of each message that came
-        to it."""
+        """Runs the model. Returns a function that gives the messages of a sink: time, value and unit of
+        each."""
         Path(folder, "drawn_source.py").write_text(SOURCE)
         drawn = [list(zip(one.times, one.values, one.units)) for one in self.series]
         Path(folder, "drawn.pickle").write_bytes(pickle.dumps(drawn))
@@ -168,26 +168,26 @@ def came(line):
 
 
 def number(value):
-    """A number of JSON, where NaN and infinities are texts, by themselves or in a map of one entry."""
+    """Reads a number of JSON, where NaN and infinities are texts, by themselves or in a map of one entry."""
     if isinstance(value, dict):
         [value] = value.values()
     return float(value) if isinstance(value, str) else value
 
 
 def wide(values):
-    """In a precision whose numbers do not become too large on the way."""
+    """The comparison uses a precision in which numbers do not overflow on the way."""
     return np.asarray(values).astype(np.longdouble)
 
 
 def narrow(values, single=False):
-    """As doubles, or as single precision: what fits."""
+    """The numbers as doubles, or in single precision if they fit."""
     with np.errstate(all="ignore"):
         return np.asarray(values).astype(np.float32 if single else np.float64)
 
 
 def agree(found, expected, size=None, single=False):
-    """True if numbers are those expected: NaN where NaN is, infinity where that is, and all others within a few
-    last digits of `size`, that of the numbers that they are made of."""
+    """Returns true if the numbers are the expected ones: NaN for NaN, infinity for infinity, and all others
+    equal up to a few last digits of `size`, the size of the numbers from which they were computed."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
         return False

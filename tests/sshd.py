@@ -12,7 +12,7 @@ LONG = 120
 
 
 def call(*words, cwd, env=None, limit=LONG, check=None):
-    """Runs a command; its result, with what it printed. `check` is the exit status that it must have."""
+    """Runs a command, and returns its result with its output. `check` is the exit status that it must have."""
     done = subprocess.run([str(word) for word in words], cwd=cwd, env={**os.environ, **(env or {})}, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=limit)
@@ -22,7 +22,7 @@ def call(*words, cwd, env=None, limit=LONG, check=None):
 
 
 def until(what, why, limit=LONG):
-    """Waits until something is true, and gives it back; `why` is said if it never is."""
+    """Waits until a condition holds, and returns its value. If it never holds, the error is `why`."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         found = what()
@@ -33,8 +33,7 @@ def until(what, why, limit=LONG):
 
 
 def held_port():
-    """A socket that keeps a port from everybody who asks for any, without listening there; sshd may still take
-    it."""
+    """A socket that reserves a port without listening there. Only sshd can still use the port."""
     one = socket.socket()
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     one.bind(("127.0.0.1", 0))
@@ -42,9 +41,9 @@ def held_port():
 
 
 class Ssh:
-    """An sshd, and what a client needs to reach it: options for ssh in which `east`, `west` and `nobody` are
-    names of machines, all of them this one; at nobody's port nobody listens. `host` is a namespace in which it
-    runs, at an address of which it then listens; `more` are further lines of its configuration."""
+    """An sshd, and the options for ssh by which a client reaches it. `east`, `west` and `nobody` are names of
+    machines, all of which are this machine; no process listens at the port of `nobody`. `host` is a namespace
+    for the sshd, with the address at which it listens. `more` are further lines of its configuration."""
 
     def __init__(self, where, host=None, more=""):
         self.where = where
@@ -59,11 +58,10 @@ class Ssh:
             f"Port {port}\nListenAddress {address}\nHostKey {where}/host\nPidFile {where}/sshd.pid\n"
             f"AuthorizedKeysFile {where}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
             f"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\n"
-            # On a slow machine many log in at once; by default sshd then turns some of more than ten away by
-            # chance.
+            # On a slow machine, many clients log in at once. By default, sshd refuses some of more than ten at
+            # random.
             f"MaxStartups 100\n"
-            # The tests' own home, not the user's: bash reads its startup files for each command, and tests kill
-            # such shells.
+            # The home is the tests' own: bash reads startup files for each command, and tests kill such shells.
             f"SetEnv HOME={Path.home()}\n{more}")
         known = (where / "host.pub").read_text().split()[:2]
         (where / "known").write_text("".join(f"{name} {' '.join(known)}\n" for name in ("east", "west")))

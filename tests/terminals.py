@@ -14,7 +14,7 @@ LONG = 60
 
 
 def until(what, why, limit=LONG):
-    """Waits until something is true, and gives it back; `why` is said if it never is."""
+    """Waits until a condition holds, and returns its value. If it never holds, the error is `why`."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         found = what()
@@ -25,7 +25,7 @@ def until(what, why, limit=LONG):
 
 
 class Terminal:
-    """A command on a terminal of its own, whose screen is kept as one text."""
+    """A command on a terminal of its own, whose output is kept as one text."""
 
     def __init__(self, words, cwd):
         self.text = ""
@@ -33,7 +33,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(cwd)
             os.environ["TERM"] = "xterm"
-            # Here, so that the command never sees another size.
+            # The size is set here, so that the command never sees another one.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
             os.execvp(words[0], [str(word) for word in words])
         self.status = None
@@ -56,7 +56,7 @@ class Terminal:
         os.write(self.side, b"\x03")
 
     def goes_away(self):
-        """As when the line to it is cut: the kernel sends SIGHUP to who is on it."""
+        """Closes the terminal, as a broken connection does: the kernel sends SIGHUP to its processes."""
         if self.side is not None:
             os.write(self.stop, b".")
             self.reader.join()
@@ -71,7 +71,7 @@ class Terminal:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
                 return pid and (os.waitstatus_to_exitcode(status),)
             self.status = until(ended, lambda: f"the end of what shows\n{self.text}\n", limit)[0]
-            # In many short waits, each of which lets the reader go on, also after a machine that stood still.
+            # Waits in many short steps. Each lets the reader go on, also after the machine has stood still.
             for _ in range(100):
                 self.reader.join(0.05)
         return self.status

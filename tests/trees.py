@@ -1,4 +1,4 @@
-"""Trees of files to copy, and how far a copy of one has come."""
+"""Trees of files to copy, and the progress of their copies."""
 
 import hashlib
 import os
@@ -10,7 +10,8 @@ MB = 1 << 20
 
 
 def grow(path, size, seed=19):
-    """A tree of so many bytes: files of all sizes, some large, in directories of several depths, with links."""
+    """A tree with this number of bytes: files of all sizes, some of them large, in directories of several
+    depths, with links."""
     dice, left, number = random.Random(seed), size, 0
     while left:
         length = min(left, dice.choice([0, dice.randrange(5000), dice.randrange(MB),
@@ -25,7 +26,7 @@ def grow(path, size, seed=19):
 
 
 def bytes_of(path):
-    """How many bytes have come to a tree, those of parts of files included."""
+    """Returns the number of bytes that have arrived in a tree, including parts of files."""
     total = 0
     for directory, _, names in os.walk(path):
         for name in names:
@@ -37,14 +38,14 @@ def bytes_of(path):
 
 
 def is_written(path):
-    """Whether somebody still has a part of a file open in a tree."""
+    """Returns true if a process has a part of a file open in a tree."""
     parts = list(path.rglob(".*.ligament-part"))
     return bool(parts) and subprocess.run(["fuser", "-s", *parts], stderr=subprocess.DEVNULL,
                                           check=False).returncode == 0
 
 
 def about(path):
-    """What a tree looks like: names, kinds, modes, times, contents."""
+    """Describes a tree: names, kinds, modes, times, contents."""
     found = {}
     for directory, directories, names in os.walk(path):
         for name in directories + names:

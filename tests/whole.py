@@ -1,5 +1,5 @@
-"""The examples that runs over several machines are compared with: what one program, without Ligament, gives for
-the whole model, or a run on one machine."""
+"""The reference for runs of the examples over several machines: the results of one program without Ligament, or
+of a run on one machine."""
 
 import functools
 import os
@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
 class Example:
-    """An example whose programs are built. `model` is its file; `options` are for `ligament run`."""
+    """An example with its built programs. `model` is its file; `options` are for `ligament run`."""
 
     options = ()
 
@@ -25,14 +25,14 @@ class Example:
                        stdout=subprocess.DEVNULL)
 
     def alone(self):
-        """The arrays that one program gives, by name."""
+        """Returns the arrays that one program computes, by name."""
         path = self.tmp_path / "alone.npz"
         script = f"import sys, numpy\nsave = lambda arrays: numpy.savez(sys.argv[1], **arrays)\n{self.script}"
         subprocess.run([sys.executable, "-c", script, path], cwd=self.folder, check=True)
         return dict(np.load(path))
 
     def check(self, run):
-        """Whether a run's directory holds the same, but for rounding."""
+        """Returns true if the directory of a run has the same results, except for rounding."""
         found = self.result(Path(run))
         for name, expected in self.alone().items():
             np.testing.assert_allclose(found[name], expected, rtol=self.near, atol=self.near, err_msg=name)
@@ -61,8 +61,8 @@ class CanalNetwork(Example):
 
 
 class Restenosis(Example):
-    """That with Java, MPI and OpenMP: a few steps of it. There is no one program, so it is compared with a run
-    on one machine, which is made once."""
+    """Some steps of the example with Java, MPI and OpenMP. There is no program for the whole, so the reference
+    is a run on one machine, which is made once."""
 
     name, near = "restenosis", 1e-9
     options = ("-s", "t_max=5.0", "-s", "flow.steps_first=40", "-s", "flow.steps=20")

@@ -1,6 +1,6 @@
-// The bare loop: the same events between forked processes over shared memory, with counters and nothing else.
-// A sender draws into a block that all receivers read. Arguments: "send" or "both"; ranks of each side; events
-// of a tick in all; ticks; 1 if a receiver wants a tenth of the ids; the prefix of the files for the results.
+// The bare loop: the same events between forked processes over shared memory, with counters and nothing else. A
+// sender draws events into a block that all receivers read. Arguments: "send" or "both"; ranks of each side;
+// total events in a tick; ticks; 1 if a receiver wants a tenth of the ids; the prefix of the result files.
 #include "draw.h"
 #include <inttypes.h>
 #include <sched.h>

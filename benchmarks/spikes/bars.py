@@ -4,7 +4,7 @@ import statistics
 
 from lib.report import Bar
 
-# Times as fast as the best of MUSIC, by case and by ranks of each side.
+# Times the speed of MUSIC's best variant, by case and by ranks of each side.
 LIMITS = {
     "one way, arrays": {1: 3.5, 2: 5, 4: 5, 8: 4},
     "both ways, arrays": {1: 2, 2: 3, 4: 3, 8: 3},
@@ -23,14 +23,14 @@ class Measurements:
         self.times.setdefault((case, ranks, program), []).append(seconds)
 
     def best(self, case, ranks, name):
-        """The times of the way of a program whose median is least; None if none came to its end."""
+        """Returns the times of the program's variant with the least median, or None if none came to its end."""
         ways = [times for (of, count, program), times in self.times.items()
                 if of == case and count == ranks and program.startswith(name)]
         return min(ways, key=statistics.median, default=None)
 
 
 def bars(m):
-    """The bars of what was measured, as `README.md` beside this file has them."""
+    """Returns the bars for all measurements. `README.md` in this directory lists them."""
     found = []
     for case, limits in LIMITS.items():
         for ranks, limit in limits.items():

@@ -16,7 +16,8 @@ FLAGS = ["-O2", "-march=native", "-Wall", "-Wextra"]
 RANKS = (1, 2, 4, 8)
 EVENTS = 5000
 TICKS, QUICK_TICKS = 20000, 4000
-# For each case: how the sides are called, how events are inserted and read, and whether a tenth is wanted.
+# For each case: the arguments of both sides, the way to insert and read events, and if a tenth of the ids is
+# wanted.
 CASES = {
     "one way, arrays": ("send", "receive", "arrays", 0),
     "both ways, arrays": ("both", "both", "arrays", 0),
@@ -81,7 +82,8 @@ def build():
 
 
 def results(folder):
-    """The time of the slowest rank, s, the number of events, and the sums of all ranks that receive."""
+    """Returns the time of the slowest rank in s, the number of events, and the sums of all ranks that
+    receive."""
     lines = [path.read_text().split() for path in sorted(folder.glob("*.[0-9]*"))]
     sums = [(int(count), int(total)) for _, count, total in lines]
     return max(int(ns) for ns, *_ in lines) / 1e9, sums
@@ -125,7 +127,7 @@ def one_pass(options, measured, said):
     for case in options.cases:
         for ranks in options.ranks:
             programs = {}
-            # The sender sorts where its receivers want few events; else all of them would go to all.
+            # The sender sorts where its receivers want few events; otherwise all events go to all.
             for routing in ROUTINGS if CASES[case][3] else ROUTINGS[:1]:
                 programs[f"ours, {routing}"] = (
                     lambda folder, routing=routing: ours(case, routing, ranks, options.ticks, folder))

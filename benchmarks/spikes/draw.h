@@ -1,10 +1,10 @@
-/* Events as all programs of this benchmark draw them, with one 64-bit number each, and their checksum. */
+/* The events of all programs of this benchmark, each drawn with one 64-bit number, and their checksum. */
 #ifndef DRAW_H
 #define DRAW_H
 #include <stdint.h>
 #include <string.h>
 
-/* Ticks without new events at the end, in which the last ones arrive. */
+/* Number of ticks without new events at the end, in which the last events arrive. */
 enum { IDS = 100000, DRAIN_TICKS = 3 };
 #define TICK_S 0.005
 
@@ -16,24 +16,24 @@ static inline uint64_t draw(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* An id from `first` on, one of `count`: by the upper half of the number. */
+/* Returns an id from `first` on, one of `count`, from the upper half of the number. */
 static inline int32_t id_of(uint64_t number, int32_t first, int32_t count) {
     return first + (int32_t)(((number >> 32) * (uint64_t)count) >> 32);
 }
 
-/* A time within the tick that begins at `now`: by the lower half. */
+/* Returns a time within the tick that begins at `now`, from the lower half. */
 static inline double time_of(uint64_t number, double now) {
     return now + (double)(number & 0xffffffffu) * (TICK_S / 4294967296.0 * 0.999);
 }
 
-/* The sum of all events, which does not depend on their order. */
+/* Adds up all events; the sum does not depend on their order. */
 static inline uint64_t weight(double time, int32_t id) {
     uint64_t bits;
     memcpy(&bits, &time, sizeof bits);
     return (bits >> 3) * (uint64_t)(2 * id + 1);
 }
 
-/* The first id of a rank, and of the one after it. */
+/* Returns the first id of a rank, and the first id of the next rank. */
 static inline int32_t first_id(uint32_t rank, uint32_t ranks) {
     return (int32_t)((uint64_t)IDS * rank / ranks);
 }

@@ -1,5 +1,5 @@
-// A side of the benchmark, by Ligament. Arguments: "send", "receive", or "both"; "arrays" or "single"; events
-// of a tick in all; ticks; 1 if a receiver wants a tenth of the ids; the file for the result, or "none".
+// A side of the benchmark, with Ligament. Arguments: "send", "receive", or "both"; "arrays" or "single"; total
+// events in a tick; ticks; 1 if a receiver wants a tenth of the ids; the result file, or "none".
 #include "draw.h"
 #include <inttypes.h>
 #include <ligament.h>

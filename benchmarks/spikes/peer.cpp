@@ -1,4 +1,4 @@
-// A side of the benchmark, by MUSIC. Arguments as those of ours.c.
+// A side of the benchmark, with MUSIC. Its arguments are those of ours.c.
 #include "draw.h"
 #include <chrono>
 #include <cstdio>

@@ -9,6 +9,7 @@ import { Sight } from "./Sight";
 import type { State } from "./state";
 import { Steering } from "./Steering";
 import { Studies } from "./Studies";
+import { Surfaces } from "./Surfaces";
 import { Tables } from "./Tables";
 import { Timeline } from "./Timeline";
 import { Values } from "./Values";
@@ -70,6 +71,7 @@ export function App({ state }: { state: State }) {
       </main>
     );
   }
+  const grids = state.run.grids ?? [];
   return (
     <>
       <a class="skip" href="#model">
@@ -82,6 +84,7 @@ export function App({ state }: { state: State }) {
           <a href="#tables">Instances</a>
           <a href="#timeline">Timeline</a>
           <a href="#values">Values</a>
+          {grids.length > 0 && <a href="#surfaces">Surfaces</a>}
           <a href="#steering">Steering</a>
           <a href="#progress">Progress</a>
           <a href="#logs">Logs</a>
@@ -107,6 +110,11 @@ export function App({ state }: { state: State }) {
             <Sight state={state} asked={asked}>
               <Values {...shared} />
             </Sight>
+            {grids.length > 0 && (
+              <Sight state={state} asked={asked}>
+                <Surfaces {...shared} grids={grids} />
+              </Sight>
+            )}
             <Sight state={state} asked={asked}>
               <Steering {...shared} />
             </Sight>

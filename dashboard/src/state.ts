@@ -184,7 +184,7 @@ export class State {
 }
 
 /** Whether nobody answered, or not in time. */
-function isLost(error: unknown): boolean {
+export function isLost(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
 }
 

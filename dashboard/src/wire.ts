@@ -199,6 +199,19 @@ export interface ConduitRecord {
   under_way: number;
 }
 
+/** A grid, and its component. */
+export interface GridRecord {
+  component: string;
+  /** Number of points along each axis. */
+  shape: number[];
+  /** Number of blocks along each axis. */
+  blocks: number[];
+  /** Names of the axes along which the grid goes on at its opposite edge. */
+  periodic: string[];
+  /** Names of the instances or ranks that are the blocks. The last axis runs fastest. */
+  names: string[];
+}
+
 /** A conduit and the number of its messages that were not received. The names of the two ports have no
  *  indices. */
 export interface UnreceivedRecord {
@@ -275,6 +288,8 @@ export interface RunRecord {
   steering?: SteeringRecord[];
   /** Halt at which the instances have stopped, or will stop. */
   halt?: HaltRecord;
+  /** Grids of the model. */
+  grids?: GridRecord[];
   instances: InstanceRecord[];
   /** Traffic of each conduit. */
   conduits?: ConduitRecord[];
@@ -403,6 +418,31 @@ export interface StudyView {
   state: ProgressRecord;
   /** The latest answers, the oldest first. */
   answers: AnswerEntry[];
+}
+
+/** A picture of a surface. The bytes of the blocks follow after the answer. */
+export interface SurfacePicture {
+  /** Model time of all blocks. */
+  timestamp: number | null;
+  /** Time at which the picture was whole, by the clock of this machine: Unix time, in ms. */
+  at: number;
+  /** Unit of the field. */
+  unit: string | null;
+  /** Longest processor time that a block took for the picture, in ns. */
+  cost_ns: number;
+  /** Length of each block's bytes. */
+  block_bytes: number[];
+}
+
+/** The answer to a browser that asks for a surface. */
+export interface SurfaceAnswer {
+  /** Number of the picture, which the browser sends with its next request. */
+  frame: number;
+  /** The reason why there is no picture. */
+  why?: string;
+  /** True if no picture will come any more. */
+  over: boolean;
+  picture?: SurfacePicture;
 }
 
 /** The news of an instance: its record, in which durations that grow are there only if it is over. */

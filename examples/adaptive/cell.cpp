@@ -1,6 +1,5 @@
-// The micro model: how well a material conducts heat that is laid like a chessboard out of two others. It
-// resolves one cell of the pattern, two fields by two, which repeats itself on all sides; the temperature falls
-// by one across it.
+// The micro model: the conductivity of a material that is a chessboard of two others. It resolves one cell of
+// the pattern, two fields by two, which is periodic on all sides. The temperature falls by one across the cell.
 #include <ligament/ligament.hpp>
 
 #include <cmath>
@@ -14,8 +13,8 @@ namespace {
 
 using Field = std::vector<double>;
 
-// A periodic grid of n by n points, with the conductance between each point and its next one in x and in y. The
-// extent of a point cancels out in two dimensions.
+// A periodic grid of n by n points, with the conductance between each point and the next one in x and in y. The
+// size of the points cancels out in two dimensions.
 struct Grid {
     std::size_t n;
     Field x, y;
@@ -36,8 +35,8 @@ struct Grid {
     std::size_t right(std::size_t at) const { return (at + n) % (n * n); }
     std::size_t up(std::size_t at) const { return at % n == n - 1 ? at + 1 - n : at + 1; }
 
-    // What flows out of each point if these are the temperatures, beside a fall of `fall` from point to point
-    // in x.
+    // Computes the net flow out of each point for these temperatures, with a further fall of `fall` from point
+    // to point in x.
     Field outflow(const Field &temperatures, double fall) const {
         Field out(n * n, 0.0);
         for (std::size_t at = 0; at < n * n; ++at) {
@@ -57,7 +56,7 @@ double product(const Field &a, const Field &b) {
     return sum;
 }
 
-// The conductivity of the whole: what flows through it in the steady state, by conjugate gradients.
+// Computes the conductivity of the whole from the flow in the steady state, by conjugate gradients.
 double conductivity(const Grid &grid) {
     const double fall = 1.0 / static_cast<double>(grid.n);
     Field temperatures(grid.n * grid.n, 0.0);
@@ -105,7 +104,7 @@ int main() try {
         instance.send("conductivity", asked.timestamp(), conductivity(grid));
     }
 } catch (const std::exception &error) {
-    // The instance has told the run already that it fails.
+    // The instance has already reported the failure to the run.
     std::cerr << "cell: " << error.what() << '\n';
     return 1;
 }

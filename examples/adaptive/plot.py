@@ -1,4 +1,5 @@
-"""Draws the wall of a run, and what it has asked for: plot.py DIRECTORY writes adaptive.png there."""
+"""Draws the wall of a run, and its requests to the micro models: plot.py DIRECTORY writes adaptive.png
+there."""
 
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ STEADY, ASKED = "#222222", "#1f4e9c"
 
 
 def find_wall(directory):
-    """What the wall has written."""
+    """Returns the output of the wall."""
     found = sorted(Path(directory).rglob("wall.npz"))
     if len(found) != 1:
         sys.exit(f"{directory}: {len(found)} files named wall.npz; give the directory of one finished run")
@@ -21,8 +22,8 @@ def find_wall(directory):
 
 
 def draw(directory, file):
-    """Writes the picture: the wall as it heats up, what was asked for in each step, and what is known in the
-    end."""
+    """Writes the picture: the heating of the wall, the requests in each step, and the known conductivities at
+    the end."""
     wall = find_wall(directory)
     hours, temperatures = wall["t"] / 3600, wall["temperature"]
     plt.rcParams.update({"font.size": 11, "axes.titlesize": 13, "axes.titlelocation": "left"})
@@ -32,8 +33,8 @@ def draw(directory, file):
     for hour, colour in zip(shown, plt.cm.inferno(np.linspace(0.1, 0.85, len(shown)))):
         left.plot(wall["x"] * 100, temperatures[np.searchsorted(hours, hour)], color=colour,
                   label=f"{hour:g} h")
-    # k = sqrt(1 + w), with w the warmth above the cold face in units of 100 K: in the steady state its
-    # integral, (1 + w)^1.5, falls evenly through the wall.
+    # k = sqrt(1 + w), with w the temperature above that of the cold face in units of 100 K. In the steady state
+    # its integral, (1 + w)^1.5, falls linearly through the wall.
     x = np.linspace(0, 1, 100)
     steady = 20 + 100 * ((1 + 7 * x) ** (2 / 3) - 1)
     left.plot(20 * x, steady, color=STEADY, linestyle=":", label="steady, by theory")

@@ -1,4 +1,4 @@
-"""The wall comes to the steady state that theory gives, asks for no more than it needs, and all of its pool
+"""The wall reaches the steady state of theory, makes only the necessary requests, and all of its pool
 answer."""
 
 import json
@@ -18,14 +18,14 @@ COLD, HOT, THICKNESS = 20.0, 320.0, 0.2
 
 
 def exact(temperature):
-    """Of a chessboard: the geometric mean of both conductivities (Dykhne, 1970), here of 1 and 1 + (T - 20) /
-    100."""
+    """Conductivity of a chessboard: the geometric mean of both conductivities (Dykhne, 1970), here of 1 and 1 +
+    (T - 20) / 100."""
     return np.sqrt(1 + (np.asarray(temperature) - COLD) / 100)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run of the example: its directory, its record, and what the wall wrote."""
+    """A run of the example: its directory, its record, and the output of the wall."""
     assert shutil.which("ligament"), "there is no command `ligament`; run `make build` first"
     subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
     directory = tmp_path_factory.mktemp("adaptive") / "run"
@@ -40,7 +40,7 @@ def run(tmp_path_factory):
 def test_the_micro_model_conducts_as_a_chessboard_does(run):
     _, _, wall = run
     temperatures, conductivities = wall["known"].T
-    # Finite volumes conduct a little less around the corners, the more the materials differ.
+    # Finite volumes conduct a little less around the corners; the difference grows with that of the materials.
     error = conductivities / exact(temperatures) - 1
     assert np.all(error <= 1e-12) and np.all(error > -0.01), error
     assert abs(error[np.argmin(abs(temperatures - COLD))]) < 1e-4
@@ -48,7 +48,7 @@ def test_the_micro_model_conducts_as_a_chessboard_does(run):
 
 def test_the_wall_comes_to_its_steady_state(run):
     _, _, wall = run
-    # What flows is the same everywhere, so the integral of the conductivity, (1 + w)^1.5, falls evenly through
+    # The flow is the same everywhere, so the integral of the conductivity, (1 + w)^1.5, falls linearly through
     # the wall.
     steady = COLD + 100 * ((1 + 7 * wall["x"] / THICKNESS) ** (2 / 3) - 1)
     np.testing.assert_allclose(wall["temperature"][-1], steady, atol=0.5)
@@ -69,7 +69,7 @@ def test_it_asks_for_what_it_does_not_know_yet_and_for_no_more(run):
     _, record, wall = run
     asked, known = wall["asked"], wall["known"]
     assert asked.sum() == len(known), "nothing is asked for twice"
-    # Several at first, then as the heat comes in, and nothing once the hot face is hot.
+    # There are several requests at first, then some as the heat comes in, and none once the hot face is hot.
     assert asked[0] > 3 and np.all(asked[40:] == 0) and np.count_nonzero(asked) > 3
     assert asked.sum() < asked.size * (wall["x"].size + 1) / 40
     made = {one["name"]: one["iterations"] for one in record["instances"] if one["name"].startswith("cell")}
@@ -87,7 +87,7 @@ def test_what_lies_between_is_as_good_as_asked_for(tolerance):
             table.learn(temperature, float(exact(temperature)))
     assert rounds < 10
     assert np.max(abs(table.at(temperatures) / exact(temperatures) - 1)) < 1.5 * tolerance
-    # It is finer where the curve bends more.
+    # The points are denser where the curve bends more.
     nodes = np.array(sorted(table.known))
     assert tolerance > 1e-3 or np.diff(nodes)[0] < np.diff(nodes)[-1]
 

@@ -1,5 +1,5 @@
-"""The macro model: heat goes through a wall. How well it conducts at a temperature is asked of a pool of micro
-models."""
+"""The macro model: heat flows through a wall. A pool of micro models gives the wall's conductivity at a
+temperature."""
 
 import math
 from collections import deque
@@ -9,12 +9,10 @@ from ligament import Instance, Message, Operator
 
 
 class Conductivities:
-    """What is known of the conductivity, W/(m K), at temperatures, with straight lines between.
-
-    The first temperatures are multiples of `reach`. An interval is halved until the middle lies on the line
-    between its ends to within a part `tolerance`. The error of a line falls with the square of its length, so
-    each half is expected to be off by a quarter.
-"""
+    """The known values of the conductivity, W/(m K), at temperatures, with straight lines between. The first
+    temperatures are multiples of `reach`. An interval is halved until the middle lies on the line between its
+    ends to within a part `tolerance`. The error of a line falls with the square of its length, so each half is
+    expected to have a quarter of the error."""
 
     def __init__(self, reach, tolerance):
         self.reach, self.tolerance = reach, tolerance
@@ -22,7 +20,7 @@ class Conductivities:
         self.errors = {}  # by both ends of an interval
 
     def lacking(self, temperatures):
-        """The temperatures that are to be asked for before all of these can be looked up."""
+        """Returns the temperatures whose values are missing, so that all of these can be looked up."""
         multiples = {math.floor(one / self.reach) for one in temperatures}
         coarse = {self.reach * (one + end) for one in multiples for end in (0, 1)} - self.known.keys()
         if coarse:
@@ -33,7 +31,7 @@ class Conductivities:
         return sorted(sum(one) / 2 for one in ends if self.errors.get(one, math.inf) > self.tolerance)
 
     def learn(self, temperature, conductivity):
-        """Takes in an answer."""
+        """Adds an answer."""
         below = max((one for one in self.known if one < temperature), default=None)
         above = min((one for one in self.known if one > temperature), default=None)
         if below is not None and above is not None:
@@ -44,7 +42,7 @@ class Conductivities:
         self.known[temperature] = conductivity
 
     def at(self, temperatures):
-        """The conductivities at temperatures that lack nothing."""
+        """Looks up the conductivities at temperatures whose values are all known."""
         nodes = sorted(self.known)
         return np.interp(temperatures, nodes, [self.known[one] for one in nodes])
 
@@ -57,8 +55,8 @@ class Pool:
         self.free = deque(range(instance.get_port_length("temperature")))
 
     def ask(self, time, temperatures):
-        """The conductivities at these temperatures, in their order: each is made by the first micro model that
-        is free."""
+        """Returns the conductivities at these temperatures, in their order. Each is computed by the first free
+        micro model."""
         waiting, answers, busy = deque(enumerate(temperatures)), [None] * len(temperatures), {}
         while waiting or busy:
             while waiting and self.free:
@@ -72,11 +70,9 @@ class Pool:
 
 
 def step(profile, faces, conductivity, dt, dx, capacity):
-    """The temperatures after `dt`, implicitly: finite volumes with the conductivities at the faces of the
-    cells.
-
-    `faces` are the temperatures of the wall's own two faces, half a cell from the first and the last point.
-    """
+    """Returns the temperatures after `dt`, computed implicitly by finite volumes with the conductivities at the
+    faces of the cells. `faces` are the temperatures of the wall's two faces, half a cell from the first and the
+    last point."""
     way = np.full(profile.size + 1, dx)
     way[[0, -1]] = dx / 2
     flow = conductivity / way * dt / (capacity * dx)
@@ -88,7 +84,7 @@ def step(profile, faces, conductivity, dt, dx, capacity):
 
 
 def between(profile, faces):
-    """The temperatures at the faces of all cells."""
+    """Returns the temperatures at the faces of all cells."""
     return np.concatenate([faces[:1], (profile[1:] + profile[:-1]) / 2, faces[1:]])
 
 

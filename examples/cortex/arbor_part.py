@@ -7,7 +7,7 @@ from arbor import units
 
 
 class Recipe(arbor.recipe):
-    """Cells without connections. A generator stands for all spikes of one weight that arrive at a cell."""
+    """Cells without connections. A generator replaces all spikes of one weight that arrive at a cell."""
 
     def __init__(self, count):
         super().__init__()
@@ -37,7 +37,7 @@ def generators(times, weights):
 
 
 class Simulation:
-    """Neurons, whose event generators are others in each tick."""
+    """Neurons, whose event generators are replaced in each tick."""
 
     def __init__(self, arrivals):
         self.arrivals, self.recipe = arrivals, Recipe(len(arrivals.neurons))
@@ -46,7 +46,8 @@ class Simulation:
         self.simulation.record(arbor.spike_recording.local)
 
     def advance(self, begin, until):
-        # Arbor keeps what arrives at `until` for the next window, and `update` would drop it from there.
+        # Arbor keeps spikes that arrive at `until` for the next window, and `update` would drop them from
+        # there.
         due = self.arrivals.take(until - network.STEP_MS / 2)
         self.recipe.generators = [generators(times, weights) for _, times, weights in due]
         self.simulation.update(self.recipe)

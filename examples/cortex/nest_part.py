@@ -6,7 +6,7 @@ import part
 
 
 class Simulation:
-    """Neurons, each with a generator that stands for all spikes that arrive at it."""
+    """Neurons, each with a generator that replaces all spikes that arrive at it."""
 
     def __init__(self, arrivals):
         nest.ResetKernel()
@@ -21,8 +21,8 @@ class Simulation:
         self.first = arrivals.neurons[0] - self.cells.tolist()[0]
 
     def advance(self, begin, until):
-        # A spike leaves its generator one step before it arrives. NEST passes over times that are not later
-        # than the present, so those of the next window are given, and no earlier ones.
+        # A spike leaves its generator one step before it arrives. NEST ignores times that are not later than
+        # the present, so exactly the times of the next window are given.
         for generator, (_, times, weights) in zip(self.generators, self.arrivals.take(until + network.STEP_MS)):
             times = [round(time - network.STEP_MS, 4) for time in times]
             generator.set(spike_times=times, spike_weights=weights)

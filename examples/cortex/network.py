@@ -1,8 +1,6 @@
-"""The network that all simulators share: who is connected to whom, and the drive of each neuron.
-
-150 leaky integrate-and-fire neurons. Each simulator has 50 of them. A neuron's potential decays with the time
-constant `TAU_MS`, jumps by the weight of each spike that arrives, and is reset at the threshold 1.
-"""
+"""The network of all simulators: the connections, and the drive of each neuron. There are 150 leaky
+integrate-and-fire neurons, 50 in each simulator. A neuron's potential decays with the time constant `TAU_MS`,
+jumps by the weight of each spike that arrives, and is reset at the threshold 1."""
 
 import numpy as np
 
@@ -40,7 +38,7 @@ def connections(neuron):
 
 
 def drive(neuron, until_ms):
-    """The times (ms) of the spikes that come to a neuron from outside."""
+    """Returns the times (ms) of the external spikes of a neuron."""
     draw = np.random.default_rng([2, neuron])
     steps = np.cumsum(draw.geometric(DRIVE_HZ * STEP_MS / 1000, int(until_ms)))
     # NEST's generators cannot begin at time 0, and their spikes arrive a step later.
@@ -64,13 +62,14 @@ class Arrivals:
         return sorted(self.targets)
 
     def add(self, times_ms, ids):
-        """Notes spikes that other neurons had."""
+        """Adds spikes of other neurons."""
         for time, id in zip(times_ms, ids):
             for neuron, weight in self.targets.get(int(id), ()):
                 self.waiting[neuron].append((round(float(time) + DELAY_MS, 4), weight))
 
     def take(self, until_ms):
-        """For each neuron: the times and weights of what arrives up to `until_ms`, in order."""
+        """Returns for each neuron the times and weights of the spikes that arrive up to `until_ms`, in
+        order."""
         for neuron in self.neurons:
             due = sorted(arrival for arrival in self.waiting[neuron] if arrival[0] <= until_ms)
             self.waiting[neuron] = [arrival for arrival in self.waiting[neuron] if arrival[0] > until_ms]

@@ -1,4 +1,5 @@
-"""Writes all spikes to spikes.csv. It has no clock: an exchange is a message with the arrays times and ids."""
+"""Writes all spikes to spikes.csv. The component has no clock, so it receives each exchange as a message with
+the arrays times and ids."""
 
 import csv
 

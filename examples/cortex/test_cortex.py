@@ -1,4 +1,5 @@
-"""The example as its page has it: NEST, NEURON and Arbor from PyPI, and its spikes beside NEST alone."""
+"""The example as on its page: NEST, NEURON and Arbor from PyPI; its spikes are compared with those of NEST
+alone."""
 
 import os
 import subprocess

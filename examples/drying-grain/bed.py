@@ -1,8 +1,8 @@
-"""The meso model: air that goes through layers of grain and takes up their water."""
+"""The meso model: air flows through layers of grain and takes up their water."""
 
 import numpy as np
 
-# Grain and air at rest beside each other: X = DRIEST + SLOPE Y, a line through the range of interest.
+# Grain and air in equilibrium: X = DRIEST + SLOPE Y, a line through the range of interest.
 DRIEST, SLOPE = 0.05, 4.0
 
 
@@ -18,16 +18,17 @@ class Bed:
         self.left = 0.0  # water that the air has taken out, kg/m²
 
     def surface(self):
-        """The moisture at the surface of the kernels of each layer, which is at rest with the air there."""
+        """Returns the moisture at the surface of the kernels of each layer, which is in equilibrium with the
+        air there."""
         return DRIEST + SLOPE * self.Y
 
     def outlet(self):
-        """The humidity of the air that leaves."""
+        """Returns the humidity of the air that leaves."""
         return self.Y[-1]
 
     def advance(self, step, inlet, X):
-        """What the grain has given off in a step (s), down to the moistures X, goes into the air, layer after
-        layer."""
+        """The water that the grain gives off in a step (s), down to the moistures X, goes into the air, layer
+        after layer."""
         taken = self.grain * (self.X - X) / step / self.flow
         self.Y = inlet + np.cumsum(taken)
         self.left += step * self.flow * (self.Y[-1] - inlet)

@@ -1,5 +1,5 @@
-"""The macro model: a dryer that sets the air's temperature for each hour, by how dry the air left the bed in
-the one before."""
+"""The macro model: a dryer that sets the air's temperature for each hour. It depends on the humidity of the air
+that left the bed in the hour before."""
 
 HOUR = 3600.0
 
@@ -15,7 +15,7 @@ class Dryer:
         return {"humidity": self.humidity, "temperature": self.temperature}
 
     def adapt(self, outlet):
-        """Air that takes up little water is heated, so that more comes out of the grain."""
+        """If the air takes up little water, it is heated, so that more water comes out of the grain."""
         taken = outlet - self.humidity
         self.temperature = min(self.temperature + self.gain * max(self.wished - taken, 0.0), self.hottest)
 

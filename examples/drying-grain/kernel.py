@@ -1,9 +1,9 @@
-"""The micro model: water inside a kernel of grain, a sphere: ∂X/∂t = D/r² ∂/∂r (r² ∂X/∂r), with the surface at
-rest with the air. One kernel stands for those of a layer."""
+"""The micro model: water inside a kernel of grain, a sphere: ∂X/∂t = D/r² ∂/∂r (r² ∂X/∂r), with the surface in
+equilibrium with the air. One kernel represents all kernels of a layer."""
 
 import numpy as np
 
-# How fast water goes through grain: D = FASTEST exp(-HINDRANCE / T), m²/s and K (an Arrhenius law).
+# Diffusivity of water in grain: D = FASTEST exp(-HINDRANCE / T), in m²/s, with T in K (an Arrhenius law).
 FASTEST, HINDRANCE = 1.5e-5, 4000.0
 SHELLS = 60
 
@@ -29,7 +29,8 @@ class Kernels:
         return self.X @ self.volumes / self.volumes.sum()
 
     def advance(self, step, surface):
-        """A step (s) of the implicit Euler method by finite volumes, with these moistures at the surfaces."""
+        """Makes a step (s) of the implicit Euler method by finite volumes, with these moistures at the
+        surfaces."""
         between = self.diffusivity * step * self.areas[1:] / self.thickness
         between[-1] *= 2  # only half a shell to the surface
         if self.made_for != (self.diffusivity, step):

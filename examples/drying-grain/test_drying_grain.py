@@ -1,4 +1,4 @@
-"""The grain of a run: as one program has it, with all its water, and as the textbook says."""
+"""The grain of a run agrees with one program and with the textbook, and no water is lost."""
 
 import csv
 import subprocess
@@ -15,8 +15,8 @@ HOURS, STEPS, LAYERS = 8, 10, 10
 
 
 def run(folder, *settings):
-    """The moistures of all steps, their times, the temperatures of the hours, and what the bed and the dryer
-    say."""
+    """The moistures of all steps, their times, the temperatures of the hours, and the output of bed and
+    dryer."""
     words = [word for setting in settings for word in ("-s", setting)]
     done = subprocess.run(["ligament", "run", HERE / "drying_grain.ymmsl", "--run-dir", folder / "run", *words],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -59,8 +59,8 @@ def test_three_programs_on_three_scales_are_as_one(coupled):
 
 
 def test_in_much_air_a_kernel_dries_as_the_textbook_says(tmp_path):
-    """A sphere whose surface is kept at one value: 6/π² Σ exp(-n²π²Dt/R²)/n² of the difference is left (Crank,
-    The Mathematics of Diffusion, 1975, equation 6.20)."""
+    """In a sphere whose surface has a constant value, the part 6/π² Σ exp(-n²π²Dt/R²)/n² of the difference is
+    left (Crank, The Mathematics of Diffusion, 1975, equation 6.20)."""
     X, times, temperatures, _ = run(tmp_path, "flow=1e9", "gain=0.0", "layers=2", "hours=6")
     assert set(temperatures) == {308.15}
     n = np.arange(1, 400)[:, None]

@@ -15,14 +15,14 @@ BAND, LINE, POINTS = "#c9d7ee", "#1f4e9c", "#b5472f"
 
 
 def read_table(file):
-    """The columns of a table of comma-separated values, as text."""
+    """Returns the columns of a table of comma-separated values, as text."""
     with open(file) as lines:
         rows = list(csv.DictReader(lines))
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def find_study(directory):
-    """Where the study wrote its tables."""
+    """Returns the directory in which the study wrote its tables."""
     found = sorted(Path(directory).rglob("statistics.csv"))
     if len(found) != 1:
         sys.exit(
@@ -31,7 +31,7 @@ def find_study(directory):
 
 
 def draw(directory, file):
-    """Writes the picture: the profile in the end and how uncertain it is, and which values were tried."""
+    """Writes the picture: the profile at the end with its uncertainty, and the sampled values."""
     place = find_study(directory)
     profile = {name: np.array(values, float) for name, values in read_table(place / "statistics.csv").items()}
     tried = read_table(place / "results.csv")

@@ -1,4 +1,4 @@
-"""The study's mean and spread are those of as many runs of the program that is not coupled."""
+"""Mean and spread of the study equal those of the same number of runs of the program without coupling."""
 
 import csv
 import shutil

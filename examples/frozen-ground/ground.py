@@ -13,8 +13,8 @@ class Ground:
         self.factors, self.step = None, None
 
     def advance(self, step, surface):
-        """A step (s) by Crank and Nicolson (Proc. Camb. Phil. Soc. 43, 1947), at whose end the surface is at
-        `surface`."""
+        """Makes a step (s) by Crank and Nicolson (Proc. Camb. Phil. Soc. 43, 1947), at whose end the surface
+        has the temperature `surface`."""
         if step != self.step:
             self.step, self.factors = step, self._inverse(step)
         T = self.temperature

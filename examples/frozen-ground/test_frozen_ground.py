@@ -1,4 +1,4 @@
-"""The ground through three years: as one program has it, and as the textbook says."""
+"""The ground through three years agrees with one program and with the textbook."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,7 @@ SOILS = {"sand": 0.74e-6, "clay": 0.42e-6}
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory):
-    """The folder in which the sinks of a run have put their files, and the run's."""
+    """The folder with the files of a run's sinks, and the run's own folder."""
     run = tmp_path_factory.mktemp("frozen") / "run"
     done = subprocess.run(["ligament", "run", HERE / "frozen_ground.ymmsl", "--run-dir", run],
                           stdin=subprocess.DEVNULL,
@@ -49,7 +49,7 @@ def test_sources_filters_and_sinks_change_nothing(left):
 
 
 def test_the_seasons_go_into_the_ground_as_the_textbook_says(left):
-    """A wave at the surface is less and later below: exp(-z/d) sin(ωt - z/d) with d = √(2 a/ω) (Carslaw and
+    """A wave at the surface is weaker and later below: exp(-z/d) sin(ωt - z/d) with d = √(2 a/ω) (Carslaw and
     Jaeger, Conduction of Heat in Solids, 1959, section 2.6)."""
     table = np.loadtxt(left[0] / "table.csv", delimiter=",", skiprows=1)
     assert (left[0] / "table.csv").read_text().startswith("time,sand,clay\n")

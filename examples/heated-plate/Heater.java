@@ -1,5 +1,5 @@
-// The micro model: a heater with a thermostat under a part of the plate. It is asked with the temperatures of
-// all cells and answers with the heating of each.
+// The micro model: a heater with a thermostat under a part of the plate. It gets the temperatures of all cells,
+// and answers with the heating of each.
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -33,8 +33,8 @@ public final class Heater {
     }
 
     /**
-     * Reads the temperatures where the plate put them, and writes the heating, column by column, where it will
-     * read it.
+     * Reads the temperatures in place, and writes the heating, column by column, into memory that the plate
+     * reads.
      */
     private static void heat(ArrayView temperature, MemorySegment heating, double target, double power) {
         long nX = temperature.shape(0);

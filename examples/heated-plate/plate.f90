@@ -1,5 +1,5 @@
-! The macro model: heat in a plate of n_x by n_y cells with insulated edges. In each step it shows its
-! temperatures and is told how much each cell is heated.
+! The macro model: heat in a plate of n_x by n_y cells with insulated edges. In each step it sends its
+! temperatures and receives the heating of each cell.
 program plate
    use ligament
    use, intrinsic :: iso_fortran_env, only: real64
@@ -15,7 +15,7 @@ program plate
 
 contains
 
-   ! One pass: from a plate that is cold everywhere to t_max.
+   ! Makes one pass, from a plate that is cold everywhere to t_max.
    subroutine simulate()
       real(real64), allocatable :: u(:, :), heating(:, :)
       real(real64) :: dt, t_max, conductivity, time
@@ -48,7 +48,8 @@ contains
       call write_down(u)
    end subroutine
 
-   ! The sum of differences to the four neighbours; beyond an edge it is as warm as at the edge.
+   ! Returns the sum of the differences to the four neighbours. Beyond an edge, the temperature is that at the
+   ! edge.
    function laplacian(u) result(sum)
       real(real64), intent(in) :: u(:, :)
       real(real64) :: sum(size(u, 1), size(u, 2))
@@ -62,7 +63,7 @@ contains
       sum(:, 2:m) = sum(:, 2:m) + (u(:, 1:m - 1) - u(:, 2:m))
    end function
 
-   ! The temperatures, one row of x a line, beside what else this instance leaves behind.
+   ! Writes the temperatures, one row of x a line, to the instance's directory.
    subroutine write_down(u)
       real(real64), intent(in) :: u(:, :)
       integer :: unit, j

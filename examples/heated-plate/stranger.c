@@ -1,6 +1,6 @@
-// A component for any model: it takes the names, operators and slots of its ports from the model, tells what
-// comes in, of whatever kind, and sends on what it received last. It goes on until nothing more comes, or for
-// `steps` steps.
+// A component for any model. It takes the names, operators and slots of its ports from the model, prints each
+// received value of any kind, and sends the last one on. It goes on until no more messages come, or for `steps`
+// steps.
 
 #include <inttypes.h>
 #include <ligament.h>
@@ -10,7 +10,7 @@
 
 static lig_instance *instance;
 static lig_error error;
-static lig_message *last;  // What is sent on; NULL before anything came.
+static lig_message *last;  // The message to send on; NULL before the first one.
 
 static void check(lig_status status) {
     if (status == LIG_OK) return;
@@ -46,7 +46,7 @@ static void print_array(const lig_value *value) {
     printf(")");
     if (unit.data != NULL) printf(" in %.*s", (int)unit.size, unit.data);
     if (view.dtype == LIG_FLOAT64 && view.length > 0) {
-        // Element after element, the last index first, however they lie.
+        // Prints each element; the last index runs fastest, whatever the order in memory is.
         double sum = 0;
         uint64_t index[LIG_MAX_DIMS] = {0};
         for (uint64_t n = 0; n < view.length; n++) {
@@ -141,7 +141,7 @@ static void print_value(const lig_value *value) {
     }
 }
 
-// The number of slots that a port has, and 1 for a port that is not a vector port.
+// Returns the number of slots of a port, and 1 for a port that is not a vector port.
 static size_t slots(const char *port, bool *vector) {
     size_t length = 1;
     check(lig_is_vector_port(instance, port, vector, &error));
@@ -149,7 +149,8 @@ static size_t slots(const char *port, bool *vector) {
     return length;
 }
 
-// Takes one message from each slot of each connected port; false if nothing more comes on one of them.
+// Receives one message from each slot of each connected port. Returns false if no more messages come on one of
+// them.
 static bool receive_all(ports from) {
     for (size_t i = 0; i < from.count; i++) {
         const char *port = lig_names_at(from.names, i);
@@ -158,7 +159,7 @@ static bool receive_all(ports from) {
         if (!connected) continue;
         check(lig_is_resizable(instance, port, &resizable, &error));
         size_t count = slots(port, &vector);
-        // The number of slots that a resizable port has comes with the message for its first one.
+        // The message for the first slot of a resizable port tells the number of slots.
         if (resizable && count == 0) count = 1;
         for (size_t slot = 0; slot < count; slot++) {
             const lig_receive_options options = {
@@ -182,7 +183,7 @@ static bool receive_all(ports from) {
     return true;
 }
 
-// Sends what came last to each slot of each port.
+// Sends the last value on each slot of each port.
 static void send_all(ports to, lig_send_options options) {
     for (size_t i = 0; i < to.count; i++) {
         const char *port = lig_names_at(to.names, i);
@@ -206,10 +207,10 @@ static bool any_connected(ports of) {
     return false;
 }
 
-// One pass of the execution loop.
+// Makes one pass of the execution loop.
 static void simulate(ports f_init, ports o_i, ports s, ports o_f) {
-    // Without `steps`, one who receives goes on for as long as others send, and one who only sends does so
-    // once.
+    // Without `steps`, a component that receives goes on as long as others send, and one that only sends does
+    // so once.
     int64_t steps = any_connected(s) ? INT64_MAX : 1;
     lig_setting_type type;
     if (lig_get_setting_type(instance, "steps", &type, NULL) == LIG_OK)
@@ -225,7 +226,7 @@ static void simulate(ports f_init, ports o_i, ports s, ports o_f) {
         if (!receive_all(s)) break;
     }
 
-    // The state is that of the moment for which the next message was promised, or of the last message.
+    // The state belongs to the time that was announced for the next message, or to that of the last message.
     lig_send_options at = {.size = sizeof at};
     if (last != NULL) {
         lig_times times;

@@ -1,5 +1,5 @@
-"""Codes in Fortran, Java and C: coupling changes nothing, arrays arrive as
-they were meant whatever their order, and errors say what is wrong."""
+"""Codes in Fortran, Java and C: coupling changes nothing, arrays keep their meaning in any order, and errors
+explain themselves."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from heated_plate_alone import heating, simulate
 
 HERE = Path(__file__).parent
 SETTINGS = {"n_x": 40, "n_y": 24, "t_max": 60.0, "dt": 0.2, "conductivity": 1.0, "target": 20.0, "power": 0.5}
-# A plate that takes little time, where a test looks at how arrays travel.
+# A small plate that takes little time, for tests of the arrays.
 SHORT = {"n_x": 7, "n_y": 5, "t_max": 2.0, "dt": 0.2, "conductivity": 1.0, "target": 20.0, "power": 0.5}
 PYTHON_HEATER = """
 import numpy as np
@@ -46,7 +46,7 @@ while instance.reuse_instance():
 
 
 class Codes:
-    """The programs of the example, and what becomes of models made of them."""
+    """The programs of the example, and runs of models with them."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -91,7 +91,7 @@ def built():
 
 @pytest.fixture(scope="module")
 def java():
-    """Whether Java's code can run here."""
+    """Returns true if Java code can run here."""
     done = subprocess.run([HERE / "java", "--version"], capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(done.stderr.strip())

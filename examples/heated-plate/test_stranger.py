@@ -1,5 +1,5 @@
-"""The stranger, a code in C that knows no model, takes part in models of every kind: any values, vector ports,
-either role."""
+"""The stranger, a code in C that knows no model, runs in models of every kind: any values, vector ports, either
+role."""
 
 import pytest
 from test_heated_plate import STRANGER, built, codes, said  # noqa: F401

@@ -1,14 +1,13 @@
-"""The macro model: diffusion along a tube with closed ends. In each step it lets the micro model react."""
+"""The macro model: diffusion along a tube with closed ends. In each step, the micro model computes the
+reaction."""
 
 import numpy as np
 from ligament import Instance, Message, Operator
 
 
 def diffuse(u, D, dx, dt):
-    """The concentrations after `dt` of diffusion: finite volumes, Heun's method.
-
-    Positive values stay positive and the total is kept, as long as D dt / dx^2 is at most 1/2.
-    """
+    """Returns the concentrations after `dt` of diffusion, by finite volumes and Heun's method. Positive values
+    stay positive and the total is kept, as long as D dt / dx^2 is at most 1/2."""
 
     def change(u):
         flux = np.diff(u) / dx
@@ -19,7 +18,7 @@ def diffuse(u, D, dx, dt):
 
 
 def seeded(x, seeds):
-    """Concentrations at the places `x`: a bell around each seed [place, concentration, width]."""
+    """Returns the concentrations at the places `x`: a bell around each seed [place, concentration, width]."""
     u = np.zeros_like(x)
     for place, concentration, width in seeds:
         u += concentration * np.exp(-(((x - place) / width) ** 2))
@@ -27,7 +26,7 @@ def seeded(x, seeds):
 
 
 def check(D, dx, dt):
-    """Refuses what would not be stable."""
+    """Refuses settings with which the method would not be stable."""
     if D * dt / dx**2 > 1:
         raise ValueError(f"dt = {dt} s is too long a step for D and dx; use at most {dx**2 / D} s")
 
@@ -50,7 +49,7 @@ def main():
         history[0] = u
 
         for step in range(steps):
-            # Somebody may change it while the model runs (ligament steer).
+            # This setting may change while the model runs (ligament steer).
             if instance.steer(t[step]):
                 D = instance.get_setting("D", "float")
                 check(D, dx, dt)
@@ -64,7 +63,7 @@ def main():
             u = diffuse(reacted.data, D, dx, dt / 2)
             history[step + 1] = u
 
-        # For whoever wants to know how it ends, as a study of many such runs does.
+        # The final state is for components that use the result, such as a study of many runs.
         instance.send("final", Message(t[-1], None, u))
         np.save("t.npy", t)
         np.save("x.npy", x)

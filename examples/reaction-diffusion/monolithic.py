@@ -1,5 +1,4 @@
-"""The same mathematics as the coupled model in one program, without coupling: what the coupled one is held
-to."""
+"""The same mathematics as the coupled model in one program: the reference for the coupled model."""
 
 import sys
 
@@ -38,7 +37,7 @@ def reaction(u, r, duration, dt):
 
 
 def simulate(settings):
-    """Runs the model with the settings of its model file; returns times [s], places [mm] and concentrations."""
+    """Runs the model with the settings of its model file. Returns times [s], places [mm] and concentrations."""
     macro = {name.removeprefix("macro."): value for name, value in settings.items()
              if name.startswith("macro.")}
     micro = {name.removeprefix("micro."): value for name, value in settings.items()

@@ -17,7 +17,8 @@ PROFILES = 13
 
 
 def find_result(directory):
-    """Times [s], places [mm] and concentrations (times x places), from wherever the macro model wrote them."""
+    """Returns times [s], places [mm] and concentrations (times x places), from the directory of the macro
+    model."""
     results = sorted(Path(directory).rglob("concentration.npy"))
     if len(results) != 1:
         sys.exit(
@@ -27,19 +28,20 @@ def find_result(directory):
 
 
 def front_speed(directory):
-    """The speed [mm/s] that a front tends to: 2 sqrt(rD) (Fisher; Kolmogorov, Petrovsky and Piskunov; 1937)."""
+    """Returns the speed [mm/s] that a front approaches: 2 sqrt(rD) (Fisher; Kolmogorov, Petrovsky and Piskunov;
+    1937)."""
     settings = yaml.safe_load((Path(directory) / "settings.yaml").read_text())
     return 2 * (float(settings["micro.r"]) * float(settings["macro.D"])) ** 0.5
 
 
 def draw(t, x, u, speed, file):
-    """Writes the picture: the whole history as an image, and some moments of it as profiles one above the
+    """Writes the picture: the whole history as an image, and some times of it as profiles one above the
     other."""
     plt.rcParams.update({"font.size": 11, "axes.titlesize": 13, "axes.titlelocation": "left"})
     figure, (history, moments) = plt.subplots(
         1, 2, figsize=(12.6, 5.8), width_ratios=(1.3, 1), layout="constrained", dpi=130
     )
-    # Text beside the colours must not be taken for the axis of the profiles.
+    # The text beside the colours must not look like the axis of the profiles.
     figure.get_layout_engine().set(wspace=0.06)
 
     edges = np.linspace(0, x[-1] + x[0], x.size + 1)
@@ -58,7 +60,7 @@ def draw(t, x, u, speed, file):
         moments.fill_between(x, base, height, color=COLOURS(0.12 + 0.7 * number / PROFILES), linewidth=0)
         moments.plot(x, height, color="white", linewidth=0.9)
     moments.set(xlabel="place in the tube [mm]", title=f"Profiles, one every {step:.0f} s")
-    # Each stands on the time to which it belongs.
+    # Each profile is drawn at its time.
     moments.set(xlim=(0, edges[-1]), ylim=(0, t[-1] + 1.75 * step), ylabel="time of the profile [s]")
     moments.set_yticks(np.linspace(0, t[-1], PROFILES)[::2])
     for axes in (history, moments):

@@ -1,5 +1,5 @@
-// The micro model: a reaction at every point of a field, each point by itself. It starts from the
-// concentrations that it is sent, integrates for t_max, and sends back what has become of them.
+// The micro model: a reaction at every point of a field, each point by itself. It starts from the received
+// concentrations, integrates for t_max, and sends the result back.
 #include <ligament/ligament.hpp>
 
 #include <cmath>
@@ -44,7 +44,7 @@ int main() try {
         instance.send("final_state", start.timestamp() + t_max, u);
     }
 } catch (const std::exception &error) {
-    // The instance has told the run already that it fails.
+    // The instance has already reported the failure to the run.
     std::cerr << "reaction: " << error.what() << '\n';
     return 1;
 }

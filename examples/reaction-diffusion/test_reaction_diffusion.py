@@ -1,4 +1,4 @@
-"""The example's mathematics and physics, and that coupling changes neither."""
+"""The example's mathematics and physics, which coupling does not change."""
 
 import json
 import os
@@ -29,14 +29,14 @@ def whole(settings):
 
 
 def changed(settings, **values):
-    """The settings with others in place: macro__dt=1 stands for macro.dt."""
+    """Returns the settings with some of them replaced: macro__dt=1 stands for macro.dt."""
     settings = deepcopy(settings)
     settings.update({name.replace("__", "."): value for name, value in values.items()})
     return settings
 
 
 def front(x, u, level=0.5):
-    """Where the profile falls through `level` for the last time."""
+    """Returns the last place at which the profile falls through `level`."""
     i = np.flatnonzero((u[:-1] >= level) & (u[1:] < level))[-1]
     return x[i] + (x[i + 1] - x[i]) * (u[i] - level) / (u[i] - u[i + 1])
 
@@ -96,7 +96,7 @@ def test_the_macro_model_diffuses_as_the_monolithic_program_does(settings):
 
 
 def call(*words):
-    """What the `ligament` of $LIGAMENT, or of the search path, says."""
+    """Runs the `ligament` of $LIGAMENT, or of the search path, and returns its output."""
     command = os.environ.get("LIGAMENT") or shutil.which("ligament")
     if not command:
         pytest.skip("there is no command ligament; run \"make build\" and set LIGAMENT to it")
@@ -117,7 +117,7 @@ def coupled(tmp_path_factory):
 
 
 def model_time(run):
-    """How far the macro model is, s."""
+    """Returns the model time of the macro model, s."""
     instances = json.loads(call("status", run, "--json"))["instances"]
     return next(one["model_time"] for one in instances if one["name"] == "macro") or 0.0
 
@@ -129,7 +129,7 @@ def test_a_diffusion_coefficient_changed_on_the_way_changes_the_speed_of_the_fro
                 "macro.dx": 0.05, "macro.D": D, "macro.seeds": [[0.0, 0.9, 0.1]]}
     words = ["run", MODEL, "--quiet", *(word for name, value in settings.items()
                                         for word in ("-s", f"{name}={value}"))]
-    # It takes a second or two to that time, which a machine under load may let pass: then it is begun anew.
+    # The run takes a second or two to that time. A busy machine may miss it; then the run is started again.
     for attempt in range(10):
         first = tmp_path / f"first{attempt}"
         call(*words, "--detach", "--run-dir", first)

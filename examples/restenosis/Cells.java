@@ -1,6 +1,6 @@
-// Smooth muscle cells over weeks: in each slow step they tell where they are, and are told what the blood and
-// the drug are like where they are. This file is the coupling; Tissue.java is the biology. Lengths in mm, times
-// in days, stresses in Pa.
+// Smooth muscle cells over weeks. In each slow step they send their places, and receive the state of blood and
+// drug there. This file is the coupling; Tissue.java is the biology. Lengths in mm, times in days, stresses in
+// Pa.
 
 import java.util.List;
 import java.util.Map;
@@ -54,13 +54,13 @@ public final class Cells {
         }
     }
 
-    /** What is the same at all distances from the axis, for each layer of the vessel. */
+    /** Values that are the same at all distances from the axis, for each layer of the vessel. */
     private static Tissue.Field along(ArrayView values, double length) {
         double layer = length / values.shape(0);
         return (z, r) -> values.getDouble(index(z / layer, values.shape(0)));
     }
 
-    /** What there is in each cell of a grid [r, z] of squares, which ends at the outer radius. */
+    /** The contents of each cell of a grid [r, z] of squares, which ends at the outer radius. */
     private static Tissue.Field inWall(ArrayView values, double length, double outer) {
         double h = length / values.shape(1);
         return (z, r) -> values.getDouble(

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 final class Tissue {
-    /** What a cell feels at a place. */
+    /** The conditions of a cell at a place. */
     interface Field {
         double at(double z, double r);
     }
@@ -22,7 +22,7 @@ final class Tissue {
      */
     record Rules(double cycle, double shear, double drug, int neighbours, double stent) {}
 
-    /** Who counts as a neighbour: whose distance is at most so many times the one at which discs touch. */
+    /** Cells are neighbours if their distance is at most this many times the one at which discs touch. */
     private static final double NEAR = 1.3;
 
     private final double length;
@@ -42,7 +42,7 @@ final class Tissue {
     private final int[] first;
     private int[] next = new int[0];
 
-    /** A healthy wall of some thickness around a lumen, with cells packed as closely as discs can be. */
+    /** Makes a healthy wall around a lumen, with cells packed as closely as discs can be. */
     Tissue(double length, double radius, double wall, double size, Rules rules, long seed) {
         this.length = length;
         this.outer = radius + wall;
@@ -78,7 +78,10 @@ final class Tissue {
         return table;
     }
 
-    /** Lets time go by: cells that may grow do so, and divide in the end; then all find their places. */
+    /**
+     * Advances time: cells that may grow do so, and divide when they are through; then all cells move to their
+     * places.
+     */
     void live(double dt, Field shear, Field drug, int relaxations) {
         findBoxes();
         for (int i = 0, before = count; i < before; i++) {
@@ -91,7 +94,7 @@ final class Tissue {
             if (clock[i] >= 1) {
                 clock[i] = 0;
                 double direction = 2 * Math.PI * random.nextDouble();
-                // Daughters keep different times.
+                // The two daughter cells have different cycle times.
                 double time = 0.4 * random.nextDouble() - 0.2;
                 add(z[i] + size * Math.cos(direction), r[i] + size * Math.sin(direction), time);
             }
@@ -101,14 +104,17 @@ final class Tissue {
         }
     }
 
-    /** How much the stent has injured the vessel: most in the middle, and not at all beyond its ends. */
+    /**
+     * Returns how much the stent has injured the vessel: most in the middle, and not at all beyond its ends.
+     */
     private double injury(double place) {
         double part = (place - length / 2) / rules.stent;
         return Math.abs(part) < 1 ? Math.pow(Math.cos(Math.PI / 2 * part), 2) : 0;
     }
 
     /**
-     * Moves each cell out of those that it overlaps. The blood presses it outwards, as far as the vessel goes.
+     * Moves each cell out of those that it overlaps. The blood presses it outwards, up to the outer radius of
+     * the vessel.
      */
     private void relax() {
         final double press = 0.002 * size;
@@ -191,12 +197,12 @@ final class Tissue {
         return Math.clamp((int) (r[cell] / box), 0, across - 1);
     }
 
-    /** A place along the vessel, which is periodic. */
+    /** Returns a place along the vessel, which is periodic. */
     private double within(double place) {
         return place - length * Math.floor(place / length);
     }
 
-    /** The shorter way around. */
+    /** Returns the shorter way around. */
     private double around(double distance) {
         return distance - length * Math.rint(distance / length);
     }

@@ -40,10 +40,10 @@ public:
     Blood &operator=(const Blood &) = delete;
 
     double viscosity() const { return (tau_ - 0.5) / 3; }
-    // The fall of the pressure over the whole vessel: the force stands for it, since the vessel is periodic.
+    // The fall of the pressure over the whole vessel. The force replaces it, since the vessel is periodic.
     double pressure_drop() const { return force_ * length_; }
 
-    // Puts the wall at a radius for each layer of the vessel. Liquid that stays inside flows on as it did.
+    // Sets the radius of the wall for each layer of the vessel. Liquid that stays inside keeps its state.
     void set_wall(const std::vector<double> &radius) {
         radius_ = radius;
         for (int n = 0; n < size_; n++) {
@@ -66,7 +66,7 @@ public:
         nodes_ = sum(nodes);
     }
 
-    // One step at a flow rate (nodes^3 per step).
+    // Makes one step at a flow rate (nodes^3 per step).
     void step(double flow_rate) {
         double momentum = 0;
         for (const Row &row : rows_) momentum += collide_and_stream(row);
@@ -75,8 +75,8 @@ public:
         for (const Link &link : links_)
             next_[link.into] = link.weight[0] * next_[link.from[0]] + link.weight[1] * next_[link.from[1]];
         std::swap(now_, next_);
-        // What the walls took in the last step, and half of what is missing: this converges without swinging
-        // for long. Half a step of the force belongs to the velocity.
+        // The force makes up for the momentum that the walls took in the last step, and for half of the missing
+        // flow. This converges without long oscillations. Half a step of the force belongs to the velocity.
         const double drag = started_ ? before_ - momentum : 0;
         const double missing = flow_rate * length_ - momentum - nodes_ * force_ / 2;
         before_ = momentum + nodes_ * force_;
@@ -84,8 +84,8 @@ public:
         started_ = true;
     }
 
-    // The friction at the wall of each layer, on rank 0: the slope at the wall of the profile (1 - s) (a + b
-    // s), s = (r/R)^2, that fits the layer best.
+    // Returns the friction at the wall of each layer, on rank 0: the slope at the wall of the profile (1 - s)
+    // (a + b s), s = (r/R)^2, that fits the layer best.
     std::vector<double> wall_shear() const {
         std::vector<double> shear(layers_);
         for (int k = 0; k < layers_; k++) {
@@ -102,7 +102,7 @@ public:
         return gather(shear, 1);
     }
 
-    // The velocity along the vessel in a plane through its axis, on rank 0: a row for each layer.
+    // Returns the velocity along the vessel in a plane through its axis, on rank 0: a row for each layer.
     std::vector<double> section() const {
         std::vector<double> found;
         for (int k = 1; k <= layers_; k++)
@@ -118,7 +118,7 @@ private:
     struct Direction {
         int x, y, z;
     };
-    // Nodes of the liquid beside each other.
+    // A row of neighbouring nodes of the liquid.
     struct Row {
         int begin, count;
     };
@@ -128,8 +128,8 @@ private:
         double weight[2];
     };
     static constexpr int DIRECTIONS = 19, CROSSING = 5, LAST_CROSSING = 2 * CROSSING, ROW = 256;
-    // First those that cross to the next layer, then their opposites in the same order; 10 stays; then pairs of
-    // opposites.
+    // The first directions cross to the next layer; then come their opposites in the same order; 10 is at rest;
+    // then come pairs of opposites.
     static constexpr std::array<Direction, DIRECTIONS> C{{
         {0, 0, 1}, {1, 0, 1}, {-1, 0, 1}, {0, 1, 1}, {0, -1, 1},
         {0, 0, -1}, {-1, 0, -1}, {1, 0, -1}, {0, -1, -1}, {0, 1, -1},
@@ -155,7 +155,7 @@ private:
         const double middle = (width_ - 1) / 2.0;
         return std::hypot(n % width_ - middle, n % plane_ / width_ - middle);
     }
-    // How far a node lies inside the wall, which is outside if this is negative.
+    // Returns the distance of a node from the wall; negative outside.
     double inside(int n) const { return radius_[(first_ + n / plane_ - 1 + length_) % length_] - from_axis(n); }
 
     // The velocity along z.
@@ -166,8 +166,8 @@ private:
         return u;
     }
 
-    // Populations tend to the equilibrium of their node, and go on to the next one, be it in the wall. Returns
-    // the momentum along z that they had. They are kept as differences from those of a liquid at rest.
+    // Populations relax to the equilibrium of their node, and move to the next one, even if it is in the wall.
+    // Returns their momentum along z before. They are stored as differences from those of a liquid at rest.
     double collide_and_stream(Row row) {
         double density[ROW] = {}, x[ROW] = {}, y[ROW] = {}, z[ROW] = {};
         for (int d = 0; d < DIRECTIONS; d++) {
@@ -194,7 +194,7 @@ private:
         return std::accumulate(z, z + row.count, 0.0);
     }
 
-    // Gives the neighbours what has gone on to their layers, and gets what has come from there.
+    // Exchanges the populations that have moved to layers of the neighbours.
     void exchange() {
         const int above = (rank_ + 1) % ranks_, below = (rank_ + ranks_ - 1) % ranks_, top = layers_ * plane_;
         double *up = &next_[at(0, 0)], *down = &next_[at(CROSSING, 0)];
@@ -204,8 +204,9 @@ private:
                      MPI_STATUS_IGNORE);
     }
 
-    // The wall is met on the way from node n in direction d, at the part q of the way. All that is needed has
-    // gone on already: what met the wall lies in it, and what the link uses beside that is no link itself.
+    // Between node n and the next node in direction d, the wall is at the part q of the way. All needed
+    // populations have moved already: the one that met the wall is in the wall, and the others of this formula
+    // do not cross it.
     Link link(int n, int d) const {
         const int back = opposite(d), into = at(back, n), met = at(d, n + offset(d)), behind = n - offset(d);
         const double q = inside(n) / (inside(n) - inside(n + offset(d)));
@@ -220,7 +221,7 @@ private:
         return all;
     }
 
-    // All layers on rank 0, gathered from the ranks.
+    // Gathers all layers on rank 0.
     std::vector<double> gather(const std::vector<double> &own, int each) const {
         std::vector<int> counts, places;
         for (int rank = 0; rank < ranks_; rank++) {

@@ -21,7 +21,7 @@ module diffusion
 
 contains
 
-   ! Cells of size h from the outer radius inwards, and no drug yet.
+   ! Makes cells of size h from the outer radius inwards, without drug.
    subroutine create(self, across, along, h, outer)
       class(drug_field), intent(out) :: self
       integer, intent(in) :: across, along
@@ -33,14 +33,14 @@ contains
       allocate (self%concentration(across, along), self%source(across, along), source=0d0)
    end subroutine
 
-   ! The longest time step that is stable.
+   ! Returns the longest stable time step.
    real(real64) function longest_step(self)
       class(drug_field), intent(in) :: self
       longest_step = self%h**2 / (4 * self%diffusivity)
    end function
 
-   ! One step of finite volumes, explicit; `released` is added to the struts, and blood flows within the `lumen`
-   ! of each column.
+   ! Makes one explicit step of finite volumes. `released` is added to the struts, and blood flows within the
+   ! `lumen` of each column.
    subroutine step(self, dt, released, lumen)
       class(drug_field), intent(inout) :: self
       real(real64), intent(in) :: dt, released, lumen(:)

@@ -1,6 +1,6 @@
-! The drug of a stent: told the radius of the lumen, it lets the drug diffuse for one slow step, and tells where
-! it is. This file is the coupling; diffusion.f90 is the physics. Lengths in mm, times in days; a concentration
-! of 1 stops a cell.
+! The drug of a stent. It receives the radius of the lumen, computes the diffusion of the drug for one slow
+! step, and sends the concentrations. This file is the coupling; diffusion.f90 is the physics. Lengths in mm,
+! times in days; a concentration of 1 stops a cell.
 program drug
    use ligament
    use diffusion, only: drug_field
@@ -58,13 +58,15 @@ contains
       end do
    end subroutine
 
-   ! What comes out of the struts in the step that ends at a time: what is left in them falls exponentially.
+   ! Returns the drug that the struts release in the step that ends at a time. The drug that is left in them
+   ! falls exponentially.
    real(real64) function released(until)
       real(real64), intent(in) :: until
       released = dose * (exp(-(until - dt) / release_time) - exp(-until / release_time))
    end function
 
-   ! The lumen at each column of cells, which are finer than the nodes of the flow: that of the nearest node.
+   ! Returns the lumen at each column of cells, which are finer than the nodes of the flow: that of the nearest
+   ! node.
    function along_cells(radius) result(fine)
       real(real64), intent(in) :: radius(:)
       real(real64), allocatable :: fine(:)

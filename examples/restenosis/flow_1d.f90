@@ -1,6 +1,6 @@
-! The flow solver in one dimension: Poiseuille's law for each layer of the vessel. It takes the place of the one
-! in three dimensions by one word in the model. It is started with as many MPI processes, all of which compute
-! the same, since there is next to nothing to compute.
+! The flow solver in one dimension: Poiseuille's law for each layer of the vessel. One word in the model puts it
+! in the place of the one in three dimensions. It is started with the same number of MPI processes, all of which
+! compute the same, because there is little to compute.
 program flow_1d
    use ligament
    use ligament_mpi
@@ -35,7 +35,7 @@ program flow_1d
 
 contains
 
-   ! Velocities in a plane through the axis.
+   ! Returns the velocities in a plane through the axis.
    function profile(radius)
       real(real64), intent(in) :: radius(:)
       real(real64) :: profile(length, width)
@@ -47,7 +47,7 @@ contains
       end do
    end function
 
-   ! A setting, which rank 0 knows, on all ranks.
+   ! Gives all ranks a setting, which rank 0 has.
    real(real64) function setting(name)
       character(len=*), intent(in) :: name
       integer :: error

@@ -1,11 +1,11 @@
-// The flow solver: told the radius of the lumen, it lets the blood flow until it is steady, and tells the
+// The flow solver. It receives the radius of the lumen, computes until the flow is steady, and sends the
 // friction at the wall. This file is the coupling; blood.hpp is the physics. Lengths in mm, times of the flow
 // in s, stresses in Pa.
 #include <ligament/mpi.hpp>
 
 #include "blood.hpp"
 
-// A setting, which rank 0 knows, on all ranks.
+// Gives all ranks a setting, which rank 0 has.
 static double setting(ligament::mpi::Instance &all, const char *name) {
     double value = 0;
     if (all.root()) value = all.root()->get_setting_as<double>(name);
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
         const int length = int(setting(all, "nodes_along")), width = int(setting(all, "nodes_across"));
         Blood blood(all.comm(), width, length, setting(all, "tau"));
 
-        // From lattice units to mm, s, mm^3/s and Pa.
+        // Conversion from lattice units to mm, s, mm^3/s and Pa.
         const double dx = setting(all, "length") / length;
         const double dt = blood.viscosity() * dx * dx / setting(all, "viscosity");
         const double flow_rate = setting(all, "flow_rate");

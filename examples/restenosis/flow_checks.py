@@ -18,7 +18,7 @@ NARROWER = 0.2
 
 
 def vessels():
-    """In place of the geometry mapper."""
+    """Replaces the geometry mapper."""
     instance = Instance({Operator.F_INIT: ["tissue"], Operator.O_F: ["lumen"]})
     radius, nodes = instance.get_setting("radius", "float"), instance.get_setting("nodes_along", "int")
     z = (np.arange(nodes) + 0.5) / nodes
@@ -31,8 +31,8 @@ def vessels():
 
 
 def flow(directory, *files):
-    """What the solver of these model files says of both vessels, as the recorder writes it down; the
-    settings."""
+    """Returns the results of the solver of these model files for both vessels, as the recorder has them, and
+    the settings."""
     model = ligament.Model.load(HERE / "restenosis.ymmsl", *files)
     steps = {"dt": 2.5, "t_max": 2.5, "flow.steps": model.settings["flow.steps_first"]}
     ligament.run(model, {"geometry": vessels}, settings=steps, run_dir=directory, show="nothing")
@@ -40,7 +40,7 @@ def flow(directory, *files):
 
 
 class Check(NamedTuple):
-    """What was found, what should have been, and how much it may differ, relative to that."""
+    """A result, its expected value, and the permitted difference relative to that."""
 
     what: str
     found: float
@@ -57,7 +57,7 @@ class Check(NamedTuple):
 
 
 def checks(three, one, settings):
-    """All checks of what both solvers said of both vessels."""
+    """All checks of both solvers for both vessels."""
     radius, length = settings["radius"], settings["length"]
     viscosity = 1e-6 * settings["flow.density"] * settings["flow.viscosity"]  # Pa s
     flow_rate = settings["flow.flow_rate"]

@@ -1,4 +1,5 @@
-"""The geometry mapper: it is told where the cells are, and tells how wide the lumen is. Lengths in mm."""
+"""The geometry mapper: it receives the places of the cells, and sends the radius of the lumen. Lengths in
+mm."""
 
 import numpy as np
 from ligament import Instance, Message, Operator
@@ -7,8 +8,9 @@ FINE = 8  # places at which the surface is looked at, for each node
 
 
 def lumen(cells, length, nodes, smoothing):
-    """The radius of the lumen at the nodes along the vessel. Cells are rows of z, r and radius; the surface is
-    that of the innermost ones, smoothed by a bell of a given width, since blood does not feel single cells."""
+    """Returns the radius of the lumen at the nodes along the vessel. Cells are rows of z, r and radius. The
+    surface is that of the innermost cells, smoothed by a bell of a given width, since blood does not feel
+    single cells."""
     n = FINE * nodes
     h = length / n
     z, r, size = cells.T

@@ -12,18 +12,18 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-# Of cells without drug, and with enough of it.
+# The colours of cells without drug, and with enough of it.
 FLESH = LinearSegmentedColormap.from_list("flesh", ["#e8b7a5", "#2f8f6b"])
 MOMENTS = 3  # sections that are drawn of each run
 
 
 def read(run):
-    """What the recorder has written down."""
+    """Returns the data of the recorder."""
     return np.load(Path(run) / "instances/recorder/workdir/restenosis.npz")
 
 
 def narrowing(film):
-    """How much narrower the vessel is at its narrowest place, over time."""
+    """Returns the narrowing of the vessel at its narrowest place, over time."""
     return 1 - film["lumen"].min(axis=1) / film["radius"]
 
 
@@ -55,7 +55,7 @@ def draw_section(axes, film, frame, fastest):
 
 
 def draw(without, with_drug, file):
-    """Three moments of both runs, and what became of the lumen and of the friction over time."""
+    """Draws three times of both runs, and the lumen and the friction over time."""
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "axes.titlelocation": "left"})
     figure = plt.figure(figsize=(13.4, 6.2), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(2.65, 1))

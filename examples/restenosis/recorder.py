@@ -1,4 +1,5 @@
-"""The recorder: it writes down what the others tell each other, in restenosis.npz. Nobody waits for it."""
+"""The recorder: it writes the messages between the other components to restenosis.npz. No component waits for
+it."""
 
 import numpy as np
 from ligament import Instance, Operator
@@ -20,7 +21,7 @@ def main():
                 if port == "tissue":
                     times.append(message.timestamp)
                     more = message.next_timestamp is not None
-        # There are more and more cells, so that each moment has an array of its own.
+        # The number of cells grows, so each time has an array of its own.
         film |= {f"tissue{i}": cells for i, cells in enumerate(frames.pop("tissue"))}
         np.savez("restenosis.npz", time=times, **film, **frames)
 

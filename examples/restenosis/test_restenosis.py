@@ -1,4 +1,5 @@
-"""The demo, the physics of each code, and that neither the MPI nor the number of ranks changes anything."""
+"""The demo, the physics of each code, and the independence of the results from the MPI and the number of
+ranks."""
 
 import shutil
 import subprocess
@@ -17,9 +18,9 @@ HERE = Path(__file__).resolve().parent
 MODEL = HERE / "restenosis.ymmsl"
 ONE_DIMENSIONAL = HERE / "one_dimensional.ymmsl"
 SETTINGS = yaml.safe_load(MODEL.read_text())["settings"]
-# A run that looks at how the codes work together, and not at what comes of it.
+# A run for tests of how the codes work together; its results do not matter.
 SHORT = {"t_max": 2.5, "flow.steps_first": 40, "flow.steps": 20}
-# What a model says to be started by MPICH where Open MPI's is the `mpirun` in PATH.
+# The keys by which MPICH starts a model's programs, where the `mpirun` in PATH is Open MPI's.
 BY_MPICH = "ligament: {mpirun: {flow_3d_mpich: mpirun.mpich}}"
 
 
@@ -43,7 +44,7 @@ def mpich(built):
 
 
 def run(directory, *files, settings=(), more=None):
-    """Runs the model with these files laid over it, and `more` given as text; returns the process and the
+    """Runs the model with these files on top of it, and `more` given as text. Returns the process and the
     film."""
     if more:
         text = directory.with_suffix(".ymmsl")
@@ -58,7 +59,7 @@ def run(directory, *files, settings=(), more=None):
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    """A short run as the model has it: Open MPI, and two ranks."""
+    """A short run of the model as it is: Open MPI, and two ranks."""
     done, film = run(tmp_path_factory.mktemp("two") / "run", settings=SHORT)
     assert done.returncode == 0, done.stdout
     return film
@@ -66,7 +67,7 @@ def two(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """What the demo leaves."""
+    """The files of the demo."""
     runs = tmp_path_factory.mktemp("demo") / "runs"
     done = subprocess.run([HERE / "demo.sh", runs], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=1200)
@@ -108,7 +109,7 @@ def test_as_much_blood_flows_through_each_layer_however_narrow_it_is(demo):
 
 @pytest.fixture(scope="module")
 def solved(tmp_path_factory):
-    """What both solvers say of the vessels whose flow is known, and the settings."""
+    """The results of both solvers for the vessels with known flow, and the settings."""
     folder = tmp_path_factory.mktemp("checks")
     three, settings = flow(folder / "three")
     one, _ = flow(folder / "one", ONE_DIMENSIONAL)
@@ -190,7 +191,7 @@ def test_the_radius_of_the_lumen_is_that_of_the_innermost_cells():
 
 
 def closed():
-    """In place of the geometry mapper: a vessel without lumen."""
+    """Replaces the geometry mapper: a vessel without lumen."""
     instance = Instance({Operator.F_INIT: ["tissue"], Operator.O_F: ["lumen"]})
     while instance.reuse_instance():
         time = instance.receive("tissue").timestamp
@@ -198,7 +199,7 @@ def closed():
 
 
 def no_flow():
-    """In place of a flow solver."""
+    """Replaces a flow solver."""
     instance = Instance({Operator.F_INIT: ["lumen"], Operator.O_F: ["shear", "resistance", "section"]})
     while instance.reuse_instance():
         time = instance.receive("lumen").timestamp
@@ -219,7 +220,7 @@ def test_no_drug_is_lost_or_made_by_diffusion_however_many_threads_there_are(tmp
     amount = (film["drug"].sum(axis=2) * r).sum(axis=1)
     released = 1 - np.exp(-(film["time"] + SETTINGS["dt"]) / SETTINGS["drug.release_time"])
     np.testing.assert_allclose(amount / amount[0], released / released[0], rtol=1e-9)
-    # The amount is that of all struts, as the grid sees them.
+    # The amount is that of all struts, in the resolution of the grid.
     strut = SETTINGS["strut"]
     struts = len(SETTINGS["struts"]) * (strut / h) ** 2 * (SETTINGS["radius"] + strut / 2)
     assert amount[0] == pytest.approx(SETTINGS["drug.dose"] * released[0] * struts, rel=0.25)

@@ -1,4 +1,4 @@
-"""Reads what a version of ligament.h promises: the layouts of its structs, its numbers, its functions."""
+"""Reads the promises of a version of ligament.h: the layouts of its structs, its numbers, its functions."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Header:
-    """A header file, taken apart. It has the plain form that cbindgen gives it."""
+    """A parsed header file, in the plain form that cbindgen writes."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -33,7 +33,7 @@ class Header:
         return pointer.group(1) if pointer else re.search(r"(\w+)(\[[^]]*\])?\s*$", declaration).group(1)
 
     def layout(self, directory):
-        """Every size, offset and number, as a compiler of this machine sees it: {what: number}."""
+        """Every size, offset and number, as a compiler of this machine finds it: {name: number}."""
         lines = []
         for struct, members in self.structs.items():
             lines.append(f'SAY("sizeof {struct}", sizeof({struct}));')
@@ -57,7 +57,7 @@ class Header:
 
 
 def read_layout(text):
-    """The pairs of a layout file: what, and the number."""
+    """The pairs of a layout file: name and number."""
     for line in text.splitlines():
         what, _, number = line.partition(" = ")
         yield what, int(number)

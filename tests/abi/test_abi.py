@@ -1,5 +1,5 @@
-"""What was promised to programs that are compiled already still holds: docs/reference/c-abi.md has the rules,
-and crates/capi/abi one directory for each version of the C ABI."""
+"""The promises to programs that are already compiled still hold. docs/reference/c-abi.md has the rules, and
+crates/capi/abi one directory for each version of the C ABI."""
 
 import os
 import platform
@@ -59,7 +59,7 @@ def version(request):
 
 
 def listed():
-    """The list of exported functions: {name: the ABI version that brought it}."""
+    """The list of exported functions: {name: the version of the ABI that added it}."""
     lines = [line.split() for line in (PROMISED / "symbols").read_text().splitlines()
              if not line.startswith("#")]
     return {name: since for name, since in lines}

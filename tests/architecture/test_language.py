@@ -1,6 +1,6 @@
 """Holds the language of the sources to the glossary: one noun for one thing, units in names, short lines,
-comments whose subject is a noun. `EXCEPTIONS` has every exception, by name. Run as a program, this file lists
-what it finds for each crate."""
+comments whose subject is a noun. `EXCEPTIONS` has every exception, by name. As a program, this file lists its
+findings for each crate."""
 
 import collections
 import re
@@ -17,10 +17,10 @@ MAX_MODULES_OF_A_TYPE = 2
 MAX_COMMENTS_WITHOUT_A_NOUN = 40
 
 EXCEPTIONS = {
-    # A trait for what can be sent, of each layer; the sources of a model are another thing.
+    # `Source` is a trait of two layers for things that can be sent; the sources of a model are another thing.
     "types": {"Source"},
     "names": set(),
-    # The C header's own name.
+    # The name is prescribed by the C header.
     "constants": {"LIG_ABI_MINOR"},
     # Tables, one row in a line; models, programs, and scripts of shells and browsers that tests quote whole.
     "columns": {
@@ -48,7 +48,7 @@ UNITS = ("_NS", "_US", "_MS", "_S", "_MINUTES", "_HOURS", "_DAYS", "_BYTES", "_K
 COUNTED = re.compile(r"^(MAX|MIN|TAG)_|_PER_|_(COUNT|LIMIT|POLLS)$|^POLLS_")
 
 SUBJECTLESS = re.compile(r"^\s*(?://[/!]?|#|!)\s*(What|Whether|Who|Where|As long as|Those|Nobody|How many)\b")
-# An alias that is indented is what a trait asks for, such as `type Error`.
+# An alias that is indented belongs to a trait, such as `type Error`.
 TYPE = re.compile(r"^(?:\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) "
                   r"(\w+)")
 MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?mod (\w+)\s*[;{]")
@@ -63,7 +63,7 @@ TEXTS = "rs py h c hpp cpp f90 tsx ts java md sh toml yml ymmsl".split()
 
 
 def files(*suffixes, under=""):
-    """Tracked files with one of these endings, without what tools have made."""
+    """Tracked files with one of these endings, without generated ones."""
     listed = subprocess.run(["git", "ls-files", under or "."], cwd=ROOT, capture_output=True, text=True,
                             check=True).stdout
     found = [name for name in listed.splitlines() if name.rsplit(".", 1)[-1] in suffixes]
@@ -85,7 +85,7 @@ def glossary():
 
 
 def shared_types():
-    """Names of types that are defined in too many modules: where."""
+    """The places of types whose names are defined in too many modules."""
     places = collections.defaultdict(list)
     for name in sources():
         for number, line in lines(name):
@@ -97,7 +97,7 @@ def shared_types():
 
 
 def riddles():
-    """Types, modules and constants that do not say what they are."""
+    """Types, modules and constants whose names do not say what they are."""
     found = []
     for name in sources():
         for number, line in lines(name):
@@ -109,7 +109,7 @@ def riddles():
 
 
 def constants_without_unit():
-    """Numeric constants of time or size that do not say their unit. A `Duration` says it by its type."""
+    """Numeric constants of time or size whose names do not give the unit. A `Duration` gives it by its type."""
     found = []
     for name in files("rs", under="crates"):
         comment = ""
@@ -143,7 +143,7 @@ def long_lines(exceptions=EXCEPTIONS["columns"]):
 
 
 def subjectless_comments():
-    """Comments that do not begin with what they are about."""
+    """Comments that do not begin with their subject."""
     found = []
     for name in files("rs", "py", "h", "c", "hpp", "cpp", "f90", "ts", "tsx", "java", "sh", "toml"):
         for number, line in lines(name):
@@ -199,7 +199,7 @@ def test_every_exception_is_needed():
 
 
 def main(words):
-    """Lists findings: of all, or of the folders that are named. With --count, how many there are."""
+    """Lists the findings for all folders or for those named, and their number."""
     for check in (shared_types, riddles, constants_without_unit, long_lines, subjectless_comments,
                   boolean_matches):
         found = [line for line in check() if not words or line.startswith(tuple(words))]

@@ -1,5 +1,5 @@
-"""Holds the map in ARCHITECTURE.md against the tree: its rooms exist, and each room uses what its arrow names
-and nothing else."""
+"""Holds the map in ARCHITECTURE.md against the tree: its rooms exist, and each room uses exactly the rooms that
+its arrow names."""
 
 import re
 import subprocess
@@ -27,7 +27,8 @@ def used(manifest, section="dependencies"):
 
 
 def arrows():
-    """What each room under crates/ may use, as the map says. A room's text ends where the next room begins."""
+    """The rooms that each room under crates/ may use, as the map says. The text of a room ends where the next
+    one begins."""
     rooms = re.findall(r"^  ([a-z-]+)/ +(.*?)(?=^  [a-z-]+/ |^[a-z]+/ )", MAP, re.S | re.M)
     return {name: re.search(r"→([a-z\s]*)", text) for name, text in rooms}
 

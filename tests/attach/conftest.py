@@ -1,4 +1,4 @@
-"""A model that goes on until it is told to end, and what is started of it."""
+"""A model that runs until it is told to end, and the processes of its runs."""
 
 import json
 import os
@@ -51,14 +51,14 @@ implementations:
 
 
 class Place:
-    """A directory with a model that runs until it is told to end, and what was started there."""
+    """A directory with a model that runs until it is told to end, and its runs."""
 
     def __init__(self, path, ligament, model):
         self.path, self.ligament, self.started = path, ligament, []
         (path / "endless.ymmsl").write_text(model)
 
     def call(self, *words, status=0, limit=LONG):
-        """Calls the command; what it printed on standard output and on standard error."""
+        """Calls the command, and returns its standard output and standard error."""
         done = subprocess.run([self.ligament, *map(str, words)], cwd=self.path, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit)
         assert done.returncode == status, f"{words} gave {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -72,8 +72,8 @@ class Place:
         return child
 
     def attaches(self, *words):
-        """Starts `ligament attach` without a terminal, and waits until it says something, which is left to be
-        read: whatever becomes of the run from then on it sees."""
+        """Starts `ligament attach` without a terminal, and waits for its first output, which stays to be read.
+        From then on it sees every change of the run."""
         child = self.starts("attach", "run", *words)
         assert select.select([child.stderr], [], [], LONG)[0], "it says nothing"
         return child
@@ -84,7 +84,7 @@ class Place:
         return terminal
 
     def detached(self, *words):
-        """Starts a run that goes on by itself: the record of what was started."""
+        """Starts a run that needs no terminal, and returns its record."""
         return json.loads(self.call("run", "endless.ymmsl", "--run-dir=run", "--detach", "--json", *words)[0])
 
     def tells(self, word):
@@ -95,7 +95,7 @@ class Place:
         return json.loads((self.path / "run/run.json").read_text())
 
     def journal(self, name="run"):
-        """The entries that are written whole."""
+        """The entries of the journal that are written whole."""
         lines = (self.path / name / "journal.jsonl").read_text().splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -131,7 +131,7 @@ def place(tmp_path, ligament, python_program):
 
 @pytest.fixture
 def elsewhere():
-    """Words before a command, by which it believes to be on another machine that sees the same files."""
+    """Words before a command that make it believe it is on another machine that sees the same files."""
     words = ["unshare", "--uts", "sh", "-c", "hostname far.away && exec \"$0\" \"$@\""]
     if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
         pytest.skip("this user may not name machines")

@@ -20,7 +20,7 @@ def place(address):
 
 
 def connect(address, count):
-    """Connections are held until there are no more descriptors, and then all are closed at once."""
+    """The connections are held until no descriptors are left, and then all are closed at once."""
     held, through, most = [], 0, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 50
     for _ in range(count):
         one = socket.socket(socket.AF_UNIX)

@@ -1,5 +1,5 @@
-"""`ligament attach` shows a run as if it had been started there, from wherever its directory is seen, and
-leaves it alone."""
+"""`ligament attach` shows a run as if it had been started there, from any place that sees its directory, and
+does not disturb it."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_several_are_attached_at_once_and_all_see_the_end(place):
     assert (plain.returncode, error) == (0, "")
     record = json.loads(out)
     assert (record["ok"], record["state"], len(record["instances"])) == (True, "done", 2)
-    # It goes after the record says that the run is over, which is all that those wait for who watch.
+    # The socket goes after the record says that the run is over, and viewers wait for the record only.
     until(lambda: not (place.path / "run/status.json").exists(), "the end of what is there for those who watch")
 
 

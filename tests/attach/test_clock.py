@@ -1,4 +1,4 @@
-"""A machine whose clock is set while a run goes on: how long the run lasts does not follow from it."""
+"""The clock of a machine is set while a run goes on: the duration of the run does not depend on it."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import pytest
 
 from terminals import until
 
-# Shifts the time of day by what a file says.
+# Shifts the time of day by the number in a file.
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

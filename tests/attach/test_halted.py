@@ -1,4 +1,5 @@
-"""A run that was stopped with Ctrl-Z, or SIGSTOP, answers nobody; who asks is told so at once."""
+"""A run that was stopped by Ctrl-Z, or SIGSTOP, gives no answers. A command that asks it reports this at
+once."""
 
 import json
 import os
@@ -15,7 +16,7 @@ def is_halted(pid):
 
 @pytest.fixture
 def halted(place):
-    """A run under way whose own process stands still."""
+    """A run whose own process is stopped."""
     place.detached()
     place.is_under_way()
     pid = place.record["pid"]
@@ -33,7 +34,7 @@ def test_the_status_of_a_run_that_stands_still_says_so_and_what_was_known(halted
     told = json.loads(halted.call("status", "run", "--json")[0])
     assert told["halted"] and told["state"] == "running" and told["last"]["event"], told
     assert {one["name"] for one in told["instances"]} == {"source", "worker"}
-    # And goes on, as it says.
+    # The run goes on afterwards.
     os.kill(pid, signal.SIGCONT)
     text, _ = halted.call("status", "run")
     assert "stands still" not in text and "received" in text, text

@@ -1,4 +1,5 @@
-"""Other users of the machine that a run is on: they cannot end it, use it up, or hear anything in its place."""
+"""Other users of the machine of a run: they cannot end it, use up its resources, or receive messages in its
+place."""
 
 import json
 import os
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anot
 
 @pytest.fixture
 def stranger():
-    """Starts another user; gives the process, which has said that it is ready."""
+    """Starts a process of another user, and returns it when it is ready."""
     started = []
 
     def start(*words):
@@ -57,7 +58,7 @@ def test_another_user_who_connects_without_end_does_not_disturb_a_run(place, str
 
 
 def test_nor_where_the_socket_has_an_abstract_name(place, stranger):
-    """Where no directory is to be had that others cannot change."""
+    """A case in which no directory is safe from changes by others."""
     path = place.path
     # Files that the run needs may lie below /tmp itself: the checkout, its Python, this test's own directory.
     needed = [path, ROOT, sys.executable, sys.prefix, shutil.which(place.ligament)]
@@ -98,7 +99,7 @@ def test_own_processes_that_use_up_the_agent_s_files_are_waited_out(place):
         return [each["received_messages"] for each in json.loads(place.call("status", "run",
                                                                             "--json")[0])["instances"]]
 
-    # A first message may want a ring or a slab, which the agent could not make any more.
+    # A first message may need a ring or a slab, which the agent could then no longer make.
     until(lambda: min(received()) > 1, "the first exchanges")
     record = place.record
     with_few_files(record["pid"], len(os.listdir(f"/proc/{record['pid']}/fd")) + 3)
@@ -159,7 +160,7 @@ def test_a_run_directory_that_is_shared_can_be_read_by_the_group_whatever_the_um
 
 
 def test_a_run_for_which_there_is_no_room_leaves_its_record(place):
-    """The disk has room for a record, and not for the copy of a model with many settings."""
+    """The disk has room for a record, but not for the copy of a model with many settings."""
     settings = "".join(f"  setting_{i}: {i}\n" for i in range(20_000))
     model = place.path / "endless.ymmsl"
     model.write_text(model.read_text().replace("settings: {t_max: 1000.0}\n", f"settings:\n{settings}"))
@@ -175,7 +176,7 @@ def test_a_run_for_which_there_is_no_room_leaves_its_record(place):
 # ---- another user who takes the name of a run that is dead
 @pytest.fixture
 def taken(place, stranger):
-    """A run that says that it is under way, at whose socket's name another user listens; that user."""
+    """A run that claims to be under way, and another user who listens at the name of its socket."""
     place.detached()
     place.is_under_way()
     place.tells("go")

@@ -15,7 +15,7 @@ def terminal_of(pid):
 
 
 def test_a_detached_run_has_a_session_of_its_own_and_says_how_to_come_back(place):
-    # That both pipes are closed though the run goes on is what lets this return.
+    # This returns only because both pipes are closed, although the run goes on.
     out, error = place.call("run", "endless.ymmsl", "--detach", "--run-dir=run")
     assert out.splitlines()[0] == "run directory: run"
     assert '"ligament attach run" shows it, "ligament stop run" ends it' in out
@@ -90,7 +90,7 @@ def test_a_run_that_waits_for_its_domains_goes_on_without_its_terminal_too(place
     until(lambda: "terminal-gone" in place.events(), "the news of the terminal")
     agent = place.starts("agent", "--join=run/invitation", "--domain=1", "--quiet")
     place.is_under_way()
-    # Also what runs elsewhere, as soon as the manager sees it.
+    # The same holds for instances elsewhere, as soon as the manager sees them.
     until(lambda: {entry["instance"] for entry in place.journal() if entry["event"] == "started"} == {
         "source", "worker"}, "the news of the processes")
     place.tells("go")
@@ -124,8 +124,8 @@ def test_the_journal_tells_the_run_from_its_begin_to_its_end(place):
     assert (first["event"], first["version"], first["run"], first["instances"]) == ("begun", 1, "run", 2)
     assert (last["event"], last["state"]) == ("over", "stopped")
     events = [entry["event"] for entry in entries]
-    # That one was started comes from the guard, that it registered from itself: where the run looks late, in
-    # either order.
+    # The guard reports that an instance was started, and the instance registers by itself: a slow run sees both
+    # in either order.
     for before, after in [("begun", "up"), ("up", "started"), ("up", "registered"), ("started", "order"),
                           ("registered", "order"), ("order", "ending"), ("ending", "over")]:
         assert events.index(before) < events.index(after), events

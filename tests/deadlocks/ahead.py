@@ -1,8 +1,6 @@
-"""Models whose operators' order lets them go on, or not, and a judge that plays the order by itself.
-
-A model is what each component has for ports, conduits, and how many steps it makes in its passes (two, if
-nothing is said).
-"""
+"""Models that can go on, or not, because of the order of their operators; and a judge that plays this order by
+itself. A model is a dictionary of components with their ports, a list of conduits, and the number of steps of
+each component's passes (2 by default)."""
 
 import random
 import sys
@@ -220,7 +218,7 @@ def random_model(dice, with_scales):
     names = "abcde"[: dice.randint(2, 5)]
     taken, conduits = set(), []
     for _ in range(dice.randint(1, 2 * len(names) - 2)):
-        # Mostly calls and answers between two that differ, else whatever comes.
+        # Most conduits are calls and answers between two different components; the others are drawn freely.
         one, other = dice.sample(names, 2)
         ways = [("call", "start"), ("end", "done")] if dice.random() < 0.6 else [dice.choice(ANY)]
         for sends, receives in ways:
@@ -240,9 +238,8 @@ def random_model(dice, with_scales):
 
 
 def judge(model):
-    """Plays the operators' order, with room for all messages: `ends`, `waits` for ever, or `fails` because one
-    waits for a
-    message of another that has ended."""
+    """Plays the order of the operators, with room for all messages. Returns `ends`, `waits` (for ever), or
+    `fails` if a component waits for a message of one that has ended."""
     ways = [tuple(end.split(".") for end in conduit.split(" -> ")) for conduit in model.conduits]
     there = [0] * len(ways)
     into = {(name, port): [i for i, (_, to) in enumerate(ways) if to == [name, port]]
@@ -255,7 +252,7 @@ def judge(model):
         moves.append(port)
 
     def receives(name, port):
-        """Waits until there is a message on each conduit; false, if there will be none."""
+        """Waits until there is a message on each conduit. Returns false if there will be none."""
         for i in into[name, port]:
             while there[i] == 0:
                 if ways[i][0][0] in over | fails:
@@ -290,9 +287,8 @@ def judge(model):
 
 
 def goes_on_with(model, tries=2000):
-    """Other numbers of steps with which a model that waits for ever would come to its end, or else fail; none
-    if none of
-    those that were tried do. Only a component that is called may do without a step in its first pass."""
+    """Other numbers of steps with which a model that waits for ever would end, or fail; None if none of the
+    tried numbers does. Only a component that is called may make no step in its first pass."""
     dice = random.Random(1)
     called = {conduit.split(" -> ")[1].split(".")[0] for conduit in model.conduits
               if conduit.endswith(".start")}

@@ -14,7 +14,7 @@ import time
 
 import times
 
-# Longer than any of these takes; only a hang reaches it.
+# A time that no run here reaches unless it hangs.
 LIMIT = 300
 
 
@@ -51,7 +51,7 @@ def model(scripts, conduits, program, ligament="", multiplicity=None, manual=())
 
 
 class Play:
-    """A run of a cast that is under way."""
+    """A run of a cast."""
 
     def __init__(self, command, text, directory, *arguments):
         self.command, self.directory = command, directory / "run"
@@ -71,14 +71,14 @@ class Play:
             self.process.communicate()
 
     def end(self):
-        """Exit status, what was printed, and the record of the run."""
+        """Returns the exit status, the output, and the record of the run."""
         output, _ = self.process.communicate(timeout=LIMIT)
         record = self.directory / "run.json"
         assert record.exists(), output
         return self.process.returncode, output, json.loads(record.read_text())
 
     def status(self):
-        """How each instance stands now; empty before the run can be asked."""
+        """Returns the state of each instance; empty before the run answers."""
         done = subprocess.run([self.command, "status", str(self.directory), "--json"], capture_output=True,
                               text=True)
         if done.returncode != 0:
@@ -86,7 +86,7 @@ class Play:
         return {one["name"]: one for one in json.loads(done.stdout)["instances"]}
 
     def until(self, wanted):
-        """Asks until the answer is as wanted."""
+        """Asks until the answer satisfies a condition."""
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
             assert self.process.poll() is None, self.process.stdout.read()
@@ -97,7 +97,7 @@ class Play:
         raise AssertionError(f"it did not come about: {status}")
 
     def disagreements(self):
-        """Where the run's record and its timeline tell different times."""
+        """Returns the differences between the times in the run's record and in its timeline."""
         return times.disagreements(self.command, self.directory, self.directory.parent)
 
     def log(self):

@@ -45,7 +45,7 @@ def play(instance, step):
     elif what == "hold":
         held.append(instance.receive(words[0]))
     elif what == "drop":
-        # Blocked in every thread, so that the one below gets it.
+        # The signal is blocked in every other thread, so that the thread below gets it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
         threading.Thread(target=drop_when_told, daemon=True).start()
     elif what == "within":

@@ -1,4 +1,4 @@
-"""Deadlocks that `ligament check` tells before the run, and the same told by running."""
+"""Deadlocks that `ligament check` foresees, and the same models run."""
 
 import json
 import os
@@ -15,7 +15,7 @@ CODES = {"deadlock-ahead", "waiting-circle"}
 
 
 def check(ligament, model, folder):
-    """The file of a model, and what is told of it."""
+    """The file of a model, and the deadlocks that the check foresees in it."""
     folder.mkdir(exist_ok=True)
     file = folder / "m.ymmsl"
     file.write_text(model.text(folder))
@@ -24,7 +24,7 @@ def check(ligament, model, folder):
 
 
 def run(ligament, file):
-    """The exit status of a run, and why it ended."""
+    """The exit status of a run, and the reason for its end."""
     directory = file.parent / "run"
     done = subprocess.run([ligament, "run", file, "--ignore", "deadlocks", "--run-dir", directory],
                           capture_output=True, text=True, timeout=120)
@@ -78,11 +78,12 @@ def test_random_models_are_never_called_a_deadlock_without_being_one(ligament, t
         judged[truth] += 1
         told_of += told
         assert not (told and truth == "ends"), f"a false alarm: {what}"
-        # True if a model waits for ever may depend on how many steps there are. With scales that is known.
+        # True if the deadlock may depend on the number of steps. With scales, this number is known.
         missed += truth == "waits" and not told
         assert not (with_scales and truth == "waits" and not told), f"missed: {what}"
         if truth == "waits" and not told:
-            # With other numbers of steps it would go on, so that nothing can be told from its model file.
+            # With other numbers of steps the model would go on, so the check cannot foresee a deadlock from the
+            # file alone.
             other = ahead.goes_on_with(model)
             assert other, f"missed: {what}"
             explained[ahead.judge(ahead.Model(model.components, model.conduits, steps=other))] += 1

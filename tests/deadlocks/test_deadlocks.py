@@ -1,4 +1,5 @@
-"""Runs that can never go on: each ends by itself, with exit status 1, and names who waits for whom."""
+"""Runs that can never go on: each ends by itself, with exit status 1, and names the instances that wait for
+each other."""
 
 import contextlib
 import dataclasses
@@ -11,7 +12,7 @@ from test_slow import SLOW
 
 @dataclasses.dataclass
 class Case:
-    """A cast, who is in the knot, and parts of the reason."""
+    """A cast, the instances of the deadlock, and parts of the reason."""
 
     scripts: dict
     conduits: list
@@ -128,11 +129,11 @@ def is_named(case, status, output, record):
     assert case.knot <= set(waits)
     for name in case.knot:
         assert set(waits[name]["waits_on"]) & case.knot and waits[name]["waits_since"] > 0
-    # The wait that never ended is a wait, not work.
+    # The wait that never ended counts as waiting, not as computing.
     waited = {one["name"]: one["waiting"] for one in record["instances"]}
     for name in case.knot:
         assert waited[name] >= waits[name]["waits_since"], (waited, waits)
-    # The reason comes first, and no instance is blamed for having been ended.
+    # The reason comes first, and no instance is blamed because the run ended it.
     assert output.index("deadlock: ") < output.index("run directory"), output
     assert not [one for one in record["instances"] if one["state"] == "failed"], record["instances"]
 
@@ -155,7 +156,7 @@ def test_memory_that_views_hold_is_a_deadlock_where_nobody_else_could_drop_them(
 
 
 def test_memory_that_another_thread_may_give_back_is_only_warned_of_and_the_run_goes_on(play, monkeypatch):
-    # A thread of OpenBLAS has not blocked the signal: it could be given that, and end its process.
+    # Threads of OpenBLAS do not block the signal, so one of them could get it and end the process.
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     scripts, conduits = HOLDING
     scripts = scripts | {"order": "x38 hold many; drop; send rest; receive first; x57 receive many"}

@@ -1,4 +1,4 @@
-"""Runs that look as if they hang and do not: every one of them goes on to its end."""
+"""Runs that seem to hang, but do not: each of them goes on to its end."""
 
 import os
 import signal
@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-# Scripts, conduits; then what the model says under `ligament:`. Waits of two seconds are several looks of the
-# manager.
+# Scripts and conduits, then the section `ligament:` of the model. A wait of two seconds covers several rounds
+# of the manager.
 SLOW = {
     "a computation of seconds": (
         {"macro": "send out; receive in", "micro": "receive in; compute 2.5; send out"},
@@ -83,7 +83,8 @@ def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play, tmp_pa
                           and s["macro"]["state"] == "computing")
         os.kill(waits["micro"]["pid"], signal.SIGSTOP)
         go.touch()
-        # Both pages say that they wait for each other; but the message is there, unseen.
+        # Both status pages show that the instances wait for each other; but a message has arrived that its
+        # receiver has not seen.
         both = run.until(lambda s: s["macro"].get("waits_for") == "micro.out" and s["macro"]["waits_since"] > 2)
         assert both["micro"]["waits_for"] == "macro.out" and both["micro"]["stopped"]
         os.kill(waits["micro"]["pid"], signal.SIGCONT)
@@ -109,7 +110,7 @@ def test_an_instance_that_is_still_to_be_started_by_hand_is_waited_for(play, lig
     scripts = {"left": "receive in; send out", "right": "send out; receive in"}
     with play(scripts, ["left.out: right.in", "right.out: left.in"], "--manual", "right") as run:
         run.until(lambda s: s["left"].get("waits_since", 0) > 1.5)
-        # The program of the component, as the model has it.
+        # The program of the component in the model.
         text = (run.directory.parent / "cast.ymmsl").read_text()
         executable = text.split("right: {executable: ")[1].split(",")[0]
         joined = subprocess.run([ligament, "join", str(run.directory), "right", "--", executable,

@@ -23,18 +23,19 @@ LIMIT = 600  # s, for one command: a starter in Rust compiles all crates
 
 
 class Wrong(Exception):
-    """The page says something else than what happens."""
+    """The result of a step differs from what the page says."""
 
 
 class Reader:
-    """Somebody in a shell, in a directory; what is exported or entered stays so for the commands after."""
+    """A user of a shell, in a directory. Exported variables and changes of directory hold for the commands that
+    follow."""
 
     def __init__(self, here, environment):
         self.here, self.environment = Path(here), dict(environment)
         self.in_background = []
 
     def do(self, line):
-        """Gives the line to a shell; gives its exit status and what it printed."""
+        """Gives a line to a shell, and returns its exit status and its output."""
         with tempfile.TemporaryDirectory() as place:
             left = Path(place) / "environment"
             script = f'{line}\nstatus=$?\nenv -0 > "{left}"\nexit $status'
@@ -57,7 +58,7 @@ class Reader:
             return process.returncode, output
 
     def leave(self):
-        """Ends what was left in the background."""
+        """Ends the processes that were left in the background."""
         for group in self.in_background:
             try:
                 os.killpg(group, signal.SIGKILL)
@@ -66,8 +67,8 @@ class Reader:
 
 
 def follow(text, reader, ours=lambda line: True):
-    """Follows a page: writes its files and gives those of its commands that are `ours`. Gives how many of
-    both."""
+    """Follows a page: writes its files and gives those of its commands for which `ours` is true. Returns the
+    number of files and commands."""
     done = 0
     for step in steps(text):
         if isinstance(step, File):
@@ -82,7 +83,7 @@ def follow(text, reader, ours=lambda line: True):
 
 
 def obey(step, reader):
-    """Gives one command, and compares what it prints with what the page says that it prints."""
+    """Gives one command, and compares its output with that of the page."""
     status, output = reader.do(step.line)
     if step.output is None:
         if status != 0:
@@ -96,7 +97,7 @@ def obey(step, reader):
 
 
 def of_a_clone(line):
-    """Whether a command is for those who have the repository."""
+    """Returns true if a command is for users who have the repository."""
     return line.startswith(("make ", "git ", "cd ", "export PATH=$PWD/.venv"))
 
 

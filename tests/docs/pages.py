@@ -49,7 +49,7 @@ def commands(block):
 
 
 def pattern(lines):
-    """A pattern for the whole of an output; how many spaces stand between words does not matter."""
+    """Returns a pattern for a whole output; the number of spaces between words does not matter."""
     parts = []
     for line in lines:
         if line == "…":

@@ -23,13 +23,13 @@ FORTRAN = "".join(path.read_text() for path in ROOT.glob("bindings/fortran/src/*
 
 
 def blocks(text):
-    """Each block: its language, what it says, and the paragraph before it."""
+    """Each block: its language, its contents, and the paragraph before it."""
     for match in FENCE.finditer(text):
         yield match.group(1), match.group(2), text[: match.start()].strip().rsplit("\n\n", 1)[-1]
 
 
 def faults(language, code):
-    """What is wrong with a part of a program, as far as it can be seen without running it."""
+    """Returns the mistakes in a part of a program that can be seen without running it."""
     if language == "python":
         try:
             ast.parse(code)

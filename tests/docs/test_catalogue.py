@@ -1,5 +1,5 @@
-"""Every error has a code where it is made. The pages of errors are held against the sources by the tests of
-`crates/catalogue`."""
+"""Every error has a code where it is made. The tests of `crates/catalogue` hold the pages of errors against the
+sources."""
 
 import re
 from pathlib import Path
@@ -11,10 +11,10 @@ SOURCES = sorted(
     path
     for folder in [*ROOT.glob("crates/*/src"), ROOT / "bindings/python/src"]
     for path in folder.rglob("*.rs")
-    # The text of a starter's files is no message.
+    # Texts in a starter's files are not messages.
     if path.name != "tests.rs" and "starters" not in path.parts
 )
-# An error that is a bare text has no code.
+# Finds errors that are bare texts, without a code.
 BARE = re.compile(
     r"Result<(?:[^<>;{}]|<(?:[^<>]|<[^<>]*>)*>)*, (?:String|&'static str)>|\bErr\(format!|\bErr\(\"|"
     r"ok_or_else\(\|\| format!|map_err\(\|\w+\| format!"

@@ -1,4 +1,4 @@
-"""The pages say what is so: links lead somewhere, and what a reader is told to type does what the page says."""
+"""The pages are right: links lead to existing places, and the commands of the pages do what the pages say."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def name_of(path):
 
 
 def anchors(page):
-    """What GitHub makes of a page's headings."""
+    """The anchors that GitHub makes of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -47,7 +47,7 @@ def test_every_link_leads_somewhere(page):
 
 @pytest.fixture
 def reader(tmp_path):
-    """A reader with an empty directory, who has installed Ligament as it is in the build tree."""
+    """A reader with an empty directory, who has installed Ligament from the build tree."""
     here = tmp_path / "here"
     here.mkdir()
     environment = {
@@ -55,7 +55,7 @@ def reader(tmp_path):
         "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
         "LIGAMENT": str(ROOT),
-        # Cargo finds what it needs where it was put when Ligament was built, and builds it once for all
+        # Cargo finds the dependencies where the build of Ligament has put them, and builds them once for all
         # readers.
         "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
@@ -75,8 +75,8 @@ def reader(tmp_path):
 
 
 def jdk_new_enough():
-    """Where a JDK lies that can run the page about Java, as the example's script finds it; or why there is
-    none."""
+    """Returns the place of a JDK for the page about Java, found as the example's script does; or the reason why
+    there is none."""
     script = ROOT / "examples/heated-plate/java"
     done = subprocess.run([script, "-XshowSettings:properties", "-version"], capture_output=True, text=True)
     if done.returncode != 0:
@@ -85,7 +85,8 @@ def jdk_new_enough():
 
 
 def after_installing(line):
-    """Whether a command comes after those of the installation, which tests/package follows with the wheel."""
+    """Returns true if a command comes after those of the installation. tests/package follows these with the
+    wheel."""
     return not of_a_clone(line) and not line.startswith(("python3 -m venv", ". ", "pip install"))
 
 

@@ -1,4 +1,4 @@
-"""The promises of SECURITY.md name tests that are there, and its numbers are those of the code."""
+"""The tests that SECURITY.md names exist, and its numbers are those of the code."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ PROMISES = [line.strip().strip("|").split("|") for line in SECURITY.splitlines()
 
 
 def places_of(name):
-    """The files of the repository that a name in the column "tested by" means."""
+    """The files of the repository that a name in the column "tested by" stands for."""
     return list(ROOT.glob(name)) + [path for folder in ("crates",
                                                         "tests") for path in (ROOT / folder).rglob(name)
                                     if path.is_file()]

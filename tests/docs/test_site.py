@@ -1,5 +1,5 @@
-"""The site is whole: every link and picture of every page leads to a place in it, nothing is fetched from
-elsewhere, and what the code says of itself is there."""
+"""The site is complete: every link and picture of every page leads to a place in it, no page loads anything
+from elsewhere, and the documentation from the sources is part of it."""
 
 import html.parser
 import json
@@ -26,7 +26,7 @@ def site(tmp_path_factory):
 
 
 class Page(html.parser.HTMLParser):
-    """What a page links to, what it loads, and the places in it that can be linked to."""
+    """The links of a page, the files that it loads, and its anchors."""
 
     def __init__(self, path):
         super().__init__()

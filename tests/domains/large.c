@@ -1,6 +1,6 @@
-// Either side of an exchange of large messages: `macro` sends them, `micro` looks at what came and answers with
-// a number. At one message (LARGE_STEP) one of them writes its number into a file (LARGE_MARK): before it sends
-// (`before`), when the sending has begun (`midst`), or when the message has been received (`end`).
+// Both sides of an exchange of large messages: `macro` sends them, `micro` checks them and answers with a
+// number. At one message (LARGE_STEP) one of them writes its process number into a file (LARGE_MARK): before
+// the send (`before`), after the send has begun (`midst`), or after the message was received (`end`).
 #define _GNU_SOURCE
 #include <ligament.h>
 #include <stdbool.h>
@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
                 at("before", step);
                 if (lends) fine(lig_send_loan(instance, "out", &when, loan, &error));
                 else fine(lig_send_array(instance, "out", &when, &array, &error));
-                // It is on its way from the sender's memory now.
+                // The message is being sent from the sender's memory now.
                 at("midst", step);
                 fine(lig_receive_into(instance, "in", NULL, &number, NULL, &error));
             } else {

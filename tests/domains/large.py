@@ -1,6 +1,6 @@
-"""A run over two or three domains on this machine that exchanges large messages, to which something happens in
-the midst of one: one run, in a process of its own that sees all that come of it; and the verdict. All that
-chance decides follows from a seed."""
+"""One run over two or three domains on this machine that exchanges large messages, and a fault in the middle of
+a message. The run is in a process of its own that sees all of its descendants, and ends with a verdict. All
+random choices follow from a seed."""
 
 import ctypes
 import json
@@ -26,7 +26,7 @@ LIMIT = 120  # s; far longer than any run takes: who reaches it hangs
 KILLS = ("macro", "micro", "agent", "head")
 STOPS = ("stop", "SIGINT", "cut")
 MOMENTS = ("before", "midst", "midst", "end")
-# Words that no process prints unless something is wrong that the test did not do.
+# Words that a process prints only after a mistake that the test did not make.
 WRONG = re.compile(r"SIGSEGV|SIGBUS|SIGABRT|panicked|crashed|a bug in|malformed|is wrong$", re.M)
 CLONE_NEWNET = 0x40000000
 
@@ -68,8 +68,8 @@ def plan(seed, ways):
     way, moment = ways[seed % len(ways)], chance.choice(MOMENTS)
     places = chance.choice([(1, 2), (0, 1), (1, 0)])
     size = chance.choice([8, 8, 8, 8, 12, 16, 24, 32, 48, 64, 128, 300]) << 20
-    # A message takes some milliseconds for 8 MiB, on an idle machine: what is spread over a few times as long
-    # falls into every phase.
+    # On an idle machine, 8 MiB take some milliseconds. Faults are spread over several times as long, so they
+    # meet every phase.
     delay = chance.choice([0, chance.uniform(0, size / 1e9), chance.uniform(0, 6 * size / 1e9)])
     steps = 3 if way == "cut" else 1000
     return Plan(
@@ -80,7 +80,7 @@ def plan(seed, ways):
 
 
 def can_cut():
-    """Whether connections can be cut here, in a network of the run's own; asked in a child."""
+    """Returns true if connections can be cut here, in a network of the run's own. A child process tries it."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -105,7 +105,7 @@ def _is_cut(one):
 
 
 def own_network():
-    """A network of this process and its descendants alone, with a loopback interface."""
+    """Makes a network for this process and its descendants alone, with a loopback interface."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
@@ -113,13 +113,13 @@ def own_network():
 
 
 def cut_all():
-    """Breaks every connection of this network. How many there were."""
+    """Breaks every connection of this network, and returns their number."""
     cut = ["ss", "--kill", "--tcp", "--no-header", "state", "established"]
     return len(subprocess.run(cut, check=True, capture_output=True).stdout.splitlines())
 
 
 class Hangs(Exception):
-    """Something did not come about; the text says what."""
+    """A fault could not be caused; the text gives the reason."""
 
 
 class Run:
@@ -174,7 +174,7 @@ class Run:
                        "20s" if plan.way == "head" else "60s")
 
     def pid_of(self, name):
-        """An instance's process."""
+        """The process of an instance."""
         for pid in machine.descendants():
             try:
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -227,14 +227,14 @@ class Run:
                 process.wait(max(0.1, self.deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 raise Hangs(f"{process.args[1]} does not end") from None
-        # What is left when one was killed, its guard ends; all others end what is theirs before they do.
+        # The guard of a killed process ends its descendants; all other processes end theirs before they end.
         self.until(lambda: machine.reap() or not machine.descendants(), "what the run left does not end")
 
     # ---- judging ---------------------------------------------------------------------------------------------
 
     def expectation(self):
-        """The state, the reason, and the exit statuses of the head and of the agents; the state may be anything
-        where the head is killed."""
+        """Returns the expected state, reason, and exit statuses of the head and of the agents. If the head is
+        killed, any state is right."""
         plan, agents = self.plan, len(self.processes) - 1
         if plan.way in ("macro", "micro"):
             return "failed", rf"^{plan.way} was ended by signal SIGKILL", [1] * (agents + 1)
@@ -269,7 +269,7 @@ class Run:
 
 
 def life(plan, program, command, keep):
-    """The whole life of the process of a run: gives its result as a dictionary."""
+    """Runs the process of a run from start to end, and returns its result as a dictionary."""
     machine.adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     ground = Path(tempfile.mkdtemp(prefix="large-"))
@@ -304,7 +304,7 @@ def life(plan, program, command, keep):
 
 
 class Started:
-    """A plan that runs in a process of its own. `pipe` becomes readable when it is over."""
+    """A plan that runs in a process of its own. `pipe` becomes readable at its end."""
 
     def __init__(self, plan, program, command, keep=False):
         reading, writing = os.pipe()

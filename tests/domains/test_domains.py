@@ -1,5 +1,5 @@
-"""One run over three domains on this machine, over loopback, whose agents are started by hand: what comes of it
-is what comes of it on one, and whatever goes wrong ends it everywhere, with its reason, and leaves no process
+"""One run over three domains on this machine, over loopback, whose agents are started by hand. The results are
+those of a run in one domain. Every fault ends the run in all domains, with its reason, and leaves no process
 behind."""
 
 import json
@@ -56,7 +56,8 @@ WAITS = "time.sleep(1000)"
 
 
 def processes_of(directory):
-    """Processes that work below a run's directory, which all instances do."""
+    """Returns the processes whose working directory is below a run's directory; all instances have one
+    there."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -68,7 +69,7 @@ def processes_of(directory):
 
 
 def until(true, what):
-    """Waits until something is so, as long as the test may take."""
+    """Waits until a condition holds, as long as the test may take."""
     end = time.monotonic() + LIMIT
     while not true():
         assert time.monotonic() < end, f"it never came to this: {what}"
@@ -143,7 +144,7 @@ def spread(ligament, tmp_path):
 
 @pytest.fixture
 def pair(python_program, tmp_path):
-    """The model of a pair whose second part does something at the fourth message."""
+    """The model of a pair whose second part does something special at the fourth message."""
 
     def write(what):
         file = tmp_path / "pair.ymmsl"
@@ -156,7 +157,7 @@ def pair(python_program, tmp_path):
 
 
 def says_last_words(run):
-    """Waits until micro has come to where it does something."""
+    """Waits until `micro` has come to this point."""
     output = run.directory / "instances" / "micro" / "output.log"
     until(lambda: output.exists() and "the last words" in output.read_text(), "micro has come that far")
 
@@ -172,7 +173,7 @@ def test_reaction_diffusion_over_three_domains_gives_what_it_gives_on_one(ligame
     assert run.wait() == [0, 0, 0], run.text()
     domains = {instance["domain"] for instance in run.record()["instances"]}
     assert len(domains) > 1 and len(run.record()["domains"]) == 3
-    # Both ends of each conduit are counted, in whatever domain they are.
+    # The messages at both ends of each conduit are counted, whatever their domains are.
     conduits = run.record()["conduits"]
     assert conduits and all(one["messages"] == one["received_messages"] > 0 for one in conduits), conduits
     results = [path.relative_to(alone) for path in alone.rglob("workdir/*") if path.suffix in (".csv", ".npy",
@@ -315,7 +316,7 @@ def test_ports_of_which_only_one_has_slots_are_found_across_domains(spread, pyth
     assert "micro.in" in reason and "macro.out" in reason, reason
 
 
-# Of agents whose clocks are ten hours off: the time of day, and the time since the machine was started.
+# The clocks of agents are wrong by ten hours: the time of day, and the time since the start of the machine.
 CLOCKS = {
     "behind": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "-10h"],
     "ahead": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "+10h"],
@@ -324,7 +325,8 @@ CLOCKS = {
 
 
 def timeline_of(run):
-    """When each instance registered and ended, and the intervals in which it waited for a message (s)."""
+    """The times at which each instance registered and ended, and the intervals in which it waited for a message
+    (s)."""
     names, causes, now, lives, waits = {}, {}, {}, {}, {}
     for line in (run.directory / "timeline").read_text().splitlines()[2:]:
         kind, *fields = line.split()
@@ -348,7 +350,7 @@ def timeline_of(run):
 
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
-    # Not by time.sleep, whose absolute time libfaketime gets wrong.
+    # time.sleep uses an absolute time, which libfaketime gets wrong.
     run = spread(pair("__import__('select').select([], [], [], 1)"), *APART, before_agent=CLOCKS[clock])
     assert run.wait() == [0, 0, 0], run.text()
     record = run.record()
@@ -356,8 +358,8 @@ def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
     for name, (begin, end) in lives.items():
         assert 0 <= begin <= end <= record[
             "duration"], f"{name} lived from {begin} to {end} s: {record['duration']} s"
-    # In a long wait of macro's, once micro was there, micro slept: it did not wait for macro. Where the machine
-    # stood still there may be others, in which a message was on its way.
+    # During a long wait of `macro`, `micro` slept: `macro` waited for `micro`, and not the other way round. On
+    # a machine that stood still there may be other waits, during which a message was on its way.
     long = [wait for wait in waits["macro"] if wait[0] > lives["micro"][0] and wait[1] - wait[0] > 0.5]
     middles = [(begin + end) / 2 for begin, end in long]
     asleep = [middle for middle in middles if not any(begin < middle < end for begin, end in waits["micro"])]
@@ -486,7 +488,7 @@ def test_a_light_process_that_is_killed_elsewhere_ends_the_run(spread, town):
 
 # ---- a process of the run that is killed: the others know at once, and nothing is lost without a word
 def writes_elsewhere(scratch):
-    """Waits until micro has come to where it does something; the directory in which its agent has its files."""
+    """Waits until `micro` has come to this point. Returns the directory in which its agent has its files."""
     found = lambda: [one for one in scratch.glob("*/instances/micro/output.log")
                      if "the last words" in one.read_text()]
     until(found, "micro has come that far")
@@ -528,7 +530,7 @@ def test_an_agent_that_is_killed_does_not_take_the_name_of_its_files_with_it(spr
 
 # ---- whoever talks nonsense to the socket at which an agent's own instances register
 def agent_socket(process):
-    """The path of the socket at which a process listens, which the kernel shows."""
+    """Returns the path of the socket at which a process listens, as the kernel shows it."""
     inodes = set()
     for fd in Path(f"/proc/{process.pid}/fd").iterdir():
         try:
@@ -545,7 +547,7 @@ def agent_socket(process):
 
 
 def half_open(name):
-    """Two hundred that say nothing; they stay until the test ends."""
+    """Two hundred connections that send nothing. They stay until the test ends."""
     made = []
     for _ in range(200):
         made.append(socket.socket(socket.AF_UNIX))
@@ -554,7 +556,7 @@ def half_open(name):
 
 
 def saying(*pieces):
-    """One that says these pieces, and hears what comes back."""
+    """A connection that sends these pieces, and returns the answer."""
 
     def say(name):
         stranger = socket.socket(socket.AF_UNIX)
@@ -574,7 +576,7 @@ def saying(*pieces):
 
 
 def another_user(name):
-    """Another user of this machine does not get that far."""
+    """Another user of this machine cannot connect."""
     script = "import os, socket, sys; os.setuid(65534); socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
     told = subprocess.run([sys.executable, "-c", script, name], capture_output=True, text=True, timeout=LIMIT)
     assert "PermissionError" in told.stderr, told.stdout + told.stderr
@@ -619,7 +621,7 @@ def test_the_head_says_what_was_never_received_or_asked_for_in_any_domain(spread
 
 
 def test_a_wait_in_which_a_run_of_several_domains_ended_is_a_wait_everywhere(spread, ligament, pair, tmp_path):
-    # Twice as long as is asked for: macro may be held up before it begins to wait.
+    # The limit is twice as long as necessary, because `macro` may be held up before it begins to wait.
     run = spread(pair("time.sleep(2); os.kill(os.getpid(), 9)"), "--on", "1=micro", domains=1)
     assert run.wait()[0] == 1
     [macro] = [one for one in run.record()["instances"] if one["name"] == "macro"]

@@ -1,5 +1,5 @@
-"""Kills, stops and cuts of a run over several domains while large messages are under way, a few of each with
-seeds of today's. `tests/domains/fuzz` does as many as wanted."""
+"""Kills, stops and cuts of a run over several domains while large messages are under way: a few of each, with
+seeds of the day. `tests/domains/fuzz` makes as many as wanted."""
 
 import importlib.machinery
 import importlib.util
@@ -18,7 +18,7 @@ SEED = int(os.environ.get("LARGE_SEED", random.randrange(1 << 31)))
 
 
 def _load():
-    """The command beside this file, whose name has no ending."""
+    """The program `fuzz` beside this file has no ending, so it is loaded by its path."""
     loader = importlib.machinery.SourceFileLoader("large_fuzz", str(HERE / "fuzz"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("large_fuzz", loader))
     loader.exec_module(module)

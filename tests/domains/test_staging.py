@@ -1,6 +1,6 @@
-"""Files of a run over several domains: inputs are where instances run before they start, what they leave comes
-back whole or is kept with the reason, and both can be looked at meanwhile; with a common file system and
-without one."""
+"""Files of a run over several domains. Inputs arrive before instances start. Outputs come back whole, or are
+kept with a reason. Both can be read during the run. All this is tested with a common file system and without
+one."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ while instance.reuse_instance():
     instance.send("out", Message(0.0, data=said))
 """
 
-# What an instance finds: names, texts, what may be executed and what may be written, and whether the program is
+# The files that an instance finds: names, texts, which can be executed and written, and if the program is
 # staged.
 FOUND = """
     found = {}
@@ -106,7 +106,7 @@ def town(python_program, tmp_path):
 
 
 class Hidden(Spread):
-    """A run whose agents see nothing of the model's folder and of the run directory; or whose head has its run
+    """A run whose agents see neither the model's folder nor the run directory, or whose head has its run
     directory on a disk of its own (`head_disk`, bytes). Agents have scratch directories, on disks of
     `agent_disk` bytes if that is given."""
 
@@ -123,8 +123,8 @@ class Hidden(Spread):
         seen = Path(f"/proc/{self.processes[0].pid}/root{directory}")
         until(lambda: (seen / "invitation").exists() or self.processes[0].poll() is not None,
               "there is an invitation")
-        # Its own disk, opened for when the process is gone. That waits for its agents, so it is there until
-        # now.
+        # A descriptor of the agent's own disk, to read the disk after the agent has ended. The agent waits
+        # here, so the disk exists.
         self.inside = os.open(seen, os.O_RDONLY) if head_disk else None
         invitation = directory.with_name("invitation")
         invitation.write_text((seen / "invitation").read_text())
@@ -135,7 +135,7 @@ class Hidden(Spread):
                      "--scratch", str(self.scratch)]
             go = directory.with_name("go")
             if agent_disk:
-                # It joins only when its disk is open here as well.
+                # The agent joins only after its disk was opened here.
                 agent = ["sh", "-c", f'while [ ! -e {go} ]; do sleep 0.01; done; exec "$@"', "sh", *agent]
                 agent = self.with_disk(self.scratch, agent_disk, agent)
             hide = [word for path in (model.parent, directory) for word in (str(path), "1m")]
@@ -148,7 +148,7 @@ class Hidden(Spread):
 
     @staticmethod
     def mounted(disks, command):
-        """A command in a mount namespace of its own, with these small disks: path and size."""
+        """Returns a command in a mount namespace of its own, with these small disks: path and size."""
         script = ("while [ $1 != -- ]; do mount -t tmpfs -o size=$2 none $1 || exit 9; shift 2; done; shift; "
                   "exec \"$@\"")
         return ["unshare", "--mount", "sh", "-c", script, "sh", *disks, "--", *command]
@@ -157,7 +157,7 @@ class Hidden(Spread):
         return self.mounted([str(path), str(size)], command)
 
     def agent(self, which=1):
-        """The agent's process, which has become what was started."""
+        """The agent's process: the command has replaced the one that was started."""
         return self.processes[which].pid
 
 
@@ -212,12 +212,12 @@ def test_an_instance_finds_the_same_files_wherever_it_runs(how, town, ligament, 
         assert executable[0].startswith("#!/bin/sh") and int(executable[1], 8) & 0o333 == 0o311, executable
         texts = {name: text for name, (text, mode) in found.items() if int(mode, 8) == 0o200}
         assert texts == {"data/table": "a table", **own}
-        # In the run directory it looks the same too, with what the instance left.
+        # The run directory shows the same files, and those that the instance has left.
         workdir = directory / f"instances/micro[{slot}]/workdir"
         names = sorted(str(path.relative_to(workdir)) for path in workdir.rglob("*") if path.is_file())
         assert names == sorted(["data/table", "data/deep/tool", "data/replaced", *own])
         assert (workdir / "mesh").read_text() == own["mesh"]
-        # A change of an instance's own copy is its result, and changes no other input.
+        # An instance's change of its own copy is its result, and changes no other input.
         assert (workdir / "restart").read_text() == f"of {slot}"
     assert not list(directory.rglob("*.part-*"))
     assert (directory / "inputs/restart").read_text() == "0000"
@@ -315,7 +315,7 @@ def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_say
 
 
 class Live:
-    """A run that waits, with files that instances have written, until it is let go."""
+    """A run with files that its instances have written. It waits until it is told to go on."""
 
     def __init__(self, ligament, run, gate, folder):
         self.ligament, self.run, self.gate, self.folder = ligament, run, gate, folder

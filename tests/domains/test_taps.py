@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from test_domains import LIMIT, ROOT, spread, until  # noqa: F401
 
-sys.path.append(str(ROOT / "tests/live"))
+sys.path += [str(ROOT / "tests/live"), str(ROOT / "tests/grid")]
+import pictures  # noqa: E402
 from taps import FIELD, LIGHT, PAIR, SHOWN, TAKER  # noqa: E402
 
 
@@ -188,3 +189,25 @@ def test_a_notebook_sees_arrays_of_another_domain(shown):
     assert done.returncode == 0 and "all is as it was sent" in done.stdout, done.stdout + done.stderr
     shown.tells("go")
     assert shown.run.wait() == [0, 0]
+
+
+def test_a_picture_of_a_grid_over_two_domains_is_of_one_time(ligament, spread, python_program,  # noqa: F811
+                                                             tmp_path):
+    shape, file = (14, 13, 12), tmp_path / "grid.ymmsl"
+    program = pictures.program(python_program, "time.sleep(0.002)")
+    file.write_text(pictures.MODEL.format(program=program, shape=list(shape), blocks=[2, 2, 1], periodic=[],
+                                          more="wait: auto"))
+    run = spread(file, "--on", "1=wave[1][0][0]", "--on", "1=wave[1][1][0]", domains=1)
+    until(lambda: run.record().get("agent"), "the run is under way")
+    shown = Shown(ligament, run, tmp_path)
+    viewer = shown.begin("wave.u")
+    distance = pictures.distance(shape)
+    for _ in range(20):
+        told = json.loads(viewer.stdout.readline())
+        values = np.array(told["value"]["array"]["data"]).reshape(shape)
+        assert np.array_equal(values, distance + 2 * told["timestamp"])
+    viewer.send_signal(signal.SIGINT)
+    viewer.communicate(timeout=LIMIT)
+    shown.call("wave.w", "--level", 4.5, "--save", tmp_path / "w.vtp")
+    points, triangles, _ = pictures.mesh(tmp_path / "w.vtp")
+    assert len(points) > 200 and pictures.open_edges(triangles) == 0

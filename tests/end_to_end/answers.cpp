@@ -1,4 +1,4 @@
-// Answers each question once on each port and slot, and tries to do so twice.
+// Answers each question once on each port and slot, and tries to answer a second time.
 #include <ligament/ligament.hpp>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Receives a map, and asks for what is not in it: each error is to say on which port it came.
+// Receives a map, and asks for keys that it does not have. Each error must name the port of the map.
 #include <ligament/ligament.hpp>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-"""What the commands say: of runs, of instances that are not there, of nothing; colours; completions."""
+"""The output of the commands: about runs, about instances that do not exist, and about nothing; colours;
+completions."""
 
 import json
 import os
@@ -119,7 +120,7 @@ def test_shells_complete_the_names_of_runs_and_instances(place, ligament):
     (place.path / "complete").write_text(script)
 
     def complete(*words):
-        """What bash offers for the last of the words."""
+        """The completions that bash offers for the last word."""
         given = " ".join(f"'{word}'" for word in words)
         asks = f"source complete; COMP_WORDS=({given}); COMP_CWORD={len(words) - 1}; _ligament_names ligament '{words[-1]}' " \
                f"'{words[-2]}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""

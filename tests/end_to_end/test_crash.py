@@ -1,4 +1,4 @@
-"""What is said of an instance that crashes: how to see where."""
+"""The report on an instance that crashes explains how to find the place."""
 
 import sys
 

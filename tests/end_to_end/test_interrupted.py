@@ -1,5 +1,4 @@
-"""A send that a signal ended: nothing is lost, nothing comes twice, nothing is malformed, and the code can go
-on."""
+"""A send that a signal interrupted: no message is lost, doubled or malformed, and the code can go on."""
 
 MODEL = """ymmsl_version: v0.1
 model:

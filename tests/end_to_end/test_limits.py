@@ -1,5 +1,4 @@
-"""What a run may take: the size of messages, what is kept of an instance's output, and the options that set
-them."""
+"""Limits of a run: the size of messages, the kept output of an instance, and the options that set them."""
 
 import json
 import subprocess
@@ -14,7 +13,7 @@ while instance.reuse_instance():
     instance.send("out", Message(0.0))
 """
 
-# Waits for the order to go on, printing nothing.
+# Waits for the order to go on, and prints nothing.
 WAITER = """
 instance = Instance({Operator.F_INIT: ["in"]})
 while instance.reuse_instance():

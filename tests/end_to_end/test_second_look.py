@@ -1,5 +1,5 @@
-"""What a run says at its end though it went well, also with --quiet: messages that nobody received, settings
-that nobody asked for, warnings."""
+"""The remarks of a successful run at its end, also with --quiet: messages that no instance received, settings
+that no code asked for, warnings."""
 
 import json
 

@@ -35,6 +35,6 @@ def test_the_same_binary_walks_in_every_topology(names, run, compile_cpp):
     done = run(model(program, names, steps, starts))
     assert done.status == 0, done.text
     for i, name in enumerate(names):
-        # After each step a number has moved one place along the ring and grown by one.
+        # After each step, a number has moved one place along the ring and has grown by one.
         assert int(done.file(name, "number.txt")) == starts[(i - steps) % len(names)] + steps
     assert hashlib.sha256(program.read_bytes()).hexdigest() == before

@@ -1,4 +1,5 @@
-"""What C++ says of a message that is not what it asks for: which port and slot, what came, what was wanted."""
+"""The error of C++ for an unexpected message names the port and slot, the received value, and the expected
+one."""
 
 import subprocess
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Who waits for whom, and what becomes of those that wait: a receiver that never reads, a sender that is long
-gone, a port that was closed, Ctrl-C."""
+"""Which instance waits for which, and what becomes of them: a receiver that never reads, a sender that ended
+long ago, a closed port, Ctrl-C."""
 
 import json
 import signal

@@ -1,5 +1,5 @@
-// A submodel that knows nothing of who it is coupled to: it shows its number, takes another, and adds one, for
-// as many steps as the setting says; then it leaves its number in a file.
+// A submodel that does not know its peers. In each step it sends its number, receives another, and adds one;
+// the setting gives the number of steps. At the end it writes its number to a file.
 #include <ligament/ligament.hpp>
 
 #include <fstream>

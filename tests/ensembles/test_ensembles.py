@@ -1,5 +1,5 @@
-"""Studies: points that are sampled, a pool of instances that evaluate them, and what their answers add up to;
-and what happens with an evaluation that fails, hangs, crashes or is answered twice."""
+"""Studies: points are sampled, a pool of instances evaluates them, and the answers are summed up. Also
+evaluations that fail, hang, crash or are answered twice."""
 
 import csv
 import json
@@ -110,7 +110,7 @@ class Study:
         self.here = directory / "instances/study/workdir"
 
     def progress(self):
-        """The progress that the page shows."""
+        """The progress on the page."""
         return json.loads((self.here / "study-progress.json").read_text())
 
     def rows(self, name):
@@ -120,7 +120,7 @@ class Study:
 
 @pytest.fixture
 def make(ligament, tmp_path):
-    """Makes a study with these settings, whose members `do` something between their computing and their
+    """Makes a study with these settings, whose members `do` something between their computation and their
     answer."""
 
     def make(do="pass", members=2, may_fail=False, model=MODEL, **settings):
@@ -214,7 +214,8 @@ def test_an_instance_that_crashes_ends_the_run(make):
 KILL = "os.kill(os.getpid(), 9) if evaluation in (4, 7) else time.sleep(0.02)"
 CRASHES = {"sampler": "grid", "parameters": "rate = 0.0 .. 1.0", "grid": [11], "may_fail": True}
 OTHERS = [n for n in range(11) if n not in (4, 7)]
-# How long an evaluation may take (s) where one takes longer: the machine alone holds up none for so long.
+# The time limit of an evaluation (s) in a study with one that takes longer. A slow machine alone does not reach
+# it.
 LATE = 4.0
 
 
@@ -283,7 +284,7 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
         )
         return Study(done, tmp_path / directory)
 
-    # Other points are other evaluations, and a damaged journal is named with its line.
+    # Other points are other evaluations. A damaged journal is named with its line.
     refused = carry_on("run", "refused", "-s", "study.seed=6")
     assert refused.status == 1 and "answers.jsonl:1: the earlier study had another point" in refused.text
     mended.touch()
@@ -296,11 +297,11 @@ def test_a_study_is_continued_with_the_answers_of_a_run_that_was_killed(make, li
     whole = make(do, sampler="random", evaluations=12, parameters="rate = 0.0 .. 1.0", seed=5)
     for name in ("results.csv", "statistics.csv"):
         assert (second.here / name).read_bytes() == (whole.here / name).read_bytes()
-    # A continuation can be continued: nothing is left to be made.
+    # A continuation can be continued again; then no evaluation is left.
     third = carry_on("second", "third")
     assert third.status == 0, third.text
     assert (third.here / "statistics.csv").read_bytes() == (whole.here / "statistics.csv").read_bytes()
-    # A model that was edited since is told, and so is a setting that does not count.
+    # A change of the model since then is reported, and so is a setting that has no effect.
     model = (tmp_path / "model.ymmsl").read_text()
     (tmp_path / "model.ymmsl").write_text(model.replace("seed: 5", "seed: 6").replace("multiplicity: 2",
                                                                                       "multiplicity: 3"))

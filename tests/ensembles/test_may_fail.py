@@ -1,5 +1,5 @@
-"""An instance that may fail, and that lives on after it has said that it fails: what it was sent stays what it
-is until it is gone, and it is not waited for without end."""
+"""An instance that may fail, and that goes on after it has reported its failure. The messages for it stay
+unchanged until it has ended, and the run does not wait for it without end."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ while instance.reuse_instance():
         instance.send("field", Message(float(step), data=np.full(200_000, float(step))))
     print("all are sent")
 """
-# It looks at what it was sent for as long as it lives, and says so if that changes.
+# As long as it lives, it checks the message that it received, and reports a change.
 MICRO = """
 import time
 from ligament import Instance, Operator
@@ -56,7 +56,7 @@ def run(ligament, tmp_path, lives):
     said = {name: (tmp_path / "run/instances" / name / "output.log").read_text() for name in ("macro", "micro")}
     assert done.returncode == 0 and record["state"] == "done", done.stdout
     assert "it diverges" in (tmp_path / "run/manager.log").read_text()
-    # The other goes on, as if it had been taken.
+    # The other instance goes on as if the message had been received.
     assert "all are sent" in said["macro"]
     return said["micro"]
 

@@ -1,5 +1,6 @@
-// A component with a clock. In each tick it sends events on all its sending ports, and prints those that are
-// delivered, with the number of the tick. The settings say how long it runs. `clocks.py` works out the same.
+// A component with a clock. In each tick it sends events on all its sending ports, and prints the delivered
+// events with the number of the tick. The settings give the number of steps. `clocks.py` computes the same
+// events.
 #include <inttypes.h>
 #include <ligament.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void show(lig_instance *instance, const char *port, int64_t pass, int64_t
     }
 }
 
-// Asks for the ids that this rank wants in a pass on the port pN, if it does not want all.
+// Sets the ids that this rank wants in a pass on the port pN, if it does not want all.
 static void map_wanted(lig_instance *instance, const char *port, int64_t pass, uint32_t rank) {
     int64_t one_of, ids[IDS];
     fine(lig_get_setting_int(instance, "one_of", &one_of, &error));
@@ -39,7 +40,7 @@ static void map_wanted(lig_instance *instance, const char *port, int64_t pass, u
     fine(lig_map_list(instance, port, ids, count, &error));
 }
 
-// Begins each pass of the others: sends as many messages on each of its ports.
+// Begins each pass of the other components: sends one message for each on each of its ports.
 static int macro(int argc, char **argv) {
     lig_port ports[MAX_PORTS];
     const size_t count = (size_t)(argc - 3);

@@ -1,4 +1,4 @@
-"""Models of components with clocks, and the deliveries that they must see, worked out by the written rule."""
+"""Models of components with clocks, and the deliveries that follow from the written rule."""
 
 import random
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Graph:
     conduits: list[Conduit]
     ranks: list[int] = field(default_factory=list)
     passes: int = 1
-    # Each rank of a receiver wants one of so many ids; 0 means that it wants all.
+    # Each rank of a receiver wants one of this number of ids; 0 means that it wants all.
     one_of: int = 0
 
     def ranks_of(self, component):
@@ -56,7 +56,7 @@ class Graph:
                 yield k * tick, at, (k * 31 + j * 7 + component * 13 + rank * 5 + one_pass) % 1000
 
     def wants(self, rank, conduit, one_pass, id):
-        """Returns true if a rank of a receiver wants an id; another set of them in each pass."""
+        """Returns true if a rank of a receiver wants an id. Each pass has another set of ids."""
         return self.one_of == 0 or (id * 7 + rank * 3 + conduit + one_pass) % self.one_of == 0
 
     def deliveries(self, receiver, of_rank):
@@ -86,7 +86,8 @@ class Graph:
                       for one_pass, port, tick, at, id in lines)
 
     def model(self, program):
-        """The model file. Component i has an output for each conduit, so that latencies do not mix."""
+        """Returns the model file. Component i has an output for each conduit, because conduits of one port
+        share their exchange."""
         components, programs, settings, resources = [], [], [], []
         for i, tick in enumerate(self.ticks):
             sends = [f"p{n}" for n, c in enumerate(self.conduits) if c.sender == i]
@@ -148,7 +149,7 @@ def drawn(seed):
 
 
 def drawn_pair(seed):
-    """One to eight ranks that send to one to eight, which want other ids in each pass, by both routings."""
+    """One to eight ranks send to one to eight ranks, which want other ids in each pass, with both routings."""
     draw = random.Random(seed)
     ranks = [draw.randint(1, 8), draw.randint(1, 8)]
     both = [Conduit(0, 1, 2 * MS, None, routing) for routing in ("shared", "pairwise")]

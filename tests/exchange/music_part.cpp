@@ -1,5 +1,5 @@
-// A component with a clock, by MUSIC: it inserts the events of `clock_part.c`, and writes those that are
-// delivered, with the number of the tick.
+// A component with a clock, in MUSIC: it inserts the events of `clock_part.c`, and writes the delivered events
+// with the number of the tick.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int IDS = 1000;
 
-// The events of a port that have come since it was last looked at. MUSIC calls it within a tick.
+// The events that have come on a port since the last look. MUSIC calls this within a tick.
 struct Came : MUSIC::EventHandlerGlobalIndex {
     std::string port;
     struct Event {
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
         const std::string name = argv[i + 1];
         const int senders = std::atoi(argv[i + 2]), buffered = std::atoi(argv[i + 4]);
         if (argv[i][0] == 'o') {
-            // Ranks of a sender share no ids in MUSIC, so each has its own thousand.
+            // The ranks of a sender must not share ids in MUSIC, so each has its own thousand.
             MUSIC::LinearIndex own(rank * IDS, IDS);
             sends.push_back(setup->publishEventOutput(name));
             sends.back()->map(&own, MUSIC::Index::GLOBAL, buffered);
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     MUSIC::Runtime *runtime = new MUSIC::Runtime(setup, step);
     show(file, receives, 0);
     for (int tick = 0; tick < steps; ++tick) {
-        // As `clocks.py` works out times; that of MUSIC may differ in its last bit.
+        // The time as `clocks.py` computes it; MUSIC's may differ in its last bit.
         const double time = static_cast<double>(tick) * tick_ns / 1e9;
         for (int port = 0; port < static_cast<int>(sends.size()); ++port) {
             const int events = (tick * 7 + number + rank + port) % 4;
@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
         show(file, receives, tick + 1);
     }
     std::fclose(file);
-    // It also delivers what is left, which a receiver with the end of its steps before it does not get.
+    // This also delivers the events that are left. A receiver whose last step is earlier does not get them.
     runtime->finalize();
     delete runtime;
     return 0;

@@ -7,13 +7,13 @@ import numpy as np
 
 
 def split(draw, length, count):
-    """Divides 0 to length into count pieces, of which some may be empty."""
+    """Divides the range from 0 to `length` into `count` pieces, of which some may be empty."""
     cuts = sorted(int(cut) for cut in draw.integers(0, length + 1, count - 1))
     return list(zip([0, *cuts], [*cuts, length]))
 
 
 def owners(draw, shape, ranks):
-    """A part for each rank of the sender: together the whole array, each element once."""
+    """A part for each rank of the sender. Together they are the whole array, with each element once."""
     total = int(np.prod(shape))
     kind = draw.integers(3)
     if kind == 0:
@@ -31,7 +31,7 @@ def owners(draw, shape, ranks):
 
 
 def wanted(draw, shape, ranks):
-    """A part for each rank of the receiver: any, also with gaps, and with elements in common."""
+    """A part for each rank of the receiver. Parts may have gaps, and may share elements."""
     total = int(np.prod(shape))
     parts = []
     for _ in range(ranks):
@@ -48,13 +48,13 @@ def wanted(draw, shape, ranks):
 
 
 def declare(instance, port, part):
-    """Says to the library that this rank has this part."""
+    """Gives this rank's part to the library."""
     kind, *rest = part
     {"block": instance.map_block, "range": instance.map_range, "list": instance.map_list}[kind](port, *rest)
 
 
 def elements(whole, part):
-    """The elements of a part, by NumPy alone."""
+    """Returns the elements of a part, with NumPy alone."""
     kind, *rest = part
     if kind == "block":
         return whole[tuple(slice(begin, begin + length) for begin, length in zip(*rest))]
@@ -64,8 +64,8 @@ def elements(whole, part):
 
 
 def rounds(seed, senders, receivers, count=12):
-    """For each round: the array with other values, of another type now and then, and new parts of either
-    side, or None if a side keeps its parts."""
+    """For each round: the array with other values, sometimes of another type, and the new parts of both sides,
+    or None if a side keeps its parts."""
     draw = np.random.default_rng(seed)
     shape = [int(length) for length in draw.integers(1, 7, draw.integers(1, 4))]
     yield shape

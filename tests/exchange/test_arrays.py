@@ -1,5 +1,5 @@
-"""Parts of an array, from all ranks of one component to all ranks of another: every element that is wanted
-arrives once, at its place, however the two divide the array."""
+"""Parts of an array, from all ranks of one component to all ranks of another: every wanted element arrives
+once, at its place, whatever the parts are."""
 
 import os
 import subprocess
@@ -160,7 +160,7 @@ def test_parallel_codes_call_each_other_in_the_reuse_loop(run, python_program):
     assert outputs(done.directory, "macro", 2) == ["right\n"] * 2
 
 
-# What is wrong on which side, and what is said.
+# The mistakes of either side, and the texts of their errors.
 SEND = """
 instance = Instance({Operator.O_I: ["flux"]})
 rank = instance.rank

@@ -1,4 +1,4 @@
-"""Events that a code may insert and read, and the errors of all others."""
+"""Events that a code inserts and reads, and the errors for impossible ones."""
 
 import json
 import subprocess
@@ -152,7 +152,8 @@ def test_a_clock_that_cannot_be_is_refused_before_the_run(run, python_program, c
 
 
 def test_a_tap_shows_batches_while_the_run_goes_on(python_program, ligament, tmp_path):
-    """The tap sees what a component without a clock would receive. The sender goes on until it was seen."""
+    """The tap shows what a component without a clock would receive. The sender goes on until the tap has shown
+    it."""
     seen = tmp_path / "seen"
     wait = f"import os, time; time.sleep(0.02); stop = os.path.exists({str(seen)!r})"
     text = models(python_program, more=wait)
@@ -165,7 +166,7 @@ def test_a_tap_shows_batches_while_the_run_goes_on(python_program, ligament, tmp
     going = subprocess.Popen([ligament, "run", str(file), "--run-dir", str(directory), "--overcommit"],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     shown = None
-    # The first looks may come before the run is under way.
+    # The first attempts may come before the run is under way.
     while going.poll() is None and (shown is None or shown.returncode != 0):
         time.sleep(0.05)
         shown = subprocess.run([ligament, "tap", str(directory), "nest.spikes", "--json", "--once"],
@@ -180,7 +181,7 @@ def test_a_tap_shows_batches_while_the_run_goes_on(python_program, ligament, tmp
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 
 
-# Each phase: the line before which a rank ends itself, and the condition under which it does.
+# Each case: the line before which a rank ends itself, and the condition under which it does.
 @pytest.mark.parametrize("before, when", [
     ("    for k in range(4):", "instance.rank == 1"),
     ("        instance.tick()", "instance.rank == k == 1"),
@@ -197,7 +198,7 @@ def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, ro
         space = " " * (len(before) - len(before.lstrip()))
         body = body.replace(before, f"{space}if {when}:\n{space}    {DIES}\n{before}")
     else:
-        # After the last tick, when it asks for the next pass.
+        # The event comes after the last tick, when the code asks for the next pass.
         body = body.replace(before, before[:-1] + f" or instance.rank == 1 and {DIES}:")
     python_program(side, body)
     done = run(text, "--overcommit")

@@ -15,7 +15,7 @@ ligament:
   exchange: {{macro.start -> parallel.start: {{messages: all}}}}
 {more}"""
 
-# It knows nothing of the other's ranks when it sends.
+# The rank does not know the parts of the other ranks when it sends.
 MACRO = """
 import numpy as np
 instance = Instance({Operator.O_I: ["start"], Operator.S: ["end[]"]})

@@ -27,7 +27,7 @@ ligament:
   exchange: {{left.part -> right.part: {{array: 40}}}}
 {more}"""
 
-# How each is compiled and started.
+# The way to compile and start each.
 FAMILIES = {"no MPI": (["gcc"], "", ""),
             "Open MPI": (["mpicc.openmpi", "-DWITH_MPI"], ", execution_model: openmpi", "mpirun.openmpi"),
             "MPICH": (["mpicc.mpich", "-DWITH_MPI"], "", "mpirun.mpich")}
@@ -35,7 +35,7 @@ FAMILIES = {"no MPI": (["gcc"], "", ""),
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """Compiles the source for a family, once."""
+    """Compiles the source for each MPI, once."""
     folder, made = tmp_path_factory.mktemp("parts"), {}
 
     def program(family):

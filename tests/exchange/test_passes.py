@@ -1,4 +1,4 @@
-"""Nothing of one pass enters the next, and times that a code adds up count as those of the clock."""
+"""No message of one pass comes into the next, and times that a code adds up count as those of the clock."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def passes(run, python_program):
     return passes
 
 
-# Each look takes in a sample that the code does not receive.
+# Each check takes in a sample that the code does not receive.
 @pytest.mark.parametrize("after", [
     'while not instance.poll("y"): pass',
     'assert instance.has_next("y")',
@@ -133,7 +133,7 @@ while instance.reuse_instance():
     text = text.replace("a.x: b.y}", "a.x: b.y, a.done: mac.done, b.seen: mac.seen}")
     done = run(text, "--overcommit")
     assert done.status == 0, done.text
-    # In the last pass, the sender's end may be there.
+    # In the last pass, the sender may have ended.
     assert done.file("b", "output*.log").splitlines()[:2] == ["2 False"] * 2
 
 

@@ -1,4 +1,4 @@
-"""Events that the sender sorts by receiver: its errors, and the others that get them."""
+"""Events that the sender sorts by receiver: the errors, and the receivers that get all events."""
 
 import json
 import subprocess
@@ -81,7 +81,8 @@ def test_another_map_after_the_first_tick_is_refused(run, python_program):
 
 
 def test_a_receiver_that_never_ticks_is_named(run, python_program):
-    """It waits for a message that its sender sends after the exchange for which it does not ask."""
+    """The rank waits for a message that its sender sends only after the first exchange, for which this rank has
+    not sent its ids."""
     text = models(python_program, before='instance.receive("word")', word=", nest.over: neuron.word")
     text = text.replace("  exchange:", "  exchange:\n    nest.over -> neuron.word: {messages: all}")
     done = run(text, "--overcommit")
@@ -111,7 +112,7 @@ def test_a_tap_sees_all_events(python_program, ligament, tmp_path):
     going = subprocess.Popen([ligament, "run", str(file), "--run-dir", str(directory), "--overcommit"],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     shown = None
-    # The first looks may come before the run is under way.
+    # The first attempts may come before the run is under way.
     while going.poll() is None and (shown is None or shown.returncode != 0):
         time.sleep(0.05)
         shown = subprocess.run([ligament, "tap", str(directory), "nest.spikes", "--json", "--once"],

@@ -49,7 +49,7 @@ while instance.reuse_instance():
 
 
 def value(ms, tick, delay, interpolation):
-    """The square that the receiver must see at the time `ms`."""
+    """The square that the receiver must have at the time `ms`."""
     at = ms - delay
     if at <= 0:
         return 0.0

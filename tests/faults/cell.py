@@ -1,4 +1,4 @@
-"""One run of one cell, in a process of its own that sees all that come of it; and the verdict."""
+"""One run of one cell, in a process of its own that sees all of its descendants, and its verdict."""
 
 import json
 import os
@@ -36,7 +36,7 @@ implementations:
 
 
 class Hangs(Exception):
-    """Something did not come about; the text says what."""
+    """A fault could not be caused; the text gives the reason."""
 
 
 class Run:
@@ -52,7 +52,7 @@ class Run:
         self.deadline = time.monotonic() + LIMIT
         self.struck = None
 
-    # ---- bringing it about -----------------------------------------------------------------------------------
+    # ---- causing the fault -----------------------------------------------------------------------------------
 
     def environment(self, name):
         plan, cell = self.plan, self.plan.cell
@@ -125,7 +125,7 @@ class Run:
         raise Hangs(what)
 
     def marked(self):
-        """The number of the victim, once it is at its moment."""
+        """Returns the number of the victim when it has come to its moment."""
 
         def look():
             if self.process.poll() is not None and not self.mark.exists():
@@ -152,7 +152,7 @@ class Run:
             pass
 
     def rest_and_continue(self, pid):
-        """Has a process that stops go on after a while, and sees that the run does not mind."""
+        """Continues a stopped process after a while, and checks that the run goes on."""
         self.until(lambda: machine.state_of(pid) in ("T", "Z", None), f"{pid} does not stop")
         time.sleep(self.plan.rest)
         if self.process.poll() is not None:
@@ -168,7 +168,7 @@ class Run:
             self.process.send_signal(getattr(signal, way))
 
     def strike(self):
-        """What is done from outside, when the moment has come."""
+        """Causes the fault from outside, at its moment."""
         plan, cell = self.plan, self.plan.cell
         if cell.who == "manager":
             self.strike_manager()
@@ -215,7 +215,7 @@ class Run:
             self.go.touch()
 
     def strike_memory_of_manager(self):
-        """The kernel is to choose the manager of all that have no memory."""
+        """The kernel must choose the manager among all processes when memory runs out."""
         self.marked()
         Path(f"/proc/{self.process.pid}/oom_score_adj").write_text("1000")
         self.eaters.processes.write_text(str(self.process.pid))
@@ -232,8 +232,7 @@ class Run:
             status = self.process.wait(max(0.1, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             raise Hangs("the run does not end") from None
-        # What a run leaves behind that was killed, its guard ends; other runs end what is theirs before they
-        # do.
+        # The guard of a killed run ends what is left; other runs end their processes before they end.
         if status < 0:
             self.until(lambda: machine.reap() or not machine.descendants(), "what the run left does not end")
         elif left := machine.descendants():
@@ -268,7 +267,7 @@ class Run:
             self.expect(wanted.told, said, "told")
         self.judge_output(state)
         self.judge_leftovers(state)
-        # On a full disk the timeline ends early, and says so.
+        # On a full disk the timeline ends early, and the run reports this.
         if record.get("instances") and not (self.plan.cell.who == "manager" and self.plan.cell.fault == "disk"):
             self.problems += times.disagreements(self.built / "ligament", self.directory, self.ground)
 
@@ -309,7 +308,7 @@ class Run:
 
 
 def life(plan, expected, built, keep):
-    """The whole life of the process of a cell: gives its result as a dictionary."""
+    """Runs the process of a cell from start to end, and returns its result as a dictionary."""
     machine.adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     ground = Path(tempfile.mkdtemp(prefix=f"faults-{plan.cell}-"))
@@ -336,7 +335,7 @@ def life(plan, expected, built, keep):
 
 
 class Started:
-    """A plan that runs in a process of its own. `pipe` becomes readable when it is over."""
+    """A plan that runs in a process of its own. `pipe` becomes readable at its end."""
 
     def __init__(self, plan, expected, built, keep=False):
         reading, writing = os.pipe()
@@ -359,7 +358,7 @@ class Started:
         self.pipe = open(reading)
 
     def result(self):
-        """What went wrong, and how long it took."""
+        """Describes the mistake, and how long the run took."""
         with self.pipe as pipe:
             text = pipe.read()
         os.waitpid(self.pid, 0)

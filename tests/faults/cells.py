@@ -1,5 +1,4 @@
-"""The cells of the fault matrix: which there are, what is expected of each, and what chance decides in one
-run."""
+"""The cells of the fault matrix: their list, the expected result of each, and the random choices of one run."""
 
 import random
 import tomllib
@@ -28,7 +27,7 @@ CELLS = [Cell(who, fault, moment) for who in WHO for fault in FAULTS for moment 
 
 @dataclass(frozen=True)
 class Expected:
-    """What is to become of a run; see expected.toml."""
+    """The expected result of a run; see expected.toml."""
 
     states: tuple
     exits: tuple
@@ -43,7 +42,7 @@ def _tuple(value):
 
 
 def expectations():
-    """What is expected, by cell. Every cell has a line, or its fault has one for all moments."""
+    """The expected results, by cell. Each cell has an entry, or its fault has one for all moments."""
     table = tomllib.loads((HERE / "expected.toml").read_text())
     found = {}
     for cell in CELLS:
@@ -56,7 +55,7 @@ def expectations():
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of a cell, as chance has it: all of it follows from the seed."""
+    """One run of a cell. All random choices follow from the seed."""
 
     cell: Cell
     seed: int
@@ -77,21 +76,22 @@ class Plan:
 
 
 def details(cell, groups, mounts):
-    """The kinds of a fault that can be had here: with memory groups, with mounts."""
+    """The kinds of a fault that this machine can cause: some need memory groups, others mounts."""
     who, fault = cell.who, cell.fault
     if fault == "kill":
         return ["itself", "outside"] if who != "manager" else ["running", "waiting"]
     if fault == "exit":
         return ["0", "3"] if who != "manager" else ["stop", "SIGTERM", "SIGINT"]
     if fault == "exception" and who == "manager":
-        # A SIGSEGV or SIGBUS that is sent, and not met, is taken by Rust's watch for overflowing stacks.
+        # Rust's handler for stack overflows takes a SIGSEGV or SIGBUS that is sent, and that no memory access
+        # caused.
         return ["SIGABRT", "SIGILL", "SIGFPE"]
     if fault == "stop" and who == "manager":
         return ["running", "waiting"]
     if fault == "hang":
         return ["waiting", "waiting", "spinning", "stubborn"] if who != "manager" else ["running", "waiting"]
     if fault == "memory":
-        # Of the manager: that the kernel chooses it.
+        # A fault of the manager: the kernel chooses it when memory runs out.
         return (["group"] if groups else []) + (["limit"] if who != "manager" else [])
     if fault == "disk":
         return (["space"] if mounts else []) + (["size"] if who != "manager" else [])
@@ -99,7 +99,7 @@ def details(cell, groups, mounts):
 
 
 def plan(cell, seed, groups, mounts):
-    """What happens in one run, or None where this machine cannot bring it about."""
+    """Returns the choices for one run, or None if this machine cannot cause the fault."""
     chance = random.Random(f"{seed}/{cell}")
     possible = details(cell, groups, mounts)
     if not possible:
@@ -113,7 +113,7 @@ def plan(cell, seed, groups, mounts):
     step = chance.randrange(5, 35)
     signed = chance.choice(["yes", "no"])
     if cell.moment == "ending" and cell.fault == "exit" and cell.who in ("c", "python"):
-        # Having signed off, a status of 0 is the right one; leaving with the other closes the ports first.
+        # After the instance has signed off, exit status 0 is right. With `exit`, it closes its ports first.
         detail = "3" if signed == "yes" or victim == "micro" else "0"
     if cell.who == "manager" and cell.moment == "ending" and detail == "running":
         detail = "waiting"  # or the run would be over first
@@ -122,7 +122,7 @@ def plan(cell, seed, groups, mounts):
         (cell.who == "manager" and cell.fault in ("kill", "exit", "exception", "hang", "memory"))
         or (cell.who in ("c", "python") and cell.fault == "kill")
     )
-    # One that goes on until the test has stopped and continued its manager, and then ends by itself.
+    # A run that goes on until the test has stopped and continued its manager, and then ends by itself.
     until_told = cell.who == "manager" and cell.fault == "stop" and cell.moment in ("first", "steady")
     return Plan(
         cell, seed, victim, languages, detail, size, step, ENDLESS if endless else "go" if until_told else 40,

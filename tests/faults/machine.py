@@ -1,5 +1,5 @@
-"""What a cell asks of the system: a process that adopts and sees all that come of it, a memory group, a mount
-namespace with a small disk; and what is left when it is over."""
+"""The parts of the system that a cell needs: a process that adopts and sees all of its descendants, a memory
+group, a mount namespace with a small disk; and the check for leftovers."""
 
 import ctypes
 import os
@@ -23,13 +23,13 @@ def _check(returned, what):
 
 
 def adopt_orphans():
-    """Whatever comes of this process stays its descendant; and it dies with its own parent."""
+    """Makes all descendants of this process stay its descendants. The process dies with its own parent."""
     _check(LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "PR_SET_CHILD_SUBREAPER")
     _check(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "PR_SET_PDEATHSIG")
 
 
 def own_mounts():
-    """A mount namespace of its own for this process and its descendants."""
+    """Makes a mount namespace for this process and its descendants."""
     _check(LIBC.unshare(CLONE_NEWNS), "unshare")
     _check(LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount --make-rprivate")
 
@@ -44,7 +44,7 @@ def unmount(path):
 
 
 def fill(path):
-    """Leaves no room on a disk: neither for data nor for names."""
+    """Fills a disk: no room is left for data or for names."""
     with open(path / "full", "wb", buffering=0) as file:
         for block in (65536, 4096, 1):
             try:
@@ -55,7 +55,7 @@ def fill(path):
 
 
 def can_mount():
-    """Whether this process may have mounts of its own; asked in a child."""
+    """Returns true if this process can have mounts of its own. A child process tries it."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -108,7 +108,7 @@ class Group:
         return self.path / "cgroup.procs"
 
     def shared_bytes(self):
-        """Shared memory that is still charged to it, in bytes; None where the kernel does not say."""
+        """The shared memory that is still charged to the group, in bytes; None if the kernel does not tell."""
         for line in (self.path / "memory.stat").read_text().splitlines():
             name, value = line.split()
             if name == "shmem":
@@ -116,8 +116,8 @@ class Group:
         return None
 
     def shared_bytes_left(self, seconds=60):
-        """The same once it is settled. The kernel sums up its batches of up to 64 pages a core every two
-        seconds, and frees the pages of a disk that was unmounted a moment later; what leaked stays."""
+        """The same after the kernel has settled its counts. It adds up its batches of up to 64 pages a core
+        every two seconds, and frees the pages of an unmounted disk a moment later. Leaked memory stays."""
         until = time.monotonic() + seconds
         while (shared := self.shared_bytes()) and time.monotonic() < until:
             time.sleep(0.05)
@@ -133,7 +133,7 @@ class Group:
 
 
 def processes():
-    """Of every process: its parent and its state."""
+    """The parent and the state of every process."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -147,7 +147,7 @@ def processes():
 
 
 def descendants():
-    """All that come of this process and have not ended, with what they are."""
+    """All descendants of this process that have not ended, with their commands."""
     table, found, parents = processes(), {}, {os.getpid()}
     while True:
         more = {pid for pid, (parent, _) in table.items() if parent in parents and pid not in parents}
@@ -197,10 +197,10 @@ def reap():
 
 
 def no_more_files(pid):
-    """Leaves a process no descriptor more than it has."""
+    """Leaves a process no further descriptor."""
     highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
     open_files = len(os.listdir(f"/proc/{pid}/fd"))
-    # The limit is on numbers, and there may be holes.
+    # The limit is on the highest number, and there may be unused numbers below it.
     _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     limit = open_files if open_files == highest + 1 else highest + 1
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, hard))

@@ -1,4 +1,4 @@
-// Either side of a dialogue: `macro` asks and `micro` answers, until something goes wrong (see peer.h).
+// Both sides of a dialogue: `macro` asks and `micro` answers, until a fault happens (see peer.h).
 #include "peer.h"
 
 #include <ligament.h>

@@ -1,4 +1,5 @@
-// A fault in a C instance. The environment says which one, when, and in which instance. peer.py has the same.
+// Faults in an instance in C. The environment names the fault, its moment and the instance. peer.py has the
+// same for Python.
 #ifndef PEER_H
 #define PEER_H
 #define _GNU_SOURCE
@@ -28,7 +29,7 @@ static void say(const char *words) {
     if (write(2, line, (size_t)n) != n) _exit(99);
 }
 
-// Tells who is at the place where it is to happen: its number, in a file that appears at once.
+// Reports the victim's process number to the test, in a file that appears at once.
 static void mark(void) {
     char fresh[4096];
     snprintf(fresh, sizeof fresh, "%s.%d", text("FAULT_MARK"), (int)getpid());
@@ -46,7 +47,7 @@ static void wait_for_go(void) {
     while (!may_go()) nanosleep(&moment, NULL);
 }
 
-// True if the dialogue has gone on for long enough: for so many steps, or until the test says so.
+// True if the dialogue is long enough: after this number of steps, or when the test says so.
 static bool is_over(long step) {
     return is("FAULT_STEPS", "go") ? may_go() : step >= atol(text("FAULT_STEPS"));
 }
@@ -108,7 +109,7 @@ static void misfortune(void) {
     if (is("FAULT", "disk")) fill_the_disk();
 }
 
-// The code has come to a moment; `step` is -1 where there is none.
+// The code has come to a moment; `step` is -1 if the moment has no step.
 static void at(const char *moment, long step) {
     if (!is("FAULT_MOMENT", moment) || (step >= 0 && step != atol(text("FAULT_STEP")))) return;
     say("last words");

@@ -1,4 +1,4 @@
-"""Either side of a dialogue, and what goes wrong in it: peer.c and peer.h in Python."""
+"""Both sides of a dialogue, and their faults: peer.c and peer.h in Python."""
 
 import os
 import resource
@@ -33,7 +33,7 @@ def wait_for_go():
 
 
 def is_over(step):
-    """Whether the dialogue has gone on for long enough: for so many steps, or until the test says so."""
+    """Returns true if the dialogue is long enough: after this number of steps, or when the test says so."""
     return may_go() if TOLD["FAULT_STEPS"] == "go" else step >= int(TOLD["FAULT_STEPS"])
 
 

@@ -1,4 +1,4 @@
-"""The fault matrix, every cell once with a seed of today's, and the reading of what is expected of it."""
+"""The fault matrix: every cell once, with a seed of the day, and the reading of the expected results."""
 
 import importlib.machinery
 import importlib.util
@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE))
 
 
 def _load():
-    """The command beside this file, whose name has no ending."""
+    """The program `run` beside this file has no ending, so it is loaded by its path."""
     loader = importlib.machinery.SourceFileLoader("fault_matrix", str(HERE / "run"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("fault_matrix", loader))
     loader.exec_module(module)
@@ -27,7 +27,7 @@ from cells import CELLS, FAULTS, MOMENTS, WHO, plan  # noqa: E402
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory, request):
-    """What became of each chosen cell. All run before the first is looked at, several at a time."""
+    """The result of each chosen cell. All cells run before the first check, several at a time."""
     seed = int(os.environ.get("FAULTS_SEED", random.randrange(1 << 31)))
     items = [item for item in request.session.items if hasattr(item, "callspec")]
     chosen = {item.callspec.params.get("cell") for item in items}

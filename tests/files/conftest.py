@@ -28,19 +28,19 @@ def ssh(tmp_path_factory):
 
 
 class Ligament:
-    """The command, with what it needs to find the machines of the tests."""
+    """The command, with the environment that leads it to the machines of the tests."""
 
     def __init__(self, ssh, cwd):
         self.option, self.cwd, self.started = f"--ssh-option=-F{ssh.where}/client.conf", cwd, []
 
     def cp(self, *words, check=0):
-        """Copies, and gives back what it says about it."""
+        """Copies, and returns the command's report as JSON."""
         done = call("ligament", "cp", "--json", self.option, *words, cwd=self.cwd)
         assert done.returncode == check, done.stdout + done.stderr
         return json.loads(done.stdout)
 
     def says(self, *words, check=0):
-        """The same in words."""
+        """Copies, and returns the command's report in words."""
         done = call("ligament", "cp", self.option, *words, cwd=self.cwd)
         assert done.returncode == check, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -69,7 +69,7 @@ def ligament(ssh, tmp_path):
 
 
 def serving(directory):
-    """The processes of other ends that have something open in a directory."""
+    """Returns the processes of other ends that have a file open in a directory."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""`ligament cp`: what arrives, under which names, and what becomes of it when something goes wrong."""
+"""`ligament cp`: the files that arrive, their names, and the results of faults."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ MB = 1 << 20
 
 
 def tree(path):
-    """A tree with one of everything."""
+    """A tree with one file of each kind."""
     (path / "deep/er").mkdir(parents=True)
     (path / "empty").mkdir(mode=0o750)
     (path / "deep/er/data").write_bytes(os.urandom(3 * MB + 17))
@@ -89,7 +89,7 @@ def test_a_copy_that_was_cut_goes_on_where_it_was(ligament, tmp_path):
     (tmp_path / "large").write_bytes(data)
     (tmp_path / "there").mkdir()
     partial = tmp_path / "there/.large.ligament-part"
-    # So slowly that it is far from over when this is noticed.
+    # The copy is so slow that it is far from its end when the test sees it.
     one = ligament.begin("cp", "large", f"east:{tmp_path}/there", "--rate=2M")
     until(lambda: bytes_of(tmp_path / "there") > 4 * MB, "some of it")
     one.send_signal(signal.SIGKILL)
@@ -123,7 +123,7 @@ def test_nothing_is_written_through_a_link(ligament, tmp_path):
     said = ligament.cp("source/.", f"east:{tmp_path}/there", check=1)
     assert list((tmp_path / "outside").iterdir()) == [] and (tmp_path / "victim").read_text() == "old"
     assert {one["name"] for one in said["failed"]} == {"dir", "dir/f"}
-    # A link in the place of a file is replaced, not followed.
+    # A link at the place of a file is replaced, not followed.
     assert not (tmp_path / "there/g").is_symlink() and (tmp_path / "there/g").read_text() == "new"
 
 
@@ -157,7 +157,7 @@ def test_a_file_that_changes_or_goes_is_named_and_the_others_arrive(ligament, tm
     assert one.wait() == 1
     assert "2goes: it was removed while the copy went on" in (tmp_path / "said0").read_text()
     assert (tmp_path / "there/3stays").read_bytes() == b"y" and not (tmp_path / "there/2goes").exists()
-    # It was begun anew, and is what it was in the end.
+    # The file was copied again from its begin, and is the last version.
     assert (tmp_path / "there/1slow").read_bytes() == (source / "1slow").read_bytes()
 
 
@@ -170,7 +170,7 @@ def test_a_full_disk_is_named_and_the_copy_goes_on_when_there_is_room(ligament, 
         said = ligament.cp("large", f"east:{full}", check=1)
         assert said["code"] == "disk-full" and "large" in said["error"] and "No space left" in said["error"]
         assert not (full / "large").exists()
-        # Bytes that were sent and had no room any more do not count.
+        # Bytes that were sent and then had no room do not count.
         for name in ("one", "two"):
             (tmp_path / name).write_bytes(b"small")
         said = ligament.cp("one", "two", f"east:{full}", check=1)
@@ -235,7 +235,7 @@ def test_what_the_far_end_cannot_read_or_leaves_out_is_told_here(ligament, tmp_p
     (tmp_path / "tree/open").write_text("open")
     os.mkfifo(tmp_path / "tree/pipe")
     closed.chmod(0)
-    # root reads everything, but for this.
+    # root can read all files, except in this way.
     caps = "-dac_override,-dac_read_search"
     far = tmp_path / "far"
     start = f"setpriv --inh-caps={caps} --bounding-set={caps} {shutil.which('ligament')}"

@@ -1,4 +1,4 @@
-"""`ligament sync` where a disk is full, on either side: it says so, leaves nothing half, and goes on when there
+"""`ligament sync` with a full disk on either side: it reports this, leaves no half file, and goes on when there
 is room."""
 
 import os
@@ -12,7 +12,7 @@ MB = 1 << 20
 
 @pytest.fixture
 def small(tmp_path):
-    """A disk of 4 MiB, and how it gets room."""
+    """A disk of 4 MiB, and a function that makes room on it."""
     place = tmp_path / "small"
     place.mkdir()
     call("mount", "-t", "tmpfs", "-o", "size=4m", "none", place, cwd=tmp_path, check=0)
@@ -53,7 +53,7 @@ def test_a_full_disk_where_files_are_written_costs_only_what_could_not_be_writte
     writes = subprocess.run(["dd", "if=/dev/urandom", f"of={full}/large", "bs=1M", "count=8"],
                             capture_output=True, check=False)
     assert writes.returncode != 0, "the disk is not full"
-    # A reader finds the part that is there; it is written again when there is room.
+    # A reader finds the part that has arrived. The file is written again when there is room.
     get_room()
     (full / "large").write_bytes(os.urandom(8 * MB))
     (full / "other").write_text("other")

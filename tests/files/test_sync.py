@@ -1,4 +1,4 @@
-"""`ligament sync`: what appears here appears there, whole or not at all."""
+"""`ligament sync`: a file that appears here appears there, as a whole or not at all."""
 
 import json
 import os
@@ -17,7 +17,7 @@ MB = 1 << 20
 
 
 def begin(ligament, tmp_path, *words):
-    """Begins, and waits until it is there."""
+    """Begins to sync, and waits until the other end is there."""
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir(exist_ok=True)
     one = ligament.begin("sync", "here", f"east:{there}", *words)
@@ -32,7 +32,7 @@ def test_a_file_appears_when_it_is_closed_and_not_before(ligament, tmp_path):
     with (here / "slow").open("wb") as file:
         file.write(b"half")
         file.flush()
-        # A later file has passed it.
+        # A later file has overtaken it.
         (here / "later").write_text("later")
         until((there / "later").exists, "the file after it")
         (here / "deep/er").mkdir(parents=True)
@@ -58,7 +58,7 @@ def test_a_file_whose_mode_or_time_is_set_after_it_was_closed_appears_too(ligame
     for name in "abcd":
         shutil.copy2(tmp_path / "made", here / name)
     until(lambda: all((there / name).exists() for name in "abcd"), "the copies")
-    # One that was seen between its end and its time comes once more, with the time.
+    # A file that was seen after its last write and before its time was set is copied again, with the time.
     until(lambda: all((there / name).stat().st_mtime == 1e9 for name in "abcd"), "their times")
     assert one.poll() is None
 
@@ -73,7 +73,7 @@ def test_a_home_directory_is_not_emptied(ligament, tmp_path):
 
 
 def far_ligament(at, *lines):
-    """A command for the other end that is Ligament under other circumstances."""
+    """A command for the other end that is Ligament in another situation."""
     at.write_text("\n".join(["#!/bin/sh", *lines, f'exec {shutil.which("ligament")} "$@"', ""]))
     at.chmod(0o755)
     return f"--ligament={at}"
@@ -94,7 +94,7 @@ def test_a_home_directory_is_not_emptied_by_any_of_its_names(ligament, tmp_path,
         assert (home / "precious").read_text() == "mine"
     monkeypatch.setenv("HOME", str(home))
     for name in [home, tmp_path]:
-        # That is where this is said.
+        # The error is reported at this end.
         one = ligament.begin("sync", "--delete", f"east:{tmp_path}/here", name)
         assert one.wait(60) == 1 and (home / "precious").exists()
         assert "not-to-be-emptied" in (ligament.cwd / f"said{len(ligament.started) - 1}").read_text()
@@ -122,7 +122,7 @@ def test_a_trial_says_what_would_be_copied_and_removed(ligament, tmp_path):
     assert {"would_copy": "new"} in lines and {"would_remove": "old/f"} in lines, lines
     assert (there / "old/f").exists() and not (there / "new").exists()
     for word in ["--look=1s", "--rest=1s"]:
-        # It looks once.
+        # The command looks for files only once.
         assert call(*words, word, "here", f"east:{there}", cwd=tmp_path).returncode == 2
 
 
@@ -175,7 +175,7 @@ def test_a_directory_that_is_unmounted_takes_nothing_with_it(ligament, tmp_path)
 
 
 def turns_of(process):
-    """How often the threads of a process have gone to sleep."""
+    """Returns how often the threads of a process have gone to sleep."""
     switches = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.M)
     tasks = Path(f"/proc/{process}/task").glob("*/status")
     return sum(int(switches.search(task.read_text()).group(1)) for task in tasks)
@@ -190,7 +190,7 @@ def test_a_directory_that_is_moved_away_takes_nothing_with_it_and_goes_on_when_i
     here.rename(away)
     said = ligament.cwd / "said0"
     until(lambda: "another directory stands there now" in said.read_text(), "the news")
-    # Another directory takes its name, and the kernel still tells what happens in the first one.
+    # Another directory takes the name, and the kernel still reports events of the first one.
     here.mkdir()
     (here / "other").write_text("of another directory")
     (away / "f").rename(tmp_path / "f")
@@ -307,7 +307,7 @@ def test_what_the_kernel_does_not_tell_is_found_by_looking(ligament, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     one, here, there = begin(ligament, tmp_path, "--look=0.3s", "--rest=0.3s")
-    # A file that is written through memory and never closed is not told about.
+    # The kernel does not report a file that is written through memory and never closed.
     source = ("import mmap,os,sys; f=open(sys.argv[1],'r+b'); m=mmap.mmap(f.fileno(),4); m[:4]=b'late'; "
               "m.flush(); input()")
     (here / "mapped").write_bytes(b"soon")

@@ -1,4 +1,4 @@
-"""Whole trees: copied, cut again and again, gone on with, and the same in the end; followed while a whole model
+"""Whole trees: copied, cut repeatedly, continued, and equal at the end; and followed while a whole model
 writes."""
 
 import signal
@@ -35,8 +35,7 @@ def test_a_tree_whose_copy_is_killed_again_and_again_is_the_same_in_the_end(liga
 
 
 def files(path):
-    """What `about` says of all but directories, whose times follow from what was written into them here and
-    there."""
+    """The result of `about` without directories, whose times depend on writes in them."""
     return {name: what for name, what in about(path).items() if what[0] != stat.S_IFDIR}
 
 

@@ -1,5 +1,5 @@
-"""Four models in which a macro of few steps drives a meso and a micro through last, repeat and pad; and, worked
-out by hand, all that each of their components receives."""
+"""Four models in which a macro of few steps drives a meso and a micro through last, repeat and pad. The
+expected messages of each component were worked out by hand."""
 
 # Component `macro` calls `meso` once in each step, and `meso` calls `micro` in each of its own.
 CHAIN = """
@@ -237,5 +237,5 @@ MODELS = {
 
 
 def lines(text):
-    """What is written in one line each, as walkers write it."""
+    """The expected lines, in the form in which walkers write them."""
     return [part.strip() for part in text.split(",")]

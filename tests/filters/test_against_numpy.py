@@ -1,4 +1,4 @@
-"""Each filter that computes against NumPy: messages by chance go through filters by chance, all in one run.
+"""Each computing filter is held against NumPy: random messages go through random filters, all in one run.
 Shapes, memory orders, types, units, NaN, infinities, the ends of the range of numbers, and times from 1e-9 to
 1e17 are drawn."""
 
@@ -10,7 +10,7 @@ from drawn import SEED, Model, agree, narrow, series, wide
 
 SERIES = int(os.environ.get("LIGAMENT_SERIES", "24"))  # `make test-all` has more
 
-# An expression and the same in NumPy, of a number, the time, and the first index.
+# An expression of a number, the time, and the first index; and the same in NumPy.
 EXPRESSIONS = [
     ("2 * x + 1", lambda x, t, i: 2 * x + 1),
     ("max(x, 0)", lambda x, t, i: np.maximum(x, 0)),
@@ -23,7 +23,7 @@ EXPRESSIONS = [
     ("where(isnan(x), 7, x ** 2)", lambda x, t, i: np.where(np.isnan(x), 7, x * x)),
     ("x > 1 or x < -1", lambda x, t, i: np.where(np.isnan(x), np.nan, np.abs(x) > 1)),
 ]
-# By its unit, another one, and how a value becomes one of that.
+# For each unit: another one, and the conversion to it.
 UNITS = {"m": ("km", 1 / 1000, 0), "km/h": ("m/s", 1 / 3.6, 0), "degC": ("K", 1, 273.15),
          "delta_degF": ("K", 5 / 9, 0)}
 
@@ -33,7 +33,7 @@ def axes_of(shape):
 
 
 def weights(old, new, method, points):
-    """For each new point along an axis, the shares of the old ones."""
+    """The shares of the old points in each new point along an axis."""
     made = np.zeros((new, old))
     for i in range(new):
         if method == "conservative":
@@ -56,18 +56,19 @@ def weights(old, new, method, points):
 
 
 def along(values, axis, shares):
-    """New points along an axis. An old one without a share counts for nothing, NaN or not."""
+    """Returns the values at new points along an axis. An old value without a share does not count, even if it
+    is NaN."""
     values = np.moveaxis(wide(values), axis, 0)
     rows = [sum((share * value for share, value in zip(row, values) if share != 0)) for row in shares]
     return np.moveaxis(np.array(rows), 0, axis)
 
 
-# Each of these draws a filter for a series, and says what becomes of its messages: of each its time, its
-# numbers, and the size of what these are made of.
+# Each of these functions draws a filter for a series, and returns the expected messages: time, numbers, and the
+# size of the numbers from which they were computed.
 
 def multiply(dice, one):
     by = float(dice.choice([2.5, -1e-3, 1e40, 1e-40]))
-    # A filter refuses what single precision cannot hold.
+    # A filter refuses numbers that single precision cannot hold.
     too_large = [np.isfinite(x) & ~np.isfinite((wide(x) * by).astype(np.float32)) for x in one.values]
     by = -1e-3 if one.is_single and np.any(too_large) else by
     return {"multiply": by}, [(t, wide(x) * by, None) for t, x in zip(one.times, one.values)]
@@ -139,7 +140,7 @@ def resample(dice, one):
         for axis, (old, new) in enumerate(zip(one.shape, shape)):
             shares = weights(old, new, method, points)
             made = along(made, axis, shares)
-            # Beside masked values there is no line to go on with.
+            # Next to masked values there is no line that could be continued.
             inner = np.clip(shares, 0, None)
             inner /= inner.sum(axis=1, keepdims=True)
             outer = (shares < 0).any(axis=1)
@@ -210,7 +211,7 @@ def every(dice, one):
 
 
 def blocked(dice, one):
-    """Between two messages, far from both."""
+    """The time is between two messages, and close to neither."""
     at = int(dice.integers(1, len(one)))
     limit = (one.times[at - 1] + one.times[at]) / 2
     rows = [(t, x, None) for t, x in zip(one.times, one.values)]
@@ -232,8 +233,8 @@ def test_filters_give_what_numpy_gives(run, tmp_path):
     dice = np.random.default_rng(SEED)
     model, cases = Model(), []
     drawn = [series(dice) for _ in range(SERIES)]
-    # Some whose unit changes, some with a large one among small ones, and some in each unit that there is a
-    # filter for.
+    # Some series change their unit, some have a large number among small ones, and some have a unit that a
+    # filter converts.
     drawn += [series(dice, shape=(3,), dtype="float64", units=[str(dice.choice(["m", "km"])) for _ in range(5)],
                      count=5)
               for _ in range(4)]

@@ -1,6 +1,6 @@
-"""Filters of conduits in whole runs: what each makes of known messages, at either end, in chains, on vector
-ports, in light components, over restarts and over two domains; and what happens to messages that a filter
-cannot take."""
+"""Filters of conduits in whole runs: the results of each for known messages, at either end, in chains, on
+vector ports, in light components, over restarts and over two domains; and messages that a filter cannot
+take."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ while instance.reuse_instance():
         following = times[i + 1] if i + 1 < len(times) else None
         instance.send("out", Message(time, following, value))
 """
-# Receives until its conduit ends, and writes down what came.
+# Receives until its conduit ends, and records the messages.
 SINK = """
 import json
 import numpy as np
@@ -60,7 +60,7 @@ ligament:
 
 @pytest.fixture
 def pass_through(run, python_program):
-    """What comes out of filters: timestamp, next timestamp and value of each message."""
+    """The output of filters: timestamp, next timestamp and value of each message."""
 
     def pass_through(filters, values, times=None, **more):
         times = times or [float(i) for i in range(len(values))]
@@ -77,7 +77,7 @@ def array(kind, shape, values):
     return [kind, shape, values]
 
 
-# Filters, messages (as Python writes them), and what comes out of them.
+# Filters, messages (as Python writes them), and the expected output.
 KNOWN = {
     "every": ("[{every: 2}]", ["1.0", "2.0", "3.0"], [[0, 2, 1], [2, None, 3]]),
     "block_until": ("[{block_until: 1}]", ["1.0", "2.0"], [[1, None, 2]]),
@@ -124,7 +124,7 @@ KNOWN = {
 def test_each_filter_makes_of_known_messages_what_it_should(pass_through, what, end):
     filters, values, expected = KNOWN[what]
     if end == "sender" and "at: sender" not in filters and "compress" not in filters:
-        # The last one at the sender takes the others with it.
+        # If the last filter runs at the sender, the others do, too.
         filters = filters.replace("[discard]", "[{discard: , at: sender}]").replace("dechunk]",
                                                                                     "{dechunk: , at: sender}]")
         filters = filters if filters.endswith("at: sender}]") else filters[:-2] + ", at: sender}]"

@@ -1,5 +1,5 @@
-"""Filters that users write, in C, C++, Rust and Python: what they make of known messages, at either end; what
-they remember; and what becomes of a run in which one fails, crashes, or gives what it may not."""
+"""Filters that users write, in C, C++, Rust and Python: their results for known messages at either end, their
+memory, and runs in which a filter fails, crashes, or gives a forbidden result."""
 
 import json
 import subprocess
@@ -79,7 +79,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def through(run, python_program, tmp_path):
-    """A run whose conduit has these filters; Python's stand beside the programs."""
+    """A run whose conduit has these filters; those in Python are in a file beside the programs."""
     (tmp_path / "my_filters.py").write_text(PYTHON)
 
     def through(filters, values, times, **more):

@@ -1,5 +1,5 @@
-"""Random models of yMMSL 0.2: the check finds contradicting timelines where PyPI's ymmsl finds them, and what
-it lets through runs to its end."""
+"""Random models of yMMSL 0.2: the check finds contradicting timelines exactly where PyPI's ymmsl finds them,
+and a model that passes the check runs to its end."""
 
 import json
 import os
@@ -16,11 +16,9 @@ SEED = int(os.environ.get("LIGAMENT_SEED", "16"))
 
 
 def conduits_of(dice):
-    """How many components there are, and conduits between them: sender, filters, receiver.
-
-    Components call each other, follow on each other, or stand alone; beside that, messages go to those that
-    come later, mostly through the filters that fit. So nobody waits for itself.
-"""
+    """A random model: the number of components, and the conduits: sender, filters, receiver. Components call
+    each other, follow each other, or stand alone. Further messages go to later components, mostly through
+    filters that fit. So no component waits for itself."""
     count = dice.randint(2, 6)
     around = [[] for _ in range(count)]  # the callers of each component, the outermost first
     conduits, replied = [], set()
@@ -44,7 +42,7 @@ def conduits_of(dice):
         if common < min(len(one), len(two)) and one[common] > two[common] or len(two) <= common:
             continue
         from_port, to_port = dice.choice(["call", "data", "end"]), dice.choice(["extra", "forcing"])
-        # The last message of a caller comes after all that it calls.
+        # The last message of a component comes after all messages of those that it calls.
         if (b, to_port) in taken or from_port == "end" and common == len(one):
             continue
         taken.add((b, to_port))
@@ -77,7 +75,7 @@ def text_of(count, conduits, folder):
 
 
 def contradicts(text):
-    """Whether the reference finds that timelines do not fit."""
+    """Returns true if the reference finds timelines that do not fit."""
     ymmsl = pytest.importorskip("ymmsl", reason="pip install ymmsl==0.18.0")
     from ymmsl.v0_2 import Configuration, check_timelines
     from ymmsl.v0_2.timeline_resolver import ResolveTimelineException
@@ -102,7 +100,7 @@ def test_check_agrees_with_the_reference_and_what_it_passes_runs(ligament, tmp_p
         checked = subprocess.run([ligament, "check", "--json", file], capture_output=True, text=True)
         codes = {problem["code"] for problem in json.loads(checked.stdout)["problems"]}
         theirs = contradicts(text)
-        # Ours has nothing to say of timelines where no message depends on them.
+        # Ligament reports no timelines on which no message depends.
         wanted = theirs is not None and any(f" {name} " in text for name in ("last", "repeat", "pad"))
         assert ("timeline-mismatch" in codes) == wanted, what + f"{theirs}\n{checked.stdout}"
         if theirs:

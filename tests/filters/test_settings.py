@@ -1,4 +1,5 @@
-"""Settings wanted for one receive; and the settings by which MUSCLE 3 chooses what is logged."""
+"""Receives that want the settings of their message; and the settings by which MUSCLE 3 chooses the logged
+lines."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""A macro of few steps drives a meso and a micro through last, repeat and pad: every message is the one worked
-out by hand, under Ligament as under MUSCLE 3."""
+"""A macro of few steps drives a meso and a micro through last, repeat and pad: every message equals the one
+worked out by hand, with Ligament and with MUSCLE 3."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ names = pytest.mark.parametrize("name", MODELS)
 
 
 def written(name, folder, *more, ligament=""):
-    """The model as a file for a folder in which its walkers write."""
+    """Writes the model as a file for a folder in which its walkers write."""
     folder.mkdir(exist_ok=True)
     text, _ = MODELS[name]
     arguments = ", ".join(map(str, [WALKER, folder, *more]))

@@ -1,8 +1,6 @@
-"""A component that steps through whatever ports its model gives it, and writes down all that it receives.
-
-It runs under Ligament and under MUSCLE 3: both have the same calls. Its setting `steps` says how many steps
-each of its passes has: the first number is that of the first pass, and the last one stands for all that follow.
-"""
+"""A component that makes steps on any ports that its model gives it, and records all messages. It runs with
+Ligament and with MUSCLE 3, which have the same calls. Its setting `steps` gives the number of steps of each
+pass: the first number is for the first pass, and the last one for all later passes."""
 
 import os
 import sys

@@ -113,6 +113,7 @@ static void pass(lig_instance *instance) {
         } else {
             TRY(lig_domain_exchange(domain, (double)number, fields, 2, &error));
         }
+        TRY(lig_domain_publish(domain, fields[0], &error));
         for (int64_t depth = 1; depth <= ghosts; ++depth) {
             step(&shape, (size_t)depth, axes, u, v, new_u, new_v);
             double *last_u = u;

@@ -69,6 +69,7 @@ static void pass(Instance &instance) {
         } else {
             domain.exchange(number, {u, v});
         }
+        domain.publish(u);
         Arrays last = arrays, next = arrays;
         for (std::size_t depth = 1; depth <= ghosts; ++depth) {
             block.step(last, next, depth);

@@ -1,8 +1,10 @@
 """Grids that cannot be, and blocks that do not do the same, are errors that name what is wrong."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
+from compilers import compiled_fortran
 
 MODEL = """ymmsl_version: v0.2
 models:
@@ -158,3 +160,69 @@ def test_the_sender_that_has_ended_is_named(run, python_program):
     done = run(model(python_program("wave", PROGRAM.replace("BODY", body)), grid=grid), "--overcommit")
     text = " ".join(done.text.split())
     assert done.status != 0 and "closed by its sender (wave[2][0].ghosts_out" in text, done.text
+
+
+SELF = """ymmsl_version: v0.2
+models:
+  m:
+    components:
+      block: {{implementation: block, multiplicity: {multiplicity}, ports: {{o_i: to, s: back}}}}
+      other: {{implementation: block, ports: {{s: seen}}}}
+    conduits: {{{conduits}}}
+programs: {{block: {{executable: 'true'}}}}
+{more}
+"""
+
+
+@pytest.mark.parametrize(("model", "why"), [
+    ({"conduits": "block.to: block.back", "multiplicity": "4"},
+     'this conduit joins each instance of "block" to itself: what it sends on "to", it receives on "back"'),
+    ({"conduits": "'block.to[0]': 'block.back[1]'", "multiplicity": "4"}, 'each instance of "block" to itself'),
+    ({"conduits": "block.to: block.back", "multiplicity": "[]"}, 'this conduit joins "block" to itself'),
+    ({"conduits": "block.to: other.seen", "multiplicity": "[]",
+      "more": "ligament: {grids: {block: {shape: [8, 8], blocks: [2, 2]}}}"},
+     'make the blocks of the grid of "block" the ranks of one instance: "ranks: {block: 4}"'),
+])
+def test_conduits_that_join_no_neighbours_are_pointed_out(ligament, tmp_path, model, why):
+    (tmp_path / "m.ymmsl").write_text(SELF.format(**{"more": ""} | model))
+    done = subprocess.run([ligament, "check", "m.ymmsl"], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60)
+    assert why in " ".join(done.stdout.split()), done.stdout
+
+
+def test_a_grid_has_no_warning_of_a_conduit_to_itself(ligament, tmp_path):
+    (tmp_path / "m.ymmsl").write_text(model())
+    done = subprocess.run([ligament, "check", "m.ymmsl"], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60)
+    assert done.returncode == 0 and "to itself" not in done.stdout, done.stdout
+
+
+MISTAKES = {
+    "gaps": "2, a section with gaps cannot be a field of a grid",
+    "shape": '2, the array of the field "w" has the shape [12, 10], and the block with its ghosts has [6, 10]',
+    "ghosts": '2, the field "w" cannot have -1 ghosts',
+    "memory": '2, the array shares memory with that of the field "u"',
+    "name": '2, a field needs a name of its own, and "u" is taken or empty',
+    "logical": "2, truth values of more than one byte cannot be a field of a grid",
+    "absent": "2, an array that is not allocated, or not associated, cannot be a field of a grid",
+    "texts": "2, an array of texts leaves no text",
+    "type": "2, this array is of another type, shape or order than that with which field 0 was added",
+    "number": "2, the grid has no field with the number 7",
+    "unknown": "2, the grid has no field with the number 7",
+    "end": "2, no exchange of ghosts has begun",
+    "publish": "2, ",
+    "integers": "2, integer of 4 bytes cannot be reduced: give reals of 4 or 8 bytes",
+    "freed": "2, there is no domain here: it was freed, or never made",
+    "instance": "2, the instance of this domain was freed; free the domain before it",
+}
+
+
+def test_mistakes_in_fortran_are_named(run, tmp_path):
+    program = compiled_fortran(["-O1", "-fcheck=all"], Path(__file__).parent / "mistakes.f90",
+                               tmp_path / "mistakes")
+    done = run(model(f"{{executable: {program}}}"), "--overcommit")
+    assert done.status == 0, done.text
+    lines = done.file("wave[0][0]", "output.log").splitlines()
+    printed = dict(line.strip().split(": status ", 1) for line in lines)
+    assert [what for what, why in MISTAKES.items() if not printed[what].startswith(why)] == [], printed
+    assert printed.keys() == MISTAKES.keys()

@@ -3,18 +3,32 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-GUIDE = Path(__file__).parents[2] / "docs/guides/grids.md"
+import pytest
+from compilers import ROOT, compiled_fortran
+
+GUIDE = ROOT / "docs/guides/grids.md"
 
 
 def block(language):
     return re.search(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.S).group(1)
 
 
-def test_the_guide_s_program_runs_in_the_guide_s_model(ligament, tmp_path):
-    (tmp_path / "plate.py").write_text(block("python") + "    print('total', total)\n")
-    model = block("yaml").replace("python3", sys.executable).replace("plate.py", str(tmp_path / "plate.py"))
+def python(folder):
+    """Returns the executable and the arguments of the program in Python."""
+    (folder / "plate.py").write_text(block("python") + "    print('total', total)\n")
+    return sys.executable, str(folder / "plate.py")
+
+
+def fortran(folder):
+    (folder / "plate.f90").write_text(block("fortran"))
+    return compiled_fortran(["-O1", "-fcheck=all"], folder / "plate.f90", folder / "plate"), "[]"
+
+
+@pytest.mark.parametrize("made", [python, fortran])
+def test_the_guide_s_program_runs_in_the_guide_s_model(ligament, tmp_path, made):
+    executable, arguments = made(tmp_path)
+    model = block("yaml").replace("python3", executable).replace("plate.py", arguments)
     (tmp_path / "heat.ymmsl").write_text(model)
     done = subprocess.run([ligament, "run", "heat.ymmsl", "--run-dir", "run", "--overcommit"], cwd=tmp_path,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)

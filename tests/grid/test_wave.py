@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy
 import pytest
 import wave_model as wave
+from compilers import ROOT, compiled, compiled_fortran
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-TARGET = ROOT / "target/release"
-INCLUDES = [f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include"]
 # The numbers are those of NumPy only if no product is kept with more digits for the sum that follows.
 EXACT = ["-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 MODEL = """ymmsl_version: v0.2
@@ -35,19 +33,21 @@ def command(tmp_path_factory):
     """Returns the command that runs a block, by the language."""
     folder, made = tmp_path_factory.mktemp("blocks"), {}
 
-    def compiled(compiler, source, standard):
-        subprocess.run([compiler, standard, *EXACT, *INCLUDES, HERE / source, "-o", folder / source,
-                        TARGET / "libligament.so", f"-Wl,-rpath,{TARGET}"], check=True)
-        return [str(folder / source)]
+    def of_c(compiler, source, standard):
+        return [compiled([compiler, standard, *EXACT], HERE / source, folder / source)]
 
     def rust():
         subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", "-p", "ligament-grid",
                         "--example", "block"], cwd=ROOT, check=True)
         return [str(ROOT / "target/tests/examples/block")]
 
-    commands = {"python": lambda: [sys.executable, str(HERE / "block.py")], "rust": rust,
-                "c": lambda: compiled("gcc", "block.c", "-std=c11"),
-                "cpp": lambda: compiled("g++", "block.cpp", "-std=c++17")}
+    def fortran():
+        options = [*EXACT, "-Wno-maybe-uninitialized"]
+        return [compiled_fortran(options, HERE / "block.f90", folder / "block-fortran")]
+
+    commands = {"python": lambda: [sys.executable, str(HERE / "block.py")], "rust": rust, "fortran": fortran,
+                "c": lambda: of_c("gcc", "block.c", "-std=c11"),
+                "cpp": lambda: of_c("g++", "block.cpp", "-std=c++17")}
 
     def of(language):
         if language not in made:
@@ -100,21 +100,31 @@ OTHERS = [
     ("c", (16, 11, 13), (2, 2, 2), ("mirrored", "periodic", "periodic"), EIGHT_RANKS | {"ghosts": 3}),
     ("cpp", (30, 17), (2, 2), ("periodic", "open"), {}),
     ("cpp", (30, 17), (1, 3), ("periodic", "mirrored"), {"ghosts": 2, "order": "F", "split": True}),
+    ("fortran", (41,), (3,), ("periodic",), {"ghosts": 2, "order": "F"}),
+    ("fortran", (30, 17), (2, 2), ("periodic", "mirrored"), {"order": "F", "split": True}),
+    ("fortran", (16, 11, 13), (2, 2, 2), ("mirrored", "periodic", "open"), EIGHT_RANKS | {"order": "F"}),
     ("rust", (30, 17), (2, 2), ("open", "mirrored"), {}),
     ("rust", (30, 17), (3, 1), ("periodic", "periodic"), {"ghosts": 3, "split": True}),
 ]
 
+# One to eight blocks, as instances and as ranks, with each way of an exchange.
+NUMBERS = {1: (1, 1, 1), 2: (1, 2, 1), 4: (2, 1, 2), 8: (2, 2, 2)}
+WAYS = [("c", (16, 11, 13), blocks, ("periodic", "periodic", "periodic"),
+         {"split": split, "ghosts": ghosts,
+          "more": "overcommit: true" + (f"\n  ranks: {{wave: {number}}}" if is_ranks else "")})
+        for number, blocks in NUMBERS.items() for is_ranks in (False, True)
+        for split in (False, True) for ghosts in (1, 3)]
+
 
 @pytest.mark.parametrize(("language", "shape", "blocks", "edges", "more"),
-                         [("python", *case) for case in CASES] + OTHERS)
+                         [("python", *case) for case in CASES] + OTHERS + WAYS)
 def test_a_wave_in_blocks_is_that_of_one_process(run, command, tmp_path, language, shape, blocks, edges, more):
     done = run(model(command(language), tmp_path, shape, blocks, edges, **more))
     assert done.status == 0, done.text
     steps = more.get("steps", 6)
     expected = wave.alone(shape, edges, steps)
     # Wide ghosts beyond an edge take part in the steps between two exchanges. They are not those of the wave in
-    # one
-    # process then, except beyond periodic edges. What differs has come a point nearer with each step.
+    # one process then, except beyond periodic edges. What differs has come a point nearer with each step.
     differs = [edge != "periodic" and more.get("ghosts", 1) > 1 for edge in edges]
     inner = tuple(slice(steps, -steps) if one else slice(None) for one in differs)
     fields, totals = assembled(tmp_path, shape, math.prod(blocks))

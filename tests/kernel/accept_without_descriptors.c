@@ -1,5 +1,5 @@
-// A process without free descriptors leaves connections in the queue: connect() succeeds, and nobody is ever
-// served.
+// A process without free descriptors leaves connections in the queue: connect() succeeds, and no connection is
+// ever accepted.
 #include <sys/resource.h>
 #include "proof.h"
 

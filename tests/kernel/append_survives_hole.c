@@ -1,6 +1,5 @@
-// A hole that another process punches into a file costs whoever appends to it nothing: what it writes meanwhile
-// and afterwards stands at the end, whole and in order, the file keeps its length, and its place on the disk is
-// given back.
+// Another process can punch a hole into a file while a process appends to it. All writes of the appending
+// process arrive at the end, whole and in order; the file keeps its length; and the disk gets the room back.
 #include "proof.h"
 
 enum { LINES = 400000, LINE = 16, KEPT = 1 << 20, PIECE = 1 << 16 };

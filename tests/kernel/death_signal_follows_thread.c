@@ -1,4 +1,4 @@
-// PR_SET_PDEATHSIG fires when the *thread* that forked ends, though its process lives on.
+// PR_SET_PDEATHSIG fires when the *thread* that forked ends, although its process lives on.
 #include <pthread.h>
 #include "proof.h"
 

@@ -1,5 +1,5 @@
-// /proc lists a process's children to others, zombies too; a pidfd of a grandchild shows its end at once, and
-// /proc how it ended, though its parent does not ask for it.
+// /proc lists a process's children to other processes, zombies too. A pidfd of a grandchild shows its end at
+// once, and /proc its exit status, even if its parent does not wait for it.
 #include "proof.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
-// A client learns whose socket answers: SO_PEERCRED has the user of the process that called listen(), before
-// anybody accepts.
+// A client learns which user owns the socket that answers: SO_PEERCRED has the user of the process that called
+// listen(), even before a call of accept().
 #include "proof.h"
 
 int main(void) {

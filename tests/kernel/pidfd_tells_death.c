@@ -1,4 +1,5 @@
-// A pidfd polls readable at once when its process dies, though a grandchild holds the dead one's socket open.
+// A pidfd becomes readable at once when its process dies, even if a grandchild holds the dead process's socket
+// open.
 #include "proof.h"
 
 int main(void) {

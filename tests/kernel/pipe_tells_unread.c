@@ -1,5 +1,4 @@
-// The writing end of a pipe tells how much of what was written nobody has read yet; it is nothing once all is
-// read.
+// The writing end of a pipe tells how many bytes have not been read yet; it is 0 when all are read.
 #include "proof.h"
 #include <sys/ioctl.h>
 

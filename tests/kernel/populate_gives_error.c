@@ -1,5 +1,5 @@
-// MADV_POPULATE_WRITE says no where touching would be a SIGBUS: past the end, and in a file system that is
-// full.
+// MADV_POPULATE_WRITE returns an error where an access would cause a SIGBUS: beyond the end, and on a full file
+// system.
 #include "proof.h"
 #include <sys/mount.h>
 #ifndef MADV_POPULATE_WRITE

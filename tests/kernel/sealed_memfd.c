@@ -1,4 +1,5 @@
-// A memfd sealed against size and future writers: the mapping that exists writes on, all others can only read.
+// A memfd that is sealed against changes of size and future writers: the existing mapping can still write, and
+// all others can only read.
 #include "proof.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
-// Nobody else can connect to a socket in a directory of mode 0700, whatever the socket's own mode; its file
-// outlives its process.
+// Other users cannot connect to a socket in a directory of mode 0700, whatever the mode of the socket is. Its
+// file outlives its process.
 #include "proof.h"
 
 int main(void) {

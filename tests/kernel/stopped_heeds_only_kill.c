@@ -1,4 +1,5 @@
-// A stopped process ends by SIGKILL at once, by SIGTERM only when it goes on. Hence SIGCONT follows SIGTERM.
+// A stopped process ends at once by SIGKILL, but by SIGTERM only when it is continued. So SIGCONT follows
+// SIGTERM.
 #include "proof.h"
 
 static pid_t stopped_child(void) {

@@ -1,4 +1,4 @@
-// A process that loses its parent becomes the child of the nearest subreaper above, though it has left its
+// A process whose parent ends becomes the child of the nearest subreaper above, even if it has left the
 // session.
 #include "proof.h"
 

@@ -1,11 +1,11 @@
-// With SO_LINGER and a time of 0, close() tells the other end at once that the connection is broken, though it
-// takes nothing of what was sent; without it, the end comes behind all that was sent, and waits with that.
+// With SO_LINGER and a time of 0, close() breaks the connection: the other end learns this at once, even if it
+// has read nothing. Without it, the end of the connection comes after all sent bytes, and waits with them.
 #include "proof.h"
 #include <netinet/in.h>
 
 static char piece[16 << 10];
 
-// True if the end that reads nothing hears within 200 ms that the other one has closed.
+// Returns true if the end that reads nothing learns within 200 ms that the other one has closed.
 static int hears(int listener, struct sockaddr_in *at, int breaks) {
     int far = socket(AF_INET, SOCK_STREAM, 0), near;
     struct linger linger = {1, 0};

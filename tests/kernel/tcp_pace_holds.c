@@ -1,5 +1,5 @@
-// SO_MAX_PACING_RATE holds a TCP stream to a rate, for any user and without a queueing discipline that paces;
-// TCP_INFO says meanwhile what has arrived and how short the round trip was.
+// SO_MAX_PACING_RATE limits the rate of a TCP stream, for any user and without a queueing discipline that
+// paces. Meanwhile, TCP_INFO tells how much has arrived and how short the round trip was.
 #include "proof.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,7 +37,7 @@ int main(void) {
     }
     double seconds = (milliseconds() - begun) / 1e3;
     unsigned long long bytes = arrived(line, &round_trip);
-    // The first ten segments, and whatever a tick lets through at once, go beyond it.
+    // The first ten segments, and those that a timer lets through at once, exceed the rate.
     CLAIM(bytes > 0 && bytes < 1.3 * RATE * seconds + (1 << 20) && round_trip > 0);
     printf("%.1f MiB/s where %.1f are allowed; round trip %u us\n", bytes / seconds / (1 << 20),
            RATE / 1048576., round_trip);

@@ -1,6 +1,6 @@
-// With TCP_NOTSENT_LOWAT a socket takes only little more than what it may send, and is writable again when less
-// than half of that is unsent; without it the socket takes what its buffer holds, and nothing can be moved to
-// another stream any more.
+// With TCP_NOTSENT_LOWAT a socket takes only a little more than it may send, and becomes writable when less
+// than half of that is unsent. Without it, the socket takes as much as its buffer holds, and these bytes can no
+// longer be moved to another stream.
 #include "proof.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,7 +17,8 @@ static int unsent(int fd) {  // offset 144 of the kernel's tcp_info
     return (int)bytes;
 }
 
-// What a socket takes while nobody reads, and how much of that it has not sent.
+// Number of bytes that a socket takes while the other end reads nothing, and number of those that it has not
+// sent.
 static int takes(int listener, struct sockaddr_in *at, int limit, int *left, int ends[2]) {
     int taken = 0;
     ends[0] = socket(AF_INET, SOCK_STREAM, 0);

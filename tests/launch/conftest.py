@@ -1,5 +1,5 @@
-"""A real sshd and a real Slurm for the tests of this directory, each below a temporary directory and on ports
-of the loopback interface, ended by their process ids."""
+"""A real sshd and a real Slurm for the tests of this directory. Each has its files below a temporary directory,
+uses ports of the loopback interface, and is ended by its process ids."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def ssh(tmp_path_factory):
     one.end()
 
 
-# Variables that sshd's own environment lacks, as it does on machines where programs come from modules.
+# Variables that sshd's own environment lacks, as on machines whose programs come from modules.
 PATH = "commands: ['export AT=there', 'export PATH=\"" + os.environ["PATH"] + "\"']"
 
 
@@ -54,7 +54,7 @@ def slurm(tmp_path_factory):
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A directory with a model of one instance, whose program says something and ends."""
+    """A directory with a model of one instance, whose program prints a line and ends."""
     (tmp_path / "tiny.ymmsl").write_text("""ymmsl_version: v0.2
 models:
   tiny:

@@ -1,5 +1,5 @@
-"""The programs and the model of these tests: a source that counts, and workers that add one and say where they
-run."""
+"""The programs and the model of these tests: a source that counts, and workers that add one and print their
+machine."""
 
 SOURCE = """
 import os, time
@@ -45,7 +45,7 @@ programs:
 
 
 def write(where, workers=2):
-    """Puts the model and its programs into a directory; the model's path comes back."""
+    """Writes the model and its programs into a directory, and returns the model's path."""
     (where / "source.py").write_text(SOURCE)
     (where / "worker.py").write_text(WORKER)
     (where / "counting.ymmsl").write_text(MODEL.format(workers=workers))
@@ -53,5 +53,5 @@ def write(where, workers=2):
 
 
 def output(run, instance):
-    """What an instance printed."""
+    """Returns the output of an instance."""
     return (run / "instances" / instance / "output.log").read_text()

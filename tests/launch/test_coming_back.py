@@ -1,5 +1,5 @@
-"""A submitted run is left and come back to: in the queue, while it runs, and when it is over; here and behind
-ssh."""
+"""The user leaves a submitted run and comes back to it: in the queue, while it runs, and when it is over; here
+and behind ssh."""
 
 import getpass
 import json
@@ -17,7 +17,7 @@ ENDLESS = ("-s", "pause=0.05", "-s", "steps=100000")
 
 @pytest.fixture(autouse=True)
 def queue(slurm, tmp_path):
-    """Whatever a test leaves in the queue of its own Slurm goes before the next."""
+    """Jobs that a test leaves in the queue of its own Slurm are removed before the next test."""
     yield
     call("scancel", f"--user={getpass.getuser()}", cwd=tmp_path)
     until(lambda: call("squeue", "--noheader", cwd=tmp_path).stdout == "", "the end of the jobs")

@@ -1,8 +1,5 @@
-"""Each instance has cores of its own, if there are enough for all.
-
-Runs are made in a namespace of processes of their own: cores to which other tests' instances are bound do not
-count.
-"""
+"""Each instance has cores of its own, if there are enough for all. Each run is in a process namespace of its
+own, so that the cores of other tests' instances do not count."""
 
 import json
 import os
@@ -89,7 +86,7 @@ def test_what_the_user_has_set_stays(run):
 
 
 def test_a_core_to_which_somebody_is_bound_is_left_to_them(run, tmp_path):
-    """Two instances and two cores, of which one is another run's: nobody is bound."""
+    """There are two instances and two cores, one of which belongs to another run: no instance is bound."""
     (tmp_path / "model.ymmsl").write_text(model(2))
     inside = (f"taskset -c {CORES[0]} sleep 600 & until taskset -cp $! | grep -q ': {CORES[0]}$'; do :; done; "
               "ligament run --quiet --run-dir run model.ymmsl; status=$?; kill $!; exit $status")

@@ -1,5 +1,5 @@
-"""The examples, unchanged, on machines behind ssh and on three nodes of a Slurm: they give what one program
-gives."""
+"""The examples, unchanged, on machines behind ssh and on three nodes of a Slurm: their results are those of one
+program."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The command at a site: put there by a real ssh, tried there, and left there whole or not at all."""
+"""The command at a site: a real ssh puts it there, it is tried there, and it is left there as a whole or not at
+all."""
 
 import hashlib
 import json
@@ -14,7 +15,7 @@ OWN = Path(shutil.which("ligament") or "/").resolve()
 
 @pytest.fixture
 def far(ssh, tmp_path):
-    """The file of a site behind ssh, and the directory in which its programs are to be."""
+    """The file of a site behind ssh, and the directory for its programs."""
     return ssh.site(tmp_path / "far.yaml", ssh="east"), tmp_path / "there/bin"
 
 
@@ -41,7 +42,8 @@ def test_it_is_put_there_once_with_its_version_and_checksum_looked_at(far):
     assert os.access(to / "ligament", os.X_OK)
     again = json.loads(install(far, "--json").stdout)
     assert again["installed"] is False and again["sha256"] == again["before"]["sha256"] == sum_, again
-    # With what it says done, the site uses it, and nothing is left to be said.
+    # When the user has done what the command says, the site uses the programs, and the command has nothing more
+    # to say.
     file.write_text(file.read_text() + f"ligament: {to}/ligament\n")
     assert "write into" not in call("ligament", "site", "install", file, cwd=file.parent, check=0).stdout
     assert "east: ligament" in call("ligament", "site", "check", file, cwd=file.parent, check=0).stdout
@@ -57,11 +59,11 @@ def test_another_version_is_replaced_and_named(far):
     assert left(to) == ["ligament"] and (to / "ligament").read_bytes() == OWN.read_bytes()
 
 
-# Functions that a site's shell takes for programs; each makes the site unfit, or breaks the way there.
+# Functions that replace programs in a site's shell. Each makes the site unfit, or breaks the connection to it.
 @pytest.mark.parametrize("line, why", [
     ("uname() { echo Linux riscv64; }", "and the site far is Linux riscv64"),
     ("cat() { head -c 1000; }", "it did not arrive whole: 1000 bytes of"),
-    # As where a C library is too old, or a file system runs no programs.
+    # This imitates a C library that is too old, or a file system that runs no programs.
     ("chmod() { true; }", "does not run at the site far, and was not left there"),
     ("mv() { false; }", "it cannot get its name"),
     ("false # as if", "this line failed: false # as if"),

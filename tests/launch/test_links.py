@@ -1,5 +1,5 @@
-"""What the link between two sites can do: `ligament site check A B` over a real sshd; where nobody reaches the
-other, and where both meet at a relay, see `network/test_ssh.py`."""
+"""The measured link between two sites: `ligament site check A B` over a real sshd. `network/test_ssh.py` has
+sites that cannot reach each other, and sites that meet at a relay."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from conftest import PATH, call
 
 @pytest.fixture
 def sites(ssh, tmp_path):
-    """Two sites behind ssh, called by their names."""
+    """Two sites behind ssh, with their names."""
     (tmp_path / "sites").mkdir()
     for name, host in (("a", "east"), ("b", "west")):
         path = ssh.site(tmp_path / f"sites/{name}.yaml", ssh=host, interface="127.0.0.1",
@@ -21,7 +21,7 @@ def sites(ssh, tmp_path):
 
 
 def check(where, *words, status=0):
-    # So many bytes take milliseconds; the time only has to be long enough for a slow machine to send any.
+    # This number of bytes takes milliseconds. The time limit lets a slow machine send some of them.
     return call("ligament", "site", "check", *words, "--seconds=10", "--bytes=3M", cwd=where, check=status)
 
 

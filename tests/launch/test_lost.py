@@ -1,5 +1,5 @@
-"""What becomes of a run over ssh whose head, whose agent, or whose ssh between them is killed: it ends at once,
-says why, and leaves no process on any machine, however long its patience."""
+"""Runs over ssh whose head, agent, or ssh between them is killed: the run ends at once, gives the reason, and
+leaves no process on any machine, even if its patience is long."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import programs
 import pytest
 from conftest import until
 
-# Variables that sshd's own environment lacks, as it does on machines where programs come from modules.
+# Variables that sshd's own environment lacks, as on machines whose programs come from modules.
 PATH = "commands: ['export PATH=\"" + os.environ["PATH"] + "\"']"
 
 
@@ -34,7 +34,7 @@ class Lasting:
         self.agent = json.loads(call_status(self.directory))["domains"][1]["pid"]
 
     def ssh(self):
-        """The client that has started the agent."""
+        """Returns the ssh client that has started the agent."""
 
         def found():
             for task in Path(f"/proc/{self.head.pid}/task").iterdir():
@@ -48,7 +48,7 @@ class Lasting:
         return until(found, "an ssh")
 
     def processes(self):
-        """What is left of it: its instances, which work below its directory, and its agent."""
+        """Returns the remaining processes: instances, which work below the run's directory, and the agent."""
         left = []
         for entry in filter(lambda entry: entry.name.isdigit(), Path("/proc").iterdir()):
             try:

@@ -1,6 +1,5 @@
-"""A library of models as sites keep them: files that import each other, and programs that are named by what
-their modules set. `module` is a function of login shells here, with a `modulecmd` of the test's own below
-it."""
+"""A library of models as sites have them: files that import each other, and programs that are named by
+variables of modules. `module` is a function of login shells here, with a `modulecmd` of the test's own."""
 
 import json
 import os
@@ -78,7 +77,7 @@ resources:
   table: {threads: 1}
 """
 
-# Each tells on its way what it was started with.
+# Each program passes on the arguments with which it was started.
 CODE = """
 import json, os, sys, time
 told = {name: os.environ.get(name) for name in ("VIRTUAL_ENV", "HEAT_PATH", "OWN")}
@@ -109,7 +108,8 @@ def program(path, text):
 
 
 class Library:
-    """The library and what it is installed with; `environment` is that of a user who has logged in."""
+    """The library, and the programs and modules that belong to it; `environment` is that of a user who has
+    logged in."""
 
     def __init__(self, path):
         self.path, self.house = path, path / "models/house.ymmsl"
@@ -180,7 +180,7 @@ def test_what_modules_set_is_filled_in_where_each_program_starts(library, ligame
     arguments, told = started(run, "room.heat")
     assert arguments == [f"{site}/heat/heat.py", "--input", str(tmp_path / "models/codes/table.csv"),
                          "$HEAT_ROOT"]
-    # A module's value of a variable comes before what the program appends.
+    # The value that a module gives a variable comes before the text that the program appends.
     assert told == {"VIRTUAL_ENV": f"{site}/venv", "HEAT_PATH": "module:own", "OWN": "a $b"}
     for rank in range(2):
         arguments, _ = started(run, "room.wall", rank)
@@ -201,7 +201,7 @@ def test_check_says_what_only_the_start_will_tell_and_promises_nothing(library, 
     told = json.loads(library.call(ligament, "check", "--json", library.house, check=0).stdout)
     assert (told["ok"], told["warnings"]) == (True,
                                               0) and any("heat.py" in note for note in told["notes"]), told
-    # A variable that no module brings is known.
+    # No module sets this variable, but it is known.
     del library.environment["OWN_CODES"]
     refused = library.call(ligament, "check", library.house, check=2)
     assert ('the executable "${OWN_CODES}/table" of "codes.programs.table" has a variable, OWN_CODES, that is '

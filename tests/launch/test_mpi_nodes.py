@@ -99,13 +99,12 @@ resources:
 ligament: {{mpirun: {{ranks: {launcher}}}{more}}}
 """
 
-# To Open MPI the nodes are one machine by its name, though it keeps apart what they share: messages go by the
-# loopback interface instead.
+# Open MPI takes the nodes for one machine, because they have one name, but their shared memory is separate. So
+# messages go over the loopback interface instead.
 ENV = ("{{SLURM_MPI_TYPE: {}, OMPI_MCA_btl: 'self,tcp', OMPI_MCA_btl_tcp_if_include: lo, "
        "OMPI_MCA_oob_tcp_if_include: lo}}")
 
-# The execution model, whose MPI it is, by what it is started, which plugin of Slurm's, and what else the model
-# says.
+# The execution model, and for each: the MPI, its launcher, Slurm's plugin, and further keys of the model.
 WAYS = {
     "openmpi": ("openmpi", "openmpi", "mpirun.openmpi", "none", ""),
     "mpich": ("direct", "mpich", "mpirun.mpich", "none", ", mpich: ranks"),
@@ -132,7 +131,7 @@ ROOTS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def numbers(text):
-    """The cores that a text such as 0-3,6 names."""
+    """Returns the cores that a text such as 0-3,6 names."""
     ranges = [[int(end) for end in part.split("-")] for part in text.split(",")]
     return {core for ends in ranges for core in range(ends[0], ends[-1] + 1)}
 
@@ -140,7 +139,7 @@ def numbers(text):
 @pytest.mark.parametrize("resources, shares", [("nodes: 2, mpi_processes_per_node: 2", [2, 2]),
                                                ("mpi_processes: 5", None)])
 def test_an_instance_runs_over_several_nodes(slurm, tmp_path, way, resources, shares):
-    """Each of three nodes has two cores."""
+    """Each of the three nodes has two cores."""
     ranks = 4 if shares else 5
     (tmp_path / "macro.py").write_text(MACRO.format(sum=ranks * (ranks + 1) // 2))
     (tmp_path / "spread.ymmsl").write_text(MODEL.format(resources=resources, **way))
@@ -156,9 +155,9 @@ def test_an_instance_runs_over_several_nodes(slurm, tmp_path, way, resources, sh
     assert where["0"] == on["ranks"], (where, on)
     counts = sorted(list(where.values()).count(node) for node in set(where.values()))
     assert counts == shares if shares else len(counts) == 3, where
-    # Each on a node of its own has its cores there, and the run knows. But these nodes are one machine: where
-    # one's agent looks when somebody is bound already, another node's instance or another test's, it leaves
-    # them their cores.
+    # Each rank on a node of its own has its cores there, and the run knows them. But these nodes are one
+    # machine. If an agent finds cores that an instance of another node, or of another test, is bound to, it
+    # leaves them alone.
     if shares:
         told = {one["name"]: numbers(one["cores"]) for one in record["instances"] if "cores" in one}
         macro = (run / "instances/macro/output.log").read_text()

@@ -92,7 +92,7 @@ def test_within_an_allocation_a_run_uses_all_its_nodes_by_itself(slurm, tmp_path
     programs.write(tmp_path)
     call("salloc", "--nodes=3", "--exclusive", "ligament", "run", "counting.ymmsl", cwd=tmp_path, check=0)
     run = tmp_path / "runs/latest"
-    # This machine is none of the job's nodes: it has the head, and no instances.
+    # This machine is none of the job's nodes, so it has the head and no instances.
     assert [one["name"] for one in record(run)["domains"]][1:] == ["n1", "n2", "n3"]
     assert sorted(where(run).values()) == ["n1", "n2", "n3"]
 
@@ -115,7 +115,7 @@ def test_a_run_whose_head_is_on_another_machine_is_not_called_lost(slurm, tmp_pa
     programs.write(tmp_path)
     call("ligament", "submit", "counting.ymmsl", cwd=tmp_path, check=0)
     run = tmp_path / "runs/latest"
-    # As it looks from a login node: the record is of another machine, whose processes are not seen.
+    # The run is seen as from a login node: its record is of another machine, whose processes are not visible.
     text = record(run)
     text.update(state="running", host="n1.far.away", pid=2**22 + 1)
     (run / "run.json").write_text(json.dumps(text))

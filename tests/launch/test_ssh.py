@@ -1,4 +1,4 @@
-"""Runs over machines that are reached by a real sshd: both are this one, under other names."""
+"""Runs over machines that are reached by a real sshd. All of them are this machine, under other names."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_a_machine_that_never_comes_up_ends_in_an_error_within_the_sites_time(si
     sleeper.chmod(0o755)
     site.write_text(site.read_text() + f"ligament: {sleeper}\nstart_within: 3 s\n")
     failed = call("ligament", "run", "counting.ymmsl", "--hosts=east,west", f"--site={site}", cwd=tmp_path)
-    # On a slow machine ssh may not have come there within that time, so that none was started.
+    # On a slow machine, ssh may take longer than this time to connect, and then no agent was started.
     pids = tmp_path / "pids"
     for pid in pids.read_text().split() if pids.exists() else []:
         os.kill(int(pid), signal.SIGKILL)
@@ -61,7 +61,7 @@ def test_a_machine_that_never_comes_up_ends_in_an_error_within_the_sites_time(si
 def test_no_key_stands_on_a_command_line_or_in_a_file_that_others_may_read(site, tmp_path):
     programs.write(tmp_path)
     looker = tmp_path / "looker"
-    # The invitation is there until all have joined; so nobody joins before it was read here.
+    # The invitation exists until all agents have joined. So no agent joins before the test has read it.
     looker.write_text(f"""#!/bin/sh
 cat /proc/[0-9]*/cmdline > {tmp_path}/cmdlines 2>/dev/null
 case "$*" in *--join*) while [ ! -e {tmp_path}/read ]; do sleep 0.05; done ;; esac
@@ -113,7 +113,7 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
     work, ligament = tmp_path / "there", os.popen("command -v ligament").read().strip()
     work.mkdir()
     programs.write(work)
-    # On the other side of a login, too, commands find Slurm and Python by what the site's file says.
+    # On the other side of a login, commands also find Slurm and Python by the site's file.
     far = ssh.site(tmp_path / "far.yaml", ssh="east", ligament=ligament, directory=work, launcher="slurm")
     far.write_text(far.read_text() + f"""commands:
 - export SLURM_CONF={slurm}/slurm.conf
@@ -132,8 +132,8 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
 def test_agents_are_started_by_one_mpirun(ssh, site, tmp_path):
     programs.write(tmp_path)
     site.write_text(site.read_text() + "launcher: mpirun\nhosts: [east]\n")
-    # mpirun reaches machines by ssh as well. What it starts sees the file of the invitation: it is this
-    # machine.
+    # mpirun also reaches machines by ssh. Its processes see the file of the invitation, because they are on
+    # this machine.
     env = {"OMPI_MCA_plm_rsh_agent": f"ssh -F {ssh.where}/client.conf", "OMPI_ALLOW_RUN_AS_ROOT": "1",
            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = call("ligament", "run", "counting.ymmsl", f"--site={site}", "--overcommit", "--json", cwd=tmp_path,

@@ -27,7 +27,7 @@ def clusters(ssh, tmp_path_factory):
 
 @pytest.fixture
 def two(clusters, ssh, tmp_path):
-    """Begins a run at both sites; afterwards no job is left at either."""
+    """Begins a run at both sites. No job is left at either site afterwards."""
     programs.write(tmp_path)
     write_sites(tmp_path, ssh, *clusters)
     made = []
@@ -46,17 +46,17 @@ def two(clusters, ssh, tmp_path):
 
 
 def sites_of(record):
-    """Where each instance was: the name of a domain begins with its site."""
+    """Returns the domain of each instance. The name of a domain begins with its site."""
     return {one["name"]: one["on"].split("/")[0] for one in record["instances"]}
 
 
 def add(site, *lines):
-    """Says more in a site's file."""
+    """Adds lines to a site's file."""
     site.write_text(site.read_text() + "".join(f"{line}\n" for line in lines))
 
 
 def test_one_command_runs_a_model_at_both_with_the_result_of_one_machine(two, clusters, tmp_path):
-    # Each node has two cores: at b both are for the two workers, whatever a keeps for its agents.
+    # Each node has two cores. At site b both are for the two workers, whatever site a keeps for its agents.
     add(tmp_path / "sites/a.yaml", "agent_cores: 1")
     run = two(first=WITH_ROOM)
     said = run.end(0)
@@ -167,8 +167,8 @@ def test_what_the_second_site_refuses_takes_back_what_the_first_has(two, cluster
 
 def test_a_job_whose_head_was_killed_does_not_keep_its_nodes(two, clusters, tmp_path):
     with clusters[1].full():
-        # The job waits ten times as long for a sign of the head: a slow machine must not keep it from giving
-        # any.
+        # The job waits ten times as long for the head's file as the head takes on an idle machine, so that a
+        # slow machine does not end it.
         run = two("--patience", "1s", "--detach")
         run.end(0)
         until(lambda: (run.run / "sites.json").exists() and len(run.jobs()) == 2
@@ -177,7 +177,7 @@ def test_a_job_whose_head_was_killed_does_not_keep_its_nodes(two, clusters, tmp_
         until(clusters[0].is_empty, "the end of the first job")
         log = next((tmp_path / "there/runs").iterdir()) / "job.log"
         assert "the head of the run has not looked after this job for 10 s" in log.read_text()
-        # The other one still waits for nodes, and nobody else knows of it.
+        # The other job still waits for nodes, and no other process knows of it.
         said = call("ligament", "status", cwd=tmp_path, check=0).stdout
         job = run.jobs()["b"]["job"]
         assert f"the job {job} at b " in said and "as it was last seen; \"ligament cancel" in said, said
@@ -254,7 +254,7 @@ def test_the_four_parts_of_a_model_run_at_four_sites_that_ssh_reaches(ssh, tmp_p
     (tmp_path / "sites").mkdir()
     path = f"export PATH=\"{os.environ['PATH']}\""
     for i, name in enumerate(names):
-        # Each lists its only machine, so there is no queue: its agents start at once.
+        # Each site lists its only machine, so there is no queue: its agents start at once.
         ssh.site(tmp_path / f"sites/{name}.yaml", ssh=["east", "west"][i % 2], directory=tmp_path / name,
                  hosts=f"[{socket.gethostname()}]", commands=json.dumps([path, f"export AT={name}"]))
     words = [word for name in names for word in ("--site", name)]

@@ -1,5 +1,5 @@
-"""Two real Slurms side by side on this machine, as sites `a`, behind a real sshd, and `b`, called here. Each
-has its own controller, ports and directories; nothing but munge serves both."""
+"""Two real Slurms side by side on this machine: site `a`, behind a real sshd, and site `b`, which is called
+here. Each has its own controller, ports and directories. They share only munge."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class Cluster:
         self.env = {"SLURM_CONF": str(where / "slurm.conf")}
 
     def jobs(self):
-        """The numbers and states of all jobs that are not over, as squeue has them."""
+        """Returns the numbers and states of all jobs that are not over, as squeue prints them."""
         said = call("squeue", "--noheader", "--format=%i|%T", cwd=self.where, env=self.env, check=0).stdout
         return dict(line.strip().split("|") for line in said.splitlines())
 
@@ -30,7 +30,7 @@ class Cluster:
 
     @contextmanager
     def full(self):
-        """All its nodes belong to somebody else meanwhile."""
+        """Another user has all its nodes meanwhile."""
         done = call("sbatch", "--parsable", f"--nodes={self.nodes}", "--exclusive", "--output=/dev/null",
                     "--wrap=sleep 1000", cwd=self.where, env=self.env, check=0)
         job = done.stdout.strip()
@@ -42,7 +42,7 @@ class Cluster:
 
     @contextmanager
     def reserved(self, name):
-        """All its nodes are reserved meanwhile, for who names the reservation."""
+        """All its nodes are reserved meanwhile, for jobs that name the reservation."""
         call("scontrol", "create", "reservation", f"reservationname={name}", "starttime=now", "duration=60",
              "users=root",
              "nodes=ALL", cwd=self.where, env=self.env, check=0)
@@ -50,13 +50,13 @@ class Cluster:
             yield
         finally:
             for job in self.jobs():
-                # It may end by itself before it is told to.
+                # The process may have ended by itself before.
                 call("scancel", job, cwd=self.where, env=self.env)
             until(self.is_empty, "the end of the jobs in the reservation")
             call("scontrol", "delete", f"reservationname={name}", cwd=self.where, env=self.env, check=0)
 
     def about(self, job):
-        """What Slurm knows of a job, also of one that has just ended."""
+        """Returns Slurm's data on a job, which may have ended just now."""
         return call("scontrol", "show", "job", job, cwd=self.where, env=self.env, check=0).stdout
 
     def cancel(self, job):
@@ -67,7 +67,7 @@ class Cluster:
 
 
 def write_sites(where, ssh, a, b, **more):
-    """The files of both sites for a project in `where`; `more` are further lines of both."""
+    """Writes the files of both sites for a project in `where`; `more` are further lines for both."""
     (where / "sites").mkdir(exist_ok=True)
     path = f"export PATH=\"{os.environ['PATH']}\""
     for name, cluster, lines in (
@@ -80,14 +80,14 @@ def write_sites(where, ssh, a, b, **more):
         (where / f"sites/{name}.yaml").write_text("\n".join(lines) + "\n")
 
 
-# The counting model at both: the source at `a` and the workers at `b`.
+# Writes the counting model for both sites: the source at `a` and the workers at `b`.
 WITH_ROOM = ["counting.ymmsl", "--site", "a", "--site", "b", "--on", "a=source", "--on", "b=worker", "--nodes",
              "a=2"]
 BOTH = [*WITH_ROOM, "--overcommit"]
 
 
 class Submitted:
-    """`ligament submit` of a model to several sites, while it goes on."""
+    """A running `ligament submit` of a model to several sites."""
 
     def __init__(self, where, *words, first=BOTH):
         self.where, self.log = where, where / "submitted.txt"

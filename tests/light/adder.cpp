@@ -1,4 +1,4 @@
-// Light components: each adds up what the one before it sends, and knows its name already when it is made.
+// Light components: each adds its own number to the one that it receives. Each knows its name when it is made.
 #include <ligament/ligament.hpp>
 
 #include <cstdio>

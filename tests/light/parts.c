@@ -1,6 +1,6 @@
-// Light components in C, by their role (the first argument): "micro" gives back the array that it gets,
-// doubled, with its own index added; "walker" sends a number on, one larger, in each step. The setting `fails`
-// names who fails, and `mute` who sends nothing.
+// Light components in C, by their role (the first argument). "micro" returns the array that it gets, doubled,
+// with its own index added. "walker" sends a number on, one larger, in each step. The setting `fails` names the
+// instance that fails, and `mute` the one that sends nothing.
 #include <ligament.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static lig_status micro_observe_final(lig_instance *instance, void *user, lig_er
     lig_array array;
     const lig_send_options when = {.size = sizeof when, .timestamp = part->time};
     const lig_status status = lig_send_array(instance, "out", &when, as_array(part, &array), error);
-    // A change by the sender afterwards is never seen.
+    // The receiver does not see a later change by the sender.
     memset(part->values, 0xff, sizeof part->values);
     return status;
 }

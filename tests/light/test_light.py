@@ -1,5 +1,4 @@
-"""Light components in coupled runs: among themselves, with ordinary processes, and when something goes
-wrong."""
+"""Light components in coupled runs: among themselves, with ordinary processes, and with faults."""
 
 import json
 import os
@@ -212,7 +211,7 @@ def test_a_ring_in_cpp_adds_up(run, compile_cpp):
     program = f"{{executable: {compile_cpp(HERE / 'adder.cpp')}}}"
     ran = run(ring(program, ["a", "b", "c"], steps=4, settings='  fails: ""'))
     assert ran.status == 0, ran.text
-    # Each begins with 1; what comes is added to what is there.
+    # Each begins with 1, and adds each number that it receives.
     assert output(ran, "walker").split("\n")[:3] == ["a: 15", "b: 15", "c: 15"]
 
 
@@ -523,7 +522,7 @@ implementations:
   reader: {python_program("reader", READER)}
 ligament: {{light: [reader]}}
 """)
-    # Far more is sent than the conduit holds, and the reader takes one message of it.
+    # Many more messages are sent than the conduit holds, and the reader takes one of them.
     assert ran.status == 0, ran.text
     assert all(one["state"] == "done" for one in record(ran)["instances"])
 

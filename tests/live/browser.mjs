@@ -4,7 +4,7 @@ import { chromium } from "playwright-core";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
-const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--host-resolver-rules=MAP hub.test 127.0.0.1"] });
+const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--host-resolver-rules=MAP hub.test 127.0.0.1", "--enable-unsafe-swiftshader"] });
 const said = [];
 const viewers = {};
 
@@ -47,6 +47,19 @@ async function answered(route, who) {
     const elements = Buffer.from(new Float64Array(frame.elements).buffer);
     return route.fulfill({ body: Buffer.concat([Buffer.from(`${JSON.stringify(frame.head)}\n`), elements]) });
   }
+  if (path === "api/surface") {
+    const level = Number(url.searchParams.get("level"));
+    who.asked.push(`${url.searchParams.get("grid")}.${url.searchParams.get("field")} = ${level}`);
+    const at = who.surfaces.findIndex((one) => one.level === level);
+    if (at < 0) {
+      await new Promise((done) => setTimeout(done, 50));
+      return route.fulfill({ json: { frame: Number(url.searchParams.get("has")), over: false } });
+    }
+    const [{ head, blocks, fails }] = who.surfaces.splice(at, 1);
+    if (fails) return route.abort();
+    const body = [Buffer.from(`${JSON.stringify(head)}\n`), ...blocks.map((text) => Buffer.from(text, "base64"))];
+    return route.fulfill({ body: Buffer.concat(body) });
+  }
   if (path !== "api/news") return route.fulfill({ json: who.answers[path] ?? NOTHING[path] ?? {} });
   while (who.news.length === 0) {
     if (!viewers[who.name]) return route.abort();
@@ -56,13 +69,16 @@ async function answered(route, who) {
 }
 const deeds = {
   // The page, of which a test says what its server answers: news, and what is at other addresses.
-  script: async ({ answers }, who) => {
-    Object.assign(who, { answers: answers ?? {}, news: [], frames: [], asked: [] });
+  script: async ({ answers, before }, who) => {
+    if (before) await who.context.addInitScript(before);
+    Object.assign(who, { answers: answers ?? {}, news: [], frames: [], surfaces: [], asked: [] });
     await who.context.route("http://scripted.test/**", (route) => answered(route, who).catch(() => {}));
     await who.page.goto("http://scripted.test/", limit);
   },
   news: ({ news }, who) => void who.news.push(...news),
   frame: ({ frame }, who) => void who.frames.push(frame),
+  // An answer about a surface, for whoever asks for its level.
+  surface: ({ surface }, who) => void who.surfaces.push(surface),
   asked: (_, who) => who.asked.at(-1) ?? null,
   size: ({ width, height }, { page }) => page.setViewportSize({ width, height }).then(() => null),
   open: ({ link }, { page }) => page.goto(link, limit).then(() => null),
@@ -84,6 +100,14 @@ const deeds = {
   fill: ({ place, text }, { page }) => page.fill(place, text, limit).then(() => null),
   scheme: ({ scheme }, { page }) => page.emulateMedia({ colorScheme: scheme }).then(() => null),
   click: ({ place }, { page }) => page.click(place, limit).then(() => null),
+  drag: async ({ place, by: [right, down] }, { page }) => {
+    await page.locator(place).scrollIntoViewIfNeeded(limit);
+    const { x, y, width, height } = await page.locator(place).boundingBox(limit);
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2 + right, y + height / 2 + down, { steps: 4 });
+    await page.mouse.up();
+  },
   picture: ({ place, path }, { page }) => page.locator(place).screenshot({ path, ...limit }).then(() => null),
   // Clicks where a file is to be had: its name, and what is in it.
   download: async ({ place }, { page }) => {

@@ -1,4 +1,4 @@
-"""Runs, the page of a run, and a browser that looks at it."""
+"""Runs, the page of a run, and a browser that shows it."""
 
 import os
 import shutil
@@ -61,14 +61,14 @@ def started(driver):
 
 @pytest.fixture
 def browser(started):
-    """A browser in which nobody has been."""
+    """A new browser, without cookies."""
     yield started
     started.does("forget")
 
 
 @pytest.fixture
 def pictures(tmp_path):
-    """Where pictures of panels go: LIGAMENT_PICTURES, if somebody wants to look at them."""
+    """The directory for pictures of panels: LIGAMENT_PICTURES, for a user who wants to see them."""
     path = Path(os.environ.get("LIGAMENT_PICTURES", tmp_path))
     path.mkdir(parents=True, exist_ok=True)
     return path

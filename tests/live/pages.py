@@ -1,4 +1,4 @@
-"""Runs, the page of a run, and a browser that looks at it."""
+"""Runs, the page of a run, and a browser that shows it."""
 
 import http.client
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIMIT = 60
 
-# Sends until it is told to end; holds while it is told to.
+# Sends until it is told to end, and pauses while it is told to.
 SOURCE = """
 import os, time
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["back"]})
@@ -51,7 +51,7 @@ implementations:
   worker: {worker}
 """
 
-# Each waits for the other.
+# Each component waits for the other.
 STUCK = """
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
 while instance.reuse_instance():
@@ -73,7 +73,7 @@ implementations:
 """
 
 
-# A program stands where it calls `stands`, as long as the test holds it there (`Place.holds`).
+# A program stops where it calls `stands`, for as long as the test holds it there (`Place.holds`).
 STANDS = """
 import os, time
 told = lambda word: os.path.exists(os.path.join(HERE, word))
@@ -86,7 +86,7 @@ def stands(name):
         os.remove(os.path.join(HERE, f"{name}-stands"))
 """
 
-# A front that moves by D in each step, until it is told to end, and writes down by how much.
+# A front that moves by D in each step until it is told to end, and records its moves.
 FRONT = STANDS + """
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["back"]})
 while instance.reuse_instance():
@@ -115,7 +115,7 @@ while instance.reuse_instance():
     instance.send("out", Message(message.timestamp))
 """
 
-# Never asks whether something has changed.
+# This component never asks for changes of settings.
 DEAF = """
 import os, time
 instance = Instance({})
@@ -171,7 +171,7 @@ class Place:
         return json.loads(self.call("run", f"{model}.ymmsl", "--run-dir=run", "--detach", "--json", *words))
 
     def starts_in_two_domains(self, model, *words):
-        """The head, and the agent of domain 1; they end with the run."""
+        """The head, and the agent of domain 1. They end with the run."""
         quiet = {"cwd": self.path, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
                  "stderr": subprocess.DEVNULL}
         listen = ["--listen", "127.0.0.1", "--quiet"]
@@ -190,7 +190,7 @@ class Place:
             time.sleep(0.02)
 
     def waits_until(self, holds):
-        """Waits until something holds of the run's status."""
+        """Waits until the run's status satisfies a condition."""
         until = time.monotonic() + LIMIT
         while not (found := holds(status := json.loads(self.call("status", "run", "--json")))):
             assert time.monotonic() < until, status
@@ -205,7 +205,8 @@ class Place:
         self.waits_until(lambda status: time_of_front(status) > 3.0)
 
     def holds(self, name):
-        """Waits until the front stands between two steps, or the echo within one, before they call `steer`."""
+        """Waits until the front is stopped between two steps, or the echo within one, before they call
+        `steer`."""
         self.tells(f"hold-{name}")
         until = time.monotonic() + LIMIT
         while not (self.path / f"{name}-stands").exists():
@@ -213,13 +214,13 @@ class Place:
             time.sleep(0.02)
 
     def lets_go(self, name):
-        """Lets it go on."""
+        """Lets a stopped program go on."""
         (self.path / f"hold-{name}").unlink()
 
     def steps(self, run="run"):
-        """What the front has written down: step, D, front."""
+        """The record of the front: step, D, front."""
         text = (self.path / run / "instances/front/workdir/steps.txt").read_text()
-        # The last line may be seen while it is written.
+        # The last line may be read while it is written.
         return [tuple(map(float, line.split())) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     def journal(self):
@@ -235,7 +236,7 @@ class Place:
         return json.loads((self.path / run / "run.json").read_text())
 
     def view(self, *words, run="run"):
-        """The page of a run: what its server printed."""
+        """The page of a run, from the output of its server."""
         page = subprocess.Popen([self.ligament, "view", run, "--json", *map(str, words)], cwd=self.path,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True)
@@ -267,7 +268,7 @@ class Asker:
     def __init__(self, view):
         self.port = int(view["at"].rstrip("/").rsplit(":", 1)[1])
         self.secret = view["link"].split("#")[1].split("=")[1]
-        # A connection for all that is asked from now on.
+        # A connection for all further requests.
         self.line = None
 
     def stays(self):
@@ -301,14 +302,14 @@ class Asker:
 
 
 class Browser:
-    """A real one."""
+    """A real browser."""
 
     def __init__(self, program):
         self.process = subprocess.Popen(["node", str(HERE / "browser.mjs"), program], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
 
     def does(self, deed, **words):
-        """Does something; `viewer` names one of several who look, each with a browser of their own."""
+        """Performs an action; `viewer` names one of several viewers, each with a browser of its own."""
         self.process.stdin.write(json.dumps({"do": deed, **words}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()

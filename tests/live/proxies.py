@@ -1,4 +1,4 @@
-"""A proxy with a path of its own, as JupyterHub and Open OnDemand have one before each user's programs."""
+"""A proxy with a path of its own, like those of JupyterHub and Open OnDemand before each user's programs."""
 
 import socket
 import threading
@@ -7,8 +7,8 @@ PREFIX = "/user/me/proxy/9472"
 
 
 class PrefixProxy:
-    """Passes on what comes below its path to a port of this machine: with or without that path, and with or
-    without the name of the host that the browser asked for."""
+    """Passes requests below its path to a port of this machine: with or without this path, and with or without
+    the host name that the browser asked for."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -25,7 +25,7 @@ class PrefixProxy:
             threading.Thread(target=self.serves, args=(line,), daemon=True).start()
 
     def serves(self, line):
-        """One question and its answer."""
+        """Handles one request and its answer."""
         with line:
             head = b""
             while b"\r\n\r\n" not in head:
@@ -57,6 +57,6 @@ class PrefixProxy:
             pass
 
     def close(self):
-        # Else the thread that accepts would keep the port.
+        # Otherwise the thread that accepts would keep the port.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()

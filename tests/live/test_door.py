@@ -1,4 +1,4 @@
-"""Who is let in by the page's server, and what programs get of it."""
+"""The connections that the page's server accepts, and the data that it gives to programs."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def test_without_a_session_there_is_the_empty_page_and_nothing_else(place):
     session = asker.opens()
     for path in PATHS:
         assert asker.ask("GET", path, session)[0] == 200, path
-        # A browser sends the cookie to any other port of this machine, too.
+        # A browser also sends the cookie to any other port of this machine.
         assert asker.ask("GET", path, {"Cookie": session["Cookie"]})[0] == 401, path
         assert asker.ask("GET", path, {"X-Ligament": session["X-Ligament"]})[0] == 401, path
     for path in ("/api/tap?port=nothing", "/api/tap?port=source.out&slice=x", "/api/tap",
@@ -109,7 +109,7 @@ def test_status_has_conduits_while_the_run_goes_on_and_they_only_grow(place):
         before = json.loads(place.call("status", "run", "--json"))["conduits"]
     assert [(one["from"], one["to"], one["channels"]) for one in before] == [
         ("source.out", "worker.in", 1), ("worker.out", "source.back", 1)]
-    # Many who look at once, and one that reads nothing, change nothing for the run.
+    # Many viewers at once, and one that reads nothing, do not change the run.
     idle = [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(20)]
     for line in idle:
         line.sendall(b"GET /api/news HTTP/1.1\r\nHost: localhost\r\n"
@@ -121,7 +121,7 @@ def test_status_has_conduits_while_the_run_goes_on_and_they_only_grow(place):
         picture = news["picture"]
     for line in idle:
         line.close()
-    # Each has sent again since then, also where these have had no processor meanwhile.
+    # Each instance has sent again since then, even if the viewers had no processor meanwhile.
     place.waits_until(lambda status: all(
         later["messages"] > one["messages"] for one, later in zip(before, status["conduits"])))
     record = place.is_over()
@@ -138,10 +138,10 @@ def test_a_thousand_connections_without_a_session_keep_nobody_with_one_out_and_t
     view = place.view()
     asker = Asker(view)
     session = asker.opens()
-    # One who looks already goes on looking.
+    # A viewer that was there before still gets its data.
     viewer = Asker(view).stays()
     picture = json.loads(viewer.ask("GET", "/api/news", session)[2])["picture"]
-    # Some ask something without a session, some say half of something, and the others nothing.
+    # Some send a request without a session, some send half a request, and the others send nothing.
     heads = [b"GET /api/news HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /api/news HTTP/1.1\r\nHost: loc", b""]
     strangers = []
     try:
@@ -204,7 +204,7 @@ def test_who_has_no_session_keeps_no_place_for_long_whatever_is_asked(place):
         assert time.monotonic() < until, "it still has its place"
         for line in list(lines):
             try:
-                line.sendall(b" ")  # One that goes on and on is no better.
+                line.sendall(b" ")  # A request that never ends fares no better.
                 over = not line.recv(4096)
             except TimeoutError:
                 over = False
@@ -213,7 +213,7 @@ def test_who_has_no_session_keeps_no_place_for_long_whatever_is_asked(place):
             if over:
                 line.close()
                 lines.remove(line)
-    # One with a session stays.
+    # A connection with a session stays.
     assert viewer.ask("GET", "/api/plan", session)[0] == 200
 
 
@@ -262,7 +262,7 @@ def test_a_run_directory_that_is_cut_short_is_shown_as_far_as_it_goes_and_says_w
                 assert why in json.loads(answers[path][2])["why"], answers[path]
             assert place.close() == 0
             shutil.rmtree(copy)
-    # Without a record it is no run.
+    # A directory without a record is no run.
     for share in (0.5, 0.0, None):
         shutil.copytree(whole, place.path / "cut")
         record = place.path / "cut/run.json"

@@ -1,10 +1,11 @@
-"""The page of a large run: what is out of sight is not drawn again, and is right whenever it is seen."""
+"""The page of a large run: parts that are out of sight are not drawn again, and are right whenever they are
+seen."""
 
 import time
 
 from test_live import TABLE
 
-# Many that only step, in one process, until they are told to end.
+# Many components that only make steps, in one process, until they are told to end.
 CROWD = """
 import os, time
 class One(Submodel):
@@ -22,7 +23,7 @@ run_light(lambda instance: One(), {})
 """
 MANY = 310
 
-# A chain of them, in one process: each tells the next.
+# A chain of components in one process: each sends to the next.
 LINK = """
 from ligament import Message
 class Link(Submodel):
@@ -62,7 +63,7 @@ def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(
     browser.until(f"document.querySelectorAll('svg.model .tile').length === {MANY + 2}")
     browser.until("document.querySelectorAll('[data-conduit]').length === 2")
     browser.until(f"{NEWS} > 4")
-    # That it is out of sight the browser tells the page a while after the model has pushed it there.
+    # The browser tells the page that a part is out of sight only a while after the model has pushed it there.
     for _ in range(10):
         first, heard = sent(browser), browser.does("tell", what=NEWS)
         browser.until(f"{NEWS} > {heard + 3}")
@@ -70,7 +71,7 @@ def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(
             break
     else:
         raise AssertionError("a panel out of sight is drawn again and again")
-    # It goes on as soon as somebody sees it.
+    # The part is drawn again as soon as it is seen.
     browser.does("tell", what="document.querySelector('#conduits-title').scrollIntoView()")
     browser.until(
         f"Number(document.querySelector('[data-conduit] [data-messages]').dataset.messages) > {first + 5}")
@@ -83,7 +84,7 @@ def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(
     while {name: one["messages"] for name, one in shown.items()} != expected:
         assert time.monotonic() < until, (shown, expected)
         shown = browser.does("tell", what=TABLE)["conduits"]
-    # Of so many rows the first are shown, and more for who wants them.
+    # The first rows are shown, and more if the viewer asks for them.
     browser.until("document.querySelectorAll('[data-instance]').length === 100")
     browser.does("click", place="#tables .scroll > button")
     browser.until("document.querySelectorAll('[data-instance]').length === 200")

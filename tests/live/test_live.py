@@ -38,7 +38,7 @@ def in_time(time):
 
 
 def check_texts(shown, record):
-    """Whether each cell of the tables of a run that is over says what its record says."""
+    """Returns true if each cell of the tables of a finished run agrees with its record."""
     instances = [[one["name"], one["state"], "", "", in_time(one["model_time"]),
                   f"{in_count(one['sent_messages'])}, {in_bytes(one['sent_bytes'])}",
                   f"{in_count(one['received_messages'])}, {in_bytes(one['received_bytes'])}", "", "",
@@ -50,7 +50,7 @@ def check_texts(shown, record):
 
 
 def check_numbers(shown, record):
-    """Whether the tables of the page hold what the record of the run holds."""
+    """Returns true if the tables of the page agree with the record of the run."""
     assert shown["conduits"] == {
         f"{one['from']} {one['to']}": {"messages": one["messages"], "bytes": one["bytes"],
                                        "under_way": one["under_way"]}
@@ -61,8 +61,8 @@ def check_numbers(shown, record):
 
 
 def comes_to_numbers(browser, record):
-    """Waits until the tables hold what the record holds: that the run is over may be shown before its last
-    news."""
+    """Waits until the tables agree with the record: the page may show the end of the run before its last
+    data."""
     until = time.monotonic() + 60
     while True:
         try:
@@ -101,7 +101,7 @@ def test_a_run_that_goes_on_is_shown_as_it_goes_and_then_as_it_ended(place, brow
     browser.says("<b>the worker</b> warns", "#logs")
     pictures_of(browser, pictures, "running")
     assert "#look=" not in browser.does("tell", what="location.href")
-    # It holds: who waits for whom, since when, and why, comes first.
+    # While the run is stuck, this comes first: which instance waits for which, since when, and why.
     place.tells("hold")
     browser.says("worker waits for source, which computes, at model time", ".headline")
     assert re.search(r"Since \d", browser.does("tell", what="document.querySelector('.headline').innerText"))
@@ -117,7 +117,7 @@ def test_a_run_that_goes_on_is_shown_as_it_goes_and_then_as_it_ended(place, brow
     sent = record["instances"][0]["sent_messages"]
     assert [one["messages"] for one in record["conduits"]] == [sent, sent]
     assert [one["received_messages"] for one in record["conduits"]] == [sent, sent]
-    # Each has an array of 1000 numbers, and a few words about it.
+    # Each message has an array of 1000 numbers, and a short text about it.
     assert 0 <= record["conduits"][0]["bytes"] - 8000 * sent < 200 * sent
     assert browser.does("said") == []
 
@@ -144,11 +144,11 @@ def test_a_run_that_is_over_is_shown_from_its_directory(place, browser, pictures
     for name, seconds in browser.does("tell", what=TABLE)["rows"]:
         assert abs(sum(seconds) - known[name]["total"]) < 0.01 * known[name]["total"] + 1e-3, (name, seconds,
                                                                                                known[name])
-    # The trace for Perfetto is that of the command.
+    # The trace for Perfetto equals that of the command.
     place.call("timeline", "run", "-o", "trace.json")
     saved = browser.does("download", place="#timeline button")
     assert saved["name"] == "run.trace.json" and saved["text"] == (place.path / "trace.json").read_text()
-    # One cursor for all that goes over wall time.
+    # All plots over wall time share one cursor.
     browser.does("tell", what="document.querySelector('#timeline .chart').focus()")
     browser.does("press", key="ArrowRight")
     browser.until("document.querySelector('#timeline .cursor')")
@@ -200,7 +200,7 @@ def test_a_page_whose_server_goes_and_comes_again_says_so_and_goes_on(place, bro
     browser.says("The page's server does not answer", ".headline")
     again = place.view("--port", port)
     browser.says("open the page by its link", ".headline")
-    # It asks no more, since only another link helps: one that is pasted into the page as it is open.
+    # The page makes no more requests, because only another link helps: one that is pasted into the open page.
     asked = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/news')).length"
     before = browser.does("tell", what=asked)
     browser.does("tell", what="new Promise((done) => setTimeout(done, 2500))")
@@ -210,7 +210,7 @@ def test_a_page_whose_server_goes_and_comes_again_says_so_and_goes_on(place, bro
     browser.until("!document.querySelector('.headline').innerText.includes('open the page by its link')")
     browser.does("open", link=again["at"])
     browser.says("running", "h1")
-    # The link itself opens nothing more.
+    # The link itself works only once.
     status, _, text = Asker(again).ask("POST", "/api/session", Asker(again).own,
                                        {"secret": Asker(again).secret})
     assert status == 401 and "used already" in text

@@ -1,13 +1,13 @@
-"""The page and the times of its pictures: a test says what the server answers, and when that was so."""
+"""The page and the times of its data: the test chooses the server's answers and their times."""
 
 import re
 
-# Unix time at which the run began, ms: long ago, as the clock of a machine may be wrong.
+# Unix time at which the run began, ms. It is long ago, because the clock of a machine may be wrong.
 BEGAN = 1_700_000_000_000
 
 
 def picture(number, at, time, state="computing", **more):
-    """A picture of a run of one instance that has sent ten messages a second, `at` seconds after its begin."""
+    """The data of a run of one instance that has sent ten messages a second, `at` seconds after its begin."""
     instance = {"name": "front", "state": state, "model_time": time, "model_end": 1000.0, "iterations": 1,
                 "sends": [],
                 "sent_messages": 0, "sent_bytes": 0, "received_messages": 0, "received_bytes": 0, **more}
@@ -28,14 +28,13 @@ def seconds_left(browser):
 
 
 def goes_on(number, at, time, many=5):
-    """Pictures once a second, of a run that goes on by 1 s of model time a second."""
+    """Data once a second, for a run that advances by 1 s of model time a second."""
     return [picture(number + i, at + i, time + i) for i in range(many)]
 
 
 def test_what_is_reckoned_from_pictures_is_reckoned_with_their_own_times(browser):
     browser.does("script")
-    # Nobody has looked for 300 s: the first picture is as old, and says that somebody had begun to wait just
-    # then.
+    # There was no viewer for 300 s: the first data is that old, and an instance had begun to wait just then.
     old = picture(1, 0.0, 0.0, state="waiting to receive", waits_for="echo.out", waits_on=[],
                   waits_from=BEGAN - 100)
     browser.does("news", news=[old])
@@ -56,7 +55,7 @@ def test_a_run_that_stands_still_has_no_forecast_and_is_not_slower_for_that_afte
     browser.does("news", news=[picture(22, 600.1, 4.0), *goes_on(23, 601.0, 5.0)])
     browser.until("document.querySelector('#progress .number').innerText.startsWith('9 ')")
     assert 900 < seconds_left(browser) <= 1000
-    # So does a process that a debugger has stopped.
+    # A process that a debugger has stopped counts in the same way.
     browser.does("news", news=[picture(40, 606.0, 9.0, stopped=True)])
     browser.until("document.querySelector('#progress .quiet').innerText.trim() === 'paused'")
     assert browser.does("said") == []
@@ -67,7 +66,7 @@ LONG = ["atmosphere_with_a_name_that_goes_on_and_on_and_on_for_ever",
 
 
 def long_names(at):
-    """A picture of a run with long names, of which some wait, and what is answered beside it."""
+    """The data of a run with long names, in which some instances wait, and the answers to other requests."""
     names = [f"{LONG[0]}[{i}]" for i in range(3)] + LONG[1:]
     told = picture(1, at, at)
     told["run"].update(run="a_run_whose_name_is_as_long_as_those_that_people_give_their_runs_20261126",
@@ -138,7 +137,7 @@ def test_on_a_phone_nothing_is_wider_than_the_page_and_all_names_can_be_told_apa
 
 
 def frame(number, elements, **head):
-    """A value that a port sends, as the server tells it."""
+    """A value that a port sends, in the form of the server."""
     return {"head": {"frame": number, "timestamp": float(number), "slot": 2, "message": number, **head},
             "elements": elements}
 

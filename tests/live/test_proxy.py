@@ -24,7 +24,7 @@ def test_the_page_works_behind_a_proxy_with_a_path_of_its_own_and_lets_nobody_el
     assert view["at"] == public and view["link"].startswith(f"{public}#steer=")
     browser.does("open", link=view["link"])
     browser.says("running", "h1")
-    # All of it: the plan, what a port sends, the log; and changes.
+    # Everything works: the plan, the values of a port, the log, and changes.
     browser.until("document.querySelectorAll('.node').length === 2")
     browser.does("fill", place="#values input[list]", text="front.out")
     browser.does("click", place="#values button[type=submit]")
@@ -53,7 +53,7 @@ def test_the_page_works_behind_a_proxy_with_a_path_of_its_own_and_lets_nobody_el
         status, _, _ = asker.ask("POST", "/api/session", {"Origin": origin, "X-Ligament": "1"},
                                  {"secret": "0" * 48}, host=host)
         assert status in (403, 421), (host, origin)
-    # The path without its slash leads to it; the port itself serves as before.
+    # The path without its slash redirects to it; the port itself still works.
     status, headers, _ = asker.ask("GET", PREFIX)
     assert (status, headers["location"]) == (308, f"{PREFIX}/")
     assert asker.ask("GET", "/page.js")[0] == 200

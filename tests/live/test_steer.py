@@ -1,4 +1,4 @@
-"""Who may steer by the page, and what becomes of what they want: without a browser."""
+"""The sessions that may steer by the page, and the results of their requests: without a browser."""
 
 import json
 import os
@@ -19,18 +19,18 @@ def steering(place, role="steer"):
 
 
 def steer(asker, session, **asked):
-    """Status and answer of what is asked for, with all that a page sends."""
+    """Returns status and answer of a request with all headers that a page sends."""
     status, _, text = asker.ask("POST", "/api/steer", {**asker.own, **session}, asked)
     return status, json.loads(text)
 
 
 def steered(place):
-    """What the journal has of steering."""
+    """Returns the entries of the journal about steering."""
     return [entry for entry in place.journal() if entry["event"] in ("steering", "order")]
 
 
 def who(place, change):
-    """Who wanted a change, by the run's record, which is written just after they are answered."""
+    """Returns the users who wanted changes, from the run's record, which is written just after the answers."""
     until = time.monotonic() + LIMIT
     while len(found := place.record().get("steering", [])) <= change:
         assert time.monotonic() < until, found
@@ -63,7 +63,7 @@ def test_nobody_steers_but_who_came_by_a_link_for_steering(run):
     for what, (headers, expected) in refused.items():
         status, _, text = asker.ask("POST", "/api/steer", headers, order)
         assert (status, json.loads(text)["ok"]) == (expected, False), what
-    # A secret opens once, an old one or a made-up one nothing.
+    # A secret opens the page once; a used or invented one does not.
     for secret in (asker.secret, "0" * 48, ""):
         assert asker.ask("POST", "/api/session", asker.own, {"secret": secret})[0] == 401
     # A form can send no JSON.
@@ -75,7 +75,7 @@ def test_nobody_steers_but_who_came_by_a_link_for_steering(run):
     assert json.loads(asker.ask("GET", "/api/news", session)[2])["role"] == "steer"
     page = run.pages[-1]
     run.close()
-    # That somebody tried is in the page's log, and nowhere in the run's.
+    # The attempt is in the page's log, and nowhere in the run's.
     assert "by link 2, which is for looking" in page.said
     assert steered(run) == []
 
@@ -107,7 +107,7 @@ def test_what_somebody_wants_by_the_page_is_what_the_command_would_do(run):
     assert change["who"].endswith(", by link 1 to the page") and "@" in change["who"]
     entries = [entry for entry in steered(run) if entry["event"] == "steering" and entry["change"] == 1]
     assert [entry["state"] for entry in entries] == states
-    # Nothing is steered in a run that is over.
+    # A run that is over cannot be steered.
     status, told = steer(asker, session, what="set", settings=["front.D=0.5"])
     assert status == 409 and "not running" in told["why"]
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_refused_with_the_reason(place):
     ):
         status, told = steer(asker, session, **asked)
         assert status == expected and why in told["why"], (asked, status, told)
-    # A megabyte where a number belongs: read no further than it may be.
+    # A megabyte in place of a number: the server reads only the permitted length.
     try:
         status, told = steer(asker, session, what="set", settings=["front.D=" + (1 << 20) * "1"])
         assert status == 413 and "bytes are the most" in told["why"]
@@ -172,7 +172,7 @@ def test_more_links_lead_to_the_page_that_is_served(run):
     one = Asker(more[2])
     assert steer(one, one.opens(), what="set", settings=["front.D=0.25"])[0] == 200
     assert who(run, 0).endswith("by link 4 to the page")
-    # A link may be somebody's, who is called by their name then.
+    # A link may belong to a person, by whose name its user is called.
     ada = Asker(json.loads(run.call("view", "run", "--link", "steer", "--for", "Ada\nLovelace", "--json")))
     assert steer(ada, ada.opens(), what="set", settings=["front.D=0.5"])[0] == 200
     assert who(run, 1).endswith("by link 5 for AdaLovelace to the page")
@@ -203,7 +203,7 @@ def test_a_run_opens_its_page_which_stays_until_nobody_looks_any_more(place):
     asker = Asker({"at": link.split("#")[0], "link": link})
     session = asker.opens()
     assert steer(asker, session, what="set", settings=["front.D=0.25"])[0] == 200
-    # It is no descendant of the run, which ends all of those.
+    # The page is no descendant of the run, because the run ends all its descendants.
     place.is_over()
     assert json.loads(asker.ask("GET", "/api/news", session)[2])["run"]["state"] == "done"
     [page] = [int(name) for name in os.listdir("/proc") if name.isdigit() and begun(name, place.path / "run")]
@@ -212,7 +212,7 @@ def test_a_run_opens_its_page_which_stays_until_nobody_looks_any_more(place):
 
 
 def words_of(process):
-    """The words with which a process was begun."""
+    """Returns the arguments with which a process was started."""
     try:
         with open(f"/proc/{process}/cmdline", "rb") as words:
             return words.read().decode(errors="replace").split("\0")
@@ -221,7 +221,7 @@ def words_of(process):
 
 
 def begun(process, run):
-    """Whether a process is the page that was begun with a run."""
+    """Returns true if a process is the page that was started with a run."""
     return "view" in words_of(process) and str(run) in words_of(process)
 
 
@@ -257,12 +257,12 @@ def test_a_run_at_a_site_is_seen_and_steered_over_ssh_without_a_port_there(run, 
     status, _, text = asker.ask("GET", "/metrics", {"Authorization": f"Bearer {told}"})
     assert status == 200 and ('ligament_run_state{run="run",model="steered",state="running"} '
                               '1') in text.splitlines()
-    # One who reads nothing keeps nobody waiting.
+    # A client that reads nothing delays no other.
     stalled = [socket.create_connection(("127.0.0.1", asker.port)) for _ in range(5)]
     headers = "".join(f"{name}: {value}\r\n" for name, value in session.items())
     for line in stalled:
         line.sendall(20 * f"GET /page.js HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
-    # Another link is made where the page is, and opens here.
+    # Another link is made where the page runs, and works here.
     more = json.loads(run.call("view", "run", "--link", "look", "--json"))
     assert more["at"] == view["at"]
     browser.does("open", link=more["link"])

@@ -1,4 +1,5 @@
-"""Steering in a real browser, there and back: by those who may, under the eyes of those who may not."""
+"""Steering in a real browser: by viewers with a link for steering, and seen by viewers with a link for
+looking."""
 
 import json
 
@@ -41,7 +42,7 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     place.view()
     opens(place, browser, "steer")
     opens(place, browser, "look", viewer="other")
-    # A viewer who only looks has nothing to change, and sees what changes.
+    # A viewer with a link for looking has no controls, and sees the changes.
     parts = "[...document.querySelectorAll('#steering input, #steering button, #steering select')].length"
     assert browser.does("tell", what=parts, viewer="other") == 0
     browser.says("This page is for looking", "#steering", viewer="other")
@@ -58,7 +59,7 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     record = json.loads(place.call("status", "run", "--json"))["steering"][0]
     browser.says(f"{record['model_time']:g}", "[data-history='change 1']")
     browser.says(record["who"], "[data-history='change 1']")
-    # Two settings together, and then all as it was.
+    # Two settings are changed together, and then both are changed back.
     fills(browser, "front.D", "1")
     fills(browser, "front.name", "a \"wave\": # 1")
     browser.does("tell", what="document.querySelector('#steering form[aria-label=Settings]').requestSubmit()")
@@ -75,7 +76,7 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     bounds = [-1.0, *ats, float("inf")]
     for D, begin, end in zip((0.5, 0.25, 1.0, 0.25), bounds, bounds[1:]):
         assert {one for step, one, _ in steps if begin <= step < end} == {D}
-    # The front moved by what was in force.
+    # The front moved by the values that were in force.
     fronts = [0.0] + [front for _, _, front in steps]
     assert all(fronts[i + 1] == fronts[i] + D for i, (_, D, _) in enumerate(steps))
     states = [entry["state"] for entry in place.journal() if entry["event"] == "steering"]
@@ -86,7 +87,7 @@ def test_a_coefficient_changed_in_the_browser_is_in_force_from_one_model_time_on
     assert browser.does(
         "tell", what="document.querySelectorAll('#steering input, #steering td button').length") == 0
     assert browser.does("said") == []
-    # Made again from its record, it is the same, bit for bit.
+    # A run that repeats the changes of the record gives the same results, bit for bit.
     (place.path / "go").unlink()
     place.tells("quick")
     place.call("run", "steered.ymmsl", "--run-dir=again", "--steered", "run", "--quiet", "--setting",
@@ -117,14 +118,14 @@ def test_bad_values_are_refused_in_the_form_and_what_the_run_refuses_is_told(pla
     assert browser.does("tell", what=f"{button}.disabled")
     browser.does("fill", place="#steer-at", text="")
     browser.until(f"!{button}.disabled")
-    # One that is all right here, and of which the run knows better.
+    # A value that the page accepts, and the run refuses.
     fills(browser, "front.D", "")
     fills(browser, "echo.k2", "7")
     browser.does("fill", place="#steer-at", text="1e9")
     browser.does("tell", what=f"{button}.click()")
     browser.until(f"{ROWS}['change 1'] === 'agreed'")
     browser.until("document.getElementById('setting-echo.k2').value === ''")
-    # All may take a minute to agree, so that a busy machine changes nothing.
+    # The instances have a minute to agree, so that a busy machine does not change the result.
     browser.does("tell", what="""(() => {
       const plain = window.fetch;
       window.fetch = (to, how) => {
@@ -132,22 +133,22 @@ def test_bad_values_are_refused_in_the_form_and_what_the_run_refuses_is_told(pla
         return plain(to, asked?.what === "set" ? { ...how, body: JSON.stringify({ ...asked, patience: 60 }) } : how);
       };
     })()""")
-    # The front stands between two steps, so it is the front that comes to the change first. A change that finds
-    # the echo within a step holds the echo, and the front waits for that.
+    # The front is stopped between two steps, so the front is the first to come to the change. A change that
+    # finds the echo within a step stops the echo, and the front waits for that.
     place.holds("front")
     fills(browser, "k", "3")
     browser.until(f"!{button}.disabled")
     browser.does("tell", what=f"{button}.click()")
     browser.says("have not accepted it yet", "[data-change='2']")
     place.lets_go("front")
-    # The front waits, and nobody has heard of it from the one that never asks.
+    # The front waits, and the component that never asks has not answered.
     browser.says("deaf has not accepted it yet", "[data-change='2']")
     browser.until("document.querySelector(\"[data-instance='front'] td\").innerText === 'held'")
     pictures_of(browser, pictures, "pending")
     browser.does("click", place="[data-change='2'] button")
     browser.until(f"{ROWS}['change 2'] === 'refused'")
     browser.says("it was withdrawn by", "[data-history='change 2']")
-    # A halt waits for nobody who never asks, and says so.
+    # A halt does not wait for a component that never asks, and the page reports this.
     browser.does("click", place="#steering [role=group] button:text-is('Pause')")
     browser.says("deaf has never called steer(t): it goes on until it waits for others.", "#steering .outcome")
     browser.says("front stands there. deaf has never called steer(t)", "#steering .standing")
@@ -184,7 +185,7 @@ def test_a_run_stands_still_makes_a_step_goes_on_and_is_stopped_when_that_is_con
     assert max(step for step, _, _ in place.steps()) < until
     browser.does("click", place=f"{group}button:text-is('Go on')")
     browser.until("!document.querySelector('#steering .standing')")
-    # It asks before it ends the run; Escape is no.
+    # The page asks before it ends the run; Escape means no.
     browser.does("click", place=f"{group}button:text-is('Stop …')")
     browser.until("document.querySelector('dialog').open")
     browser.does("press", key="Escape")
@@ -218,7 +219,7 @@ def test_a_page_that_comes_back_steers_again_by_a_new_link(place, browser):
     fills(browser, "front.D", "0.75")
     browser.does("press", key="Enter")
     browser.until(f"{value('front.D')} === '0.75'")
-    # The page that is loaded again is still one for steering.
+    # A page that is loaded again is still one for steering.
     browser.does("open", link=again["at"])
     browser.until("document.getElementById('setting-front.D')")
     assert place.is_over()["steering"][0]["who"].endswith("by link 2 to the page")

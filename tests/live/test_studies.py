@@ -21,7 +21,7 @@ settings:
   study.grid: [12]
   study.leave_out: true
 """
-# From the eighth evaluation on it waits until it is told `go`.
+# From the eighth evaluation on, the code waits until it is told `go`.
 MEMBER = """
 import pathlib
 import time
@@ -64,7 +64,7 @@ def test_a_study_is_shown_as_it_goes_and_as_it_ended(place, browser, pictures):
         assert row[1] == one["point"][0]
         assert float(row[2]) == float(f"{2 * float(row[1]):.6g}") == float(f"{one['values'][0]:.6g}")
     assert browser.does("said") == []
-    # The file that the page reads has the same figures.
+    # The file that the page offers has the same figures.
     state = json.loads((place.path / "run/instances/study/workdir/study-progress.json").read_text())
     assert (state["answered"], state["failed"], state["evaluations"]) == (12, 1, 12)
 

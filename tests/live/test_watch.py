@@ -1,4 +1,4 @@
-"""What the run's own socket tells those who watch, and what becomes of those who ask too much of it."""
+"""The run's own socket: its answers to viewers, and its reaction to viewers who ask too much."""
 
 import json
 import re
@@ -12,7 +12,7 @@ PROTOCOL = int(
 
 
 def cbor(value):
-    """Lists, texts and numbers below 65536, as RFC 8949 has them."""
+    """Reads lists, texts and numbers below 65536, as RFC 8949 defines them."""
     def head(kind, n):
         return bytes([kind << 5 | n]) if n < 24 else bytes([kind << 5 | 25]) + struct.pack(">H", n)
 
@@ -66,16 +66,17 @@ class Watcher:
 def test_a_watcher_is_told_all_and_then_what_is_new_no_faster_than_it_asked(place):
     place.starts()
     watcher = Watcher(place)
-    # From before it is told all: since then the first of the others is due, however late that is read here.
+    # The time is taken before the request for everything: the next answer is due from then on, however late it
+    # is read.
     began = time.monotonic()
     whole = watcher.news()
     assert set(whole["instances"]) == {"0", "1"} and set(whole["conduits"]) == {"0", "1"} and whole["run"][
         "run"] == "run"
     pictures = [watcher.news(300)["picture"] for _ in range(3)]
-    # At least: how long it takes beyond that is the machine's affair.
+    # The interval is a lower limit; a slow machine may take longer.
     assert time.monotonic() - began >= 0.85
     assert pictures == sorted(set(pictures))
-    # Of a run that stands still there is nothing to tell.
+    # A stopped run has no news.
     place.tells("hold")
     while {"instances", "conduits"} & set(watcher.news()):
         pass
@@ -90,7 +91,7 @@ def test_one_that_asks_and_does_not_read_costs_the_run_nothing_and_reads_no_old_
     quick = Watcher(place)
     for _ in range(5):
         newest = quick.news()
-    # So many as were due while it asked, and not one for each question.
+    # There are as many answers as were due, and not one for each request.
     due = 15 + int((time.monotonic() - began) / 0.1)
     heard = [json.loads(slow.hears()[1])]
     slow.line.settimeout(2)

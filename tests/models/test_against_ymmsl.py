@@ -1,8 +1,6 @@
-"""Every good model file means to Ligament what it means to PyPI's ymmsl 0.18.0.
-
-Needs ymmsl==0.18.0; the tests of flattening and of peers need muscle3 0.11 as well. The program that prints
-Ligament's reading is taken from the environment variable DUMP_MODEL, or built with cargo.
-"""
+"""Every good model file has the same meaning for Ligament and for PyPI's ymmsl 0.18.0. Needs ymmsl==0.18.0; the
+tests of flattening and of peers also need muscle3 0.11. The program that prints Ligament's reading is taken
+from the environment variable DUMP_MODEL, or built with cargo."""
 
 import json
 import math
@@ -22,8 +20,8 @@ from ymmsl.v0_2 import Configuration, Reference, Timeline, resolve
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 MODULES = HERE / "good" / "modules"
-# The reference refuses a file with a section of Ligament's own.
-# Parts that are valid and not done yet are read, too.
+# The reference refuses a file with a section of Ligament. Features that are valid and not done yet are also
+# compared.
 GOOD = sorted(
     path
     for folder in ("good", "notyet")
@@ -61,7 +59,7 @@ def load(path):
 
 
 def text(description):
-    # The reference puts this in where v0.1 and programs have no description.
+    # The reference adds this text where v0.1 and programs have no description.
     return "" if description.startswith("Please add a description") else description
 
 
@@ -117,7 +115,7 @@ def program(given):
         "execution_model": given.execution_model.name.lower(),
         # A Path drops a leading "./".
         "executable": optional(given.executable),
-        # A single text, of which the reference makes a shell's command line.
+        # The reference makes a shell's command line of a single text.
         "args": shlex.split(given.args[0]) if given.args and len(given.args) == 1 else given.args,
         "script": given.script,
         "can_share_resources": given.can_share_resources,
@@ -208,7 +206,7 @@ def flattened(path):
     hammer = pytest.importorskip("libmuscle.manager.hammer", reason="pip install muscle3==0.11.0")
     config = load(path)
     resolve(Reference([]), config, reuse_cached_imports=False)
-    # True if timelines fit is another question; flattening only needs every component to have one.
+    # This does not check if timelines fit; flattening only needs some timeline for each component.
     for nested in config.models.values():
         for component in nested.components.values():
             component.timeline = Timeline(str(component.name))
@@ -219,8 +217,8 @@ def flattened(path):
 def test_nested_models_are_flattened_alike(path, dump_model, module_path):
     theirs = flattened(path).root_model()
     ours = dump_model("--flat", path)
-    # The reference leaves out every component without an implementation; Ligament only optional ones, since
-    # code may be given for the others.
+    # The reference leaves out every component without an implementation. Ligament leaves out only optional
+    # ones, because a code may be given for the others.
     components = {n: c for n, c in ours["components"].items() if c["implementation"] is not None}
     assert ours["name"] == str(theirs.name)
     assert components == {
@@ -238,7 +236,7 @@ def test_nested_models_are_flattened_alike(path, dump_model, module_path):
 
 
 def component_of(end):
-    """The component of an end such as a.b[1].port[2]."""
+    """Returns the component of an end such as a.b[1].port[2]."""
     return Reference(re.sub(r"\[\d+\]", "", end).rsplit(".", 1)[0])
 
 

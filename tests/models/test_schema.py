@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 SCHEMA = json.loads((HERE.parent.parent / "schemas" / "ymmsl.schema.json").read_text())
 GOOD = sorted(path for folder in ("good", "notyet") for path in (HERE / folder).rglob("*.ymmsl"))
 
-# The mistakes in these can be seen without knowing what names refer to.
+# The mistakes in these files can be seen without the meaning of names.
 BROKEN_FORM = [
     "bad-names",
     "budgets",
@@ -34,7 +34,7 @@ BROKEN_FORM = [
     "wrong-types",
     "wrong-version",
 ]
-# The form of these is right; what is wrong is what they say.
+# The form of these files is right; their contents are wrong.
 BROKEN_MEANING = [
     "time-unit",
     "exchange",
@@ -54,7 +54,7 @@ BROKEN_MEANING = [
 
 
 class Loader(yaml.SafeLoader):
-    """Reads YAML as editors do, which follow version 1.2: only true and false are truth values."""
+    """Reads YAML as editors do, in version 1.2: only true and false are truth values."""
 
 
 Loader.yaml_implicit_resolvers = {

@@ -1,5 +1,5 @@
-// As relay.c, with a rank that goes astray in its third pass: arguments are how, and which rank (the last one
-// if none is given).
+// Like relay.c, with a rank that goes astray in its third pass. The arguments give the way, and the rank (by
+// default the last one).
 #include <ligament_mpi.h>
 
 #include <stdio.h>
@@ -40,12 +40,13 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     astray = argc > 2 ? atoi(argv[2]) : ranks - 1;
-    // Communicators that are not all there is: two halves, and all in another order.
+    // Communicators without some of the ranks, or with another order: two halves, and all ranks in another
+    // order.
     if (strcmp(mode, "halves") == 0) MPI_Comm_split(MPI_COMM_WORLD, rank < ranks / 2, rank, &comm);
     if (strcmp(mode, "turned") == 0) MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
     if (strcmp(mode, "part") == 0) MPI_Comm_split(MPI_COMM_WORLD, rank == astray, rank, &comm);
     if (strcmp(mode, "part") == 0 && rank == astray) {
-        // This one takes no part.
+        // This rank does not call.
         MPI_Finalize();
         return 0;
     }
@@ -75,7 +76,7 @@ int main(int argc, char **argv) {
             status = lig_send_array(lig_mpi_root(all), "end", &send, &end, &error);
             if (status != LIG_OK) return fail("send", status, &error);
         }
-        // The others have come to their next call by then, or will soon.
+        // The other ranks are in their next call by then, or will be soon.
         if (is("busy")) stay();
     }
     if (status != LIG_OK) return fail("reuse", status, &error);
@@ -83,7 +84,7 @@ int main(int argc, char **argv) {
     pass = 3;
     if (is("endless")) stay();
     if (strcmp(mode, "forgets") == 0) {
-        // As a destructor does that comes too late: the instance is done, and MPI is gone.
+        // A destructor that runs too late does this: the instance is over, and MPI has ended.
         MPI_Finalize();
         lig_mpi_instance_free(all);
         return 0;

@@ -1,5 +1,5 @@
-// As astray.c, in C++: in the third pass a rank throws, and the exception takes its instance with it. The
-// arguments say what follows then ("returns" or "finalizes"), and which rank.
+// Like astray.c, in C++: in the third pass a rank throws, and the exception destroys its instance. The
+// arguments give the next step ("returns" or "finalizes"), and the rank.
 #include <ligament/mpi.hpp>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""As astray.c, in Python: what the first argument says happens on the last rank, in its third pass."""
+"""Like astray.c, in Python: the first argument names the fault of the last rank in its third pass."""
 
 import signal
 import sys

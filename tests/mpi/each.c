@@ -1,6 +1,6 @@
-// Each rank is an instance of its own. `flow` passes what it is given on to its neighbour in `solid`, the rank
-// of the same number, and answers with what comes back. With MPI if MPI is there (-DWITH_MPI). The second
-// argument says what is to go wrong, if anything.
+// Each rank is an instance of its own. `flow` passes its number on to the rank of the same number in `solid`,
+// and answers with the result. It is built with MPI if there is one (-DWITH_MPI). The second argument names a
+// fault.
 #ifdef WITH_MPI
 #include <ligament_mpi.h>
 #else
@@ -21,7 +21,7 @@ static void fine(lig_status status) {
     exit(7);
 }
 
-// A number, or false where the conduit has ended.
+// Receives a number. Returns false if the conduit has ended.
 static bool take(lig_instance *own, const char *port, double *value, lig_times *times) {
     lig_message *message;
     const lig_status status = lig_receive(own, port, NULL, &message, &error);
@@ -55,7 +55,8 @@ int main(int argc, char **argv) {
     int rank, ranks;
     const char *told = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
     if (is_flow && strcmp(mode, "stray") == 0 && told && strcmp(told, "3") == 0) {
-        // As a program that only prints its version: without MPI. It ends once whoever watches has seen it.
+        // The rank behaves like a program that only prints its version: it does not use MPI. It ends when the
+        // test has seen it.
         sleep(1);
         return 0;
     }

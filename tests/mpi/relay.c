@@ -1,5 +1,5 @@
-// All ranks get an array, each multiplies its part of it, and rank 0 sends what comes of that. The first
-// argument says what is to go wrong, if anything.
+// All ranks get an array, each multiplies its part of it, and rank 0 sends the result. The first argument names
+// a fault.
 #include <ligament_mpi.h>
 
 #include <signal.h>
@@ -30,17 +30,17 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (strcmp(mode, "alone") == 0) {
-        // Every rank for itself: only rank 0 may.
+        // Each rank makes an instance for itself, which only rank 0 may do.
         lig_instance *own = NULL;
         if (rank > 0) {
             status = lig_instance_create(&options, &own, &error);
             if (status != LIG_OK) fail("create", rank, status, &error);
         }
-        // Rank 0 goes when the others have been told.
+        // Rank 0 ends when the others have been told.
         MPI_Barrier(MPI_COMM_WORLD);
         return 1;
     }
-    // Each says which process it is, for those who end one.
+    // Each rank prints its process number, for tests that end one.
     fprintf(stderr, "process %d is rank %d\n", (int)getpid(), rank);
     if (rank == ranks - 1 && strcmp(mode, "absent") == 0) exit(0);
     status = lig_mpi_instance_create(&options, MPI_COMM_WORLD, &all, &error);
@@ -58,12 +58,12 @@ int main(int argc, char **argv) {
             status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
             printf("rank %d got %s: %s\n", rank, lig_status_name(status), error.message);
             fflush(stdout);
-            // The run may end once rank 0 goes on: by then all have written.
+            // The run may end when rank 0 goes on, so all ranks have written by then.
             MPI_Barrier(MPI_COMM_WORLD);
             continue;
         }
         if (pass % 4 == 0) {
-            // A message, which rank 0 gets and passes on by itself.
+            // Rank 0 gets the message, and passes it on by itself.
             lig_message *message;
             status = lig_mpi_receive(all, "start", NULL, &message, &times, &error);
             if ((message != NULL) != (rank == 0 && status == LIG_OK)) return 8;
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
             status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
         }
         if (status != LIG_OK) return fail("receive", rank, status, &error);
-        // All of them together get the same answer, and rank 0 has the settings.
+        // All ranks together get the same answer, and rank 0 has the settings.
         status = lig_mpi_steer(all, times.timestamp, &changed, &error);
         if (status != LIG_OK) return fail("steer", rank, status, &error);
         if (changed) {

@@ -1,4 +1,4 @@
-// As relay.c, in C++.
+// Like relay.c, in C++.
 #include <ligament/mpi.hpp>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <omp.h>
 #endif
 
-// A line at once: mpirun passes on what comes as it comes, from all ranks.
+// Each line is written at once, because mpirun mixes the outputs of all ranks in the order in which they come.
 static void say(const std::string &line) { std::cout << line + "\n" << std::flush; }
 
 int main(int argc, char **argv) {
@@ -29,12 +29,12 @@ int main(int argc, char **argv) {
                 } catch (const ligament::UnexpectedError &error) {
                     say("rank " + std::to_string(all.rank()) + " got unexpected: " + error.what());
                 }
-                MPI_Barrier(all.comm());  // the run may end once rank 0 goes on: by then all have written
+                MPI_Barrier(all.comm());  // the run may end when rank 0 goes on
                 continue;
             }
             ligament::Times times(0.0);
             if (passes % 4 == 0) {
-                // A message, which rank 0 gets and passes on by itself.
+                // Rank 0 gets the message, and passes it on by itself.
                 if (const auto message = all.receive("start")) {
                     times = message->times();
                     const auto came = message->array<double>();
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
             } else {
                 times = all.receive_into("start", field);
             }
-            // Of a message only rank 0 knows the times, and they are those that count.
+            // Only rank 0 knows the times of a message, and its times count.
             if (all.steer(times.timestamp)) {
                 double now[] = {times.timestamp, 0.0};
                 if (all.root()) now[1] = all.root()->get_setting_as<double>("factor");

@@ -1,4 +1,4 @@
-! As relay.c, in Fortran.
+! Like relay.c, in Fortran.
 program relay
    use ligament
    use ligament_mpi
@@ -35,7 +35,7 @@ program relay
          cycle
       end if
       if (mod(passes, 4) == 0) then
-         ! A message, which rank 0 gets and passes on by itself.
+         ! Rank 0 gets the message, and passes it on by itself.
          call all%receive('start', message, timestamp=t)
          if (rank == 0) then
             call message%view(came)
@@ -49,7 +49,7 @@ program relay
       else
          call all%receive_into('start', flat, timestamp=t)
       end if
-      ! All of them together get the same answer, and rank 0 has the settings.
+      ! All ranks together get the same answer, and rank 0 has the settings.
       if (all%steer(t)) then
          factor = 0
          if (rank == 0) call all%root%get_setting('factor', factor)
@@ -83,7 +83,8 @@ contains
       values = wide(2, :)
    end subroutine
 
-   ! A line at once: mpirun passes on what comes as it comes, from all ranks.
+   ! Each line is written at once, because mpirun mixes the outputs of all ranks in the order in which they
+   ! come.
    subroutine say(line)
       character(len=*), intent(in) :: line
       write (output_unit, '(a)') trim(line)

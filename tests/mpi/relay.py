@@ -1,4 +1,4 @@
-"""As relay.c, in Python."""
+"""Like relay.c, in Python."""
 
 import sys
 
@@ -10,7 +10,8 @@ from ligament.mpi import Instance
 
 
 def say(line):
-    """A line at once: mpirun passes on what comes as it comes, from all ranks."""
+    """Each line is written at once, because mpirun mixes the outputs of all ranks in the order in which they
+    come."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -27,7 +28,7 @@ while all_ranks.reuse_instance():
         all_ranks.comm.Barrier()  # the run may end once rank 0 goes on: by then all have written
         continue
     if passes % 4 == 0:
-        # A message, which rank 0 gets and passes on by itself.
+        # Rank 0 gets the message, and passes it on by itself.
         came = all_ranks.receive("start")
         assert (came is None) == (rank > 0)
         timestamp, field = all_ranks.comm.bcast(came and (came.timestamp, np.array(came.data)), root=0)

@@ -1,6 +1,6 @@
-// A team of OpenMP threads: each multiplies its part of an array by its number, from 1. The instance is the
-// main thread's. The first argument says where it is used: "around" the parallel region, or "within" it, by the
-// master.
+// A team of OpenMP threads: each multiplies its part of an array by its number, from 1. The instance belongs to
+// the main thread. The first argument tells where it is used: "around" the parallel region, or "within" it, by
+// the master.
 #include <ligament.h>
 
 #include <omp.h>

@@ -1,4 +1,4 @@
-// As team.c, in C++.
+// Like team.c, in C++.
 #include <ligament/ligament.hpp>
 
 #include <omp.h>

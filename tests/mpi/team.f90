@@ -1,4 +1,4 @@
-! As team.c, in Fortran.
+! Like team.c, in Fortran.
 program team
    use ligament
    use omp_lib

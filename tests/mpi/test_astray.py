@@ -1,6 +1,6 @@
-"""Ranks that go astray: they do not come to a collective call, come to another, or end MPI before the instance.
-Either the run ends and says which rank it was and what to do, or, where nobody can know that it will not come,
-status names it."""
+"""Ranks that go astray: they are missing from a collective call, make another one, or end MPI before the
+instance. Either the run ends, names the rank and says what to do; or, if the rank may still come, status names
+it."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def in_cpp(mpi, tmp_path_factory):
 
 @pytest.fixture
 def python(mpi, tmp_path):
-    """What makes Python find the MPI."""
+    """The variables by which Python finds the MPI."""
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/libmpi.so.12").symlink_to("/usr/lib/x86_64-linux-gnu/libmpich.so.12")
     return {"MPI4PY_MPIABI": mpi[0], **({"LD_LIBRARY_PATH": str(tmp_path / "lib")} if mpi[0] == "mpich"
@@ -40,8 +40,8 @@ def python(mpi, tmp_path):
 
 
 def standing(ligament, run, what):
-    """What status says of the ranks once it says this, for programs and for people. On a slow machine it may
-    before have said that another is late, or late at another call, and been right."""
+    """Waits for a text about the ranks in the output of status, for programs and for people. On a slow machine,
+    status may rightly have named another rank or call before."""
     until, relay = time.monotonic() + LIMIT, {}
     while True:
         assert run.process.poll() is None, run.end()
@@ -120,7 +120,7 @@ def test_an_exception_on_one_rank_in_cpp_is_heard_and_ends_the_run(ligament, tmp
 
 @pytest.mark.parametrize("mode, ranks", [("forgets", 3), ("threads", 3), ("well", 8)])
 def test_what_is_unusual_and_well_goes_well(ligament, tmp_path, mpi, mode, ranks):
-    """An instance that is done before MPI_Finalize and freed after it; threads; more ranks than cores."""
+    """An instance that is over before MPI_Finalize and freed afterwards; threads; more ranks than cores."""
     run = Run(ligament, tmp_path, mpi, ranks, mode=mode, steps=10)
     status, said = run.end()
     assert status == 0 and run.output().count(f"of {ranks}: 10 passes") == ranks, said + run.output()

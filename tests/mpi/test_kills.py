@@ -1,5 +1,5 @@
-"""What becomes of a run of which a rank, a launcher or a launcher's helper dies: it ends, says who was lost,
-and leaves no process."""
+"""Runs in which a rank, a launcher or a launcher's helper is killed: the run ends, names the lost process, and
+leaves none."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def children():
 
 
 def below(pid):
-    """Everything that a process has started, nearest first."""
+    """All descendants of a process, the nearest first."""
     tree, found, left = children(), [], [pid]
     while left:
         found += (new := tree.get(left.pop(0), []))
@@ -42,8 +42,8 @@ def name_of(pid):
         return ""
 
 
-# How MPICH's launcher ends if its helper is killed as it is born: it may write to it, or complain itself.
-# Nobody else has seen it.
+# The exit of MPICH's launcher if its helper is killed early: it may write to the helper, or report the loss
+# itself. No other process has seen the helper.
 UNSEEN_HELPER = r"relay was ended by signal SIGPIPE|relay ended with exit status \d+ .*\[mpiexec@"
 
 
@@ -55,7 +55,7 @@ def resolved(link):
 
 
 def nobody_left(run):
-    """Whether no process works in the run's directory any more."""
+    """Returns true if no process works in the run's directory any more."""
     until = time.monotonic() + LIMIT
     here = str(run.folder.resolve())
     while left := [cwd for cwd in Path("/proc").glob("[0-9]*/cwd") if here in resolved(cwd)]:
@@ -66,7 +66,7 @@ def nobody_left(run):
 
 
 def found(run, who):
-    """The processes of a run that are such, and how many ranks there are."""
+    """The processes of a run of one kind, and the number of ranks."""
     guard = [pid for pid in below(run.process.pid) if name_of(pid) == "ligament-guard"]
     all_of_it = below(guard[0]) if guard else []
     launchers = [pid for pid in all_of_it if name_of(pid) in LAUNCHERS]
@@ -74,7 +74,7 @@ def found(run, who):
     # A process that a helper starts looks like the helper until it is a rank.
     helpers = [pid for one in launchers for pid in tree.get(one, []) if name_of(pid) == "hydra_pmi_proxy"]
     if who == "unborn":
-        # A process that is to be a rank, but is not yet its program.
+        # A process that is to be a rank, but does not run its program yet.
         parents = helpers or launchers[:1]
         return [pid for parent in parents for pid in tree.get(parent, []) if name_of(pid) != "hydra_pmi_proxy"]
     return {"rank": [pid for pid in all_of_it if name_of(pid) == "relay"], "mpirun": launchers,
@@ -82,7 +82,7 @@ def found(run, who):
 
 
 def wait_for(run, who, when):
-    """Such a process: as soon as there is one, or once all take part."""
+    """Returns such a process: as soon as there is one, or when all ranks have joined."""
     until = time.monotonic() + LIMIT
     log = run.folder / "manager.log"
     while True:
@@ -110,28 +110,29 @@ def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligamen
     if who == "helper":
         name, how = "hydra_pmi_proxy", "was ended by signal SIGKILL"
         if when == "at start":
-            # As it is born, it looks like its launcher, which may ask for its end before the guard does.
+            # At first the process looks like its launcher, which may ask for its end before the guard does.
             name, how = "(hydra_pmi_proxy|a process)", f"({how}|ended first)"
         lost = re.search(f"relay lost {name}, which its launcher had started and which {how}", said)
         assert lost or when == "at start" and re.search(UNSEEN_HELPER, said), said
     elif who != "mpirun":
-        # As the run says it, or, if all ranks were gone before somebody looked, as the launcher does.
+        # The run gives the reason; or the launcher does, if all ranks had ended before the first look.
         known = re.search(rf"process {killed} is rank (\d)\n", run.output())
-        # MPICH's launcher kills the others when the dead one's connection closes; on a busy machine the kernel
-        # may show their ends before that of the one which was killed.
+        # MPICH's launcher kills the other ranks when the connection of a dead one closes. On a busy machine,
+        # the kernel may show their ends before that of the killed rank.
         rank = known[1] if known and mpi[0] == "openmpi" else r"\d"
         named = rf"(?i)relay lost its ranks? [\d, ]*{rank}|rank {rank} |which its launcher had started"
         if when == "at start" and mpi[0] == "mpich":
-            # The guard looks every 10 ms; what lives shorter, the launcher alone has seen.
+            # The guard looks every 10 ms. Only the launcher has seen a process that lives shorter.
             named += (r"|relay ended with exit status 9 (?s:.*)TERMINATED WITH THE EXIT STRING: Killed "
                       r"\(signal 9\)")
         if who == "unborn" and mpi[0] == "openmpi":
-            # The same; of a rank that did not come to its program, Open MPI's launcher says no more than this.
+            # The same holds here. Open MPI's launcher prints only this about a rank that did not reach its
+            # program.
             named += (r"|relay ended with exit status 137 before it had registered: Primary job +terminated "
                       r"normally, but ")
             named += r"\d+ process(es)? returned a non-zero exit code"
         if who == "unborn" and mpi[0] == "mpich":
-            # The first that the launcher bears is its helper: see there.
+            # The first child of the launcher is its helper: see there.
             named += f"|{UNSEEN_HELPER}"
         # A report of many tests shows the first line.
         briefly = [line for line in said.splitlines() if "relay" in line and "INFO" not in line]
@@ -154,7 +155,7 @@ def test_a_rank_that_ends_ends_the_run_and_is_named(ligament, tmp_path, mpi, mod
 
 
 def segments(pid):
-    """The directories of shared memory that a process of Open MPI has mapped a file of."""
+    """The directories of shared memory from which a process of Open MPI has mapped a file."""
     maps = Path(f"/proc/{pid}/maps").read_text()
     return {Path(line.split()[-1]).parent for line in maps.splitlines() if "/dev/shm/" in line
             and "segment" in line}
@@ -211,7 +212,8 @@ def test_of_two_coupled_programs_the_one_with_the_killed_rank_is_named(ligament,
         time.sleep(0.02)
     os.kill(int(it[1]), signal.SIGKILL)
     status, said = run.end()
-    # MPICH's launcher kills the others when the dead one's connection closes, which may be seen first.
+    # MPICH's launcher kills the other ranks when the connection of a dead one closes, and their ends may be
+    # seen first.
     named = rank if mpi[0] == "openmpi" else r"\d"
     assert status == 1 and re.search(rf"{who} lost its ranks? [\d, ]*{named}|[Rr]ank {named} ", said), said
     assert nobody_left(run)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 LIMIT = 120  # s; nothing here takes as long
 
-# By MPI: what the model says.
+# For each MPI: the keys of the model.
 MPIS = {
     "openmpi": ("execution_model: openmpi", "  mpirun: {relay: mpirun.openmpi}"),
     "mpich": ("execution_model: direct", "  mpich: relay\n  mpirun: {relay: mpirun.mpich}"),
@@ -36,7 +36,7 @@ while instance.reuse_instance():
         assert end.timestamp == step and np.array_equal(end.data, field * factor), step
 """
 
-# It says when the relay has been steered for a while, and waits until somebody has asked for a change.
+# Reports that the relay has been steered for a while, and waits until there is a request for a change.
 STEERED_MACRO = MACRO.replace("    for step in range(steps):\n", """    for step in range(steps):
         if step == 8:
             place = pathlib.Path(os.environ["LIGAMENT_MODEL_DIR"])
@@ -117,7 +117,7 @@ class Run:
 
 
 def steer(ligament, folder, mpi, ranks, **more):
-    """Steers a run in the middle, and gives what its ranks say of that."""
+    """Steers a run in the middle, and returns the output of its ranks about that."""
     run = Run(ligament, folder, mpi, ranks, model=STEERED_MODEL, macro=STEERED_MACRO, **more)
     until = time.monotonic() + LIMIT
     while not (folder / "is_there").exists():
@@ -147,7 +147,7 @@ def test_all_ranks_take_part_with_either_mpi(ligament, tmp_path, mpi, ranks):
 
 
 def test_ranks_that_see_no_memory_of_rank_0_take_part_too(ligament, tmp_path, mpi):
-    """As on other nodes: what rank 0 has open is hidden from the ranks 1 and 3."""
+    """This imitates other nodes: the ranks 1 and 3 cannot see rank 0's descriptors."""
     wrapper, root = tmp_path / "wrapper", tmp_path / "root"
     wrapper.write_text(f"""#!/bin/sh
 case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in
@@ -208,14 +208,14 @@ def test_a_launcher_that_is_not_there_is_named(ligament, tmp_path, mpi):
 
 
 def compiled_fortran(folder, mpi, *more):
-    """The same in Fortran: the binding's sources are compiled by the user's compilers."""
+    """The same in Fortran: the user's compilers compile the binding's sources."""
     built, source = ROOT / "target/release", ROOT / "bindings/fortran/src"
     flags = ["-O1", "-Wall", f"-I{ROOT}/crates/capi/include"]
     for compiler, file in [("gfortran", source / "ligament.f90"), ("gcc", source / "ligament_descriptors.c"),
                            ("mpicc", source / "ligament_mpi_ranks.c"), ("mpif90", source / "ligament_mpi.f90")]:
         name = compiler if compiler in ("gcc", "gfortran") else f"{compiler}.{mpi}"
         subprocess.run([name, *flags, "-c", file], cwd=folder, check=True)
-    # gfortran 10 and newer want to be told that MPI's procedures take any type.
+    # gfortran 10 and newer need an option that tells that MPI's procedures take any type.
     subprocess.run([f"mpif90.{mpi}", "-O1", *more, "-fallow-argument-mismatch", HERE / "relay.f90",
                     "ligament.o",
                     "ligament_descriptors.o", "ligament_mpi.o", "ligament_mpi_ranks.o", "-o", "relay",
@@ -232,7 +232,7 @@ def test_other_languages_do_as_c_does(ligament, tmp_path, mpi, language):
         program, arguments = compiled_fortran(tmp_path, mpi[0]), ""
     else:
         program, arguments = sys.executable, f"{HERE / 'relay.py'}, "
-    # The wheel of mpi4py takes the MPI whose library it finds under the name that MPICH itself gives it.
+    # The wheel of mpi4py uses the MPI whose library it finds under MPICH's own name.
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/libmpi.so.12").symlink_to("/usr/lib/x86_64-linux-gnu/libmpich.so.12")
     env = {"MPI4PY_MPIABI": mpi[0], "LD_LIBRARY_PATH": tmp_path / "lib"} if mpi[0] == "mpich" else {

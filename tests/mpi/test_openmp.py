@@ -46,8 +46,8 @@ def team(request, tmp_path_factory):
 
 
 def told(ligament, folder, team, mode, asked, threads, env=""):
-    """Runs the team, where the macro model expects so many threads to have worked; returns what the team
-    says."""
+    """Runs the team. The macro model expects that this number of threads has worked. Returns the output of the
+    team."""
     (folder / "macro.py").write_text(MACRO)
     model = folder / "model.ymmsl"
     model.write_text(MODEL.format(

@@ -1,4 +1,4 @@
-"""Instances each of whose ranks speaks for itself: with Open MPI, with MPICH, and as processes that the agent
+"""Instances whose ranks speak for themselves: with Open MPI, with MPICH, and as processes that the agent
 starts."""
 
 import json
@@ -61,8 +61,7 @@ ligament:
 {ligament}
 """
 
-# By how ranks are started: what the program says, what its resources are called, and what stands under
-# `ligament:`.
+# For each way to start ranks: the keys of the program, the name of its resources, and the section `ligament:`.
 WAYS = {
     "alone": ("execution_model: direct", "threads: 1", ""),
     **{
@@ -76,7 +75,7 @@ WAYS = {
 
 @pytest.fixture(scope="session", params=WAYS)
 def way(request, tmp_path_factory):
-    """How ranks are started, and a program for that."""
+    """The ways to start ranks, with a program for each."""
     built, program = ROOT / "target/release", tmp_path_factory.mktemp(request.param) / "each"
     compiler = ["gcc"] if request.param == "alone" else [f"mpicc.{request.param}", "-DWITH_MPI",
                                                          "-Wno-cast-function-type"]
@@ -164,8 +163,8 @@ def test_a_rank_that_is_killed_ends_the_run_and_is_named(ligament, tmp_path, way
     run = Run(ligament, tmp_path, way, mode="die")
     record = run.record()
     assert run.status == 1 and record["state"] == "failed"
-    # MPICH kills the others as soon as the connection of one is closed, so that the system may show their ends
-    # before.
+    # MPICH kills the others as soon as the connection of one is closed, so the system may show their ends
+    # first.
     together = re.search(r"at the same moment ended ranks [\d, ]*\b2\b",
                          run.said) and record["failed"].startswith("flow:")
     assert "flow:2 " in run.said and record["failed"] == "flow:2" or together, run.said
@@ -202,6 +201,6 @@ def test_a_rank_that_ends_before_it_makes_an_instance_ends_the_run_and_is_named(
 def test_the_collective_forms_say_that_each_rank_speaks_for_itself(ligament, tmp_path, way):
     run = Run(ligament, tmp_path, way, mode="collective")
     assert run.status == 1
-    # The run ends once rank 0 has been told; the others may be ended before they print it.
+    # The run ends when rank 0 has been told. The others may be ended before they print the reason.
     assert "LIG_ERR_USAGE: the model says under \"ranks:\" that each rank" in run.outputs("flow"), run.outputs(
         "flow")

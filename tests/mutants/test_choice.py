@@ -1,4 +1,4 @@
-"""Which mutants `tests/mutants/run --seeded` takes."""
+"""The mutants that `tests/mutants/run --seeded` chooses."""
 
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader

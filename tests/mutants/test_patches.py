@@ -1,4 +1,4 @@
-"""The mutants fit the code as it is, and say what they break and who must notice. `tests/mutants/run` examines
+"""The mutants fit the code, and name the fault and the tests that must notice it. `tests/mutants/run` runs
 them."""
 
 import re
@@ -32,4 +32,4 @@ def test_a_mutant_says_what_it_breaks_and_who_must_notice(patch):
     assert named, second
     assert set(named.group(1).split(", ")) <= {
         "simulation", "domains", "path", "net", "carrier", "unit", "ways", "wire", "instance", "analysis",
-        "manager", "filters", "files", "loom"}
+        "manager", "filters", "files", "loom", "surface"}

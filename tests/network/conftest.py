@@ -1,4 +1,4 @@
-"""What tests over networks share: networks that vanish with their test, the WAN emulator, plain TCP in
+"""Common parts of the tests over networks: networks that vanish with their test, the WAN emulator, plain TCP in
 namespaces."""
 
 import json
@@ -88,9 +88,9 @@ class Plain:
         self.read = b""
 
     def line(self, within=120):
-        """The next line that it prints; None if none comes in this time (s)."""
+        """Returns the next line that it prints; None if no line comes in this time (s)."""
         until = time.monotonic() + within
-        # Not by readline: what that has read ahead, select does not see.
+        # The lines are not read by readline, because select does not see what readline has read ahead.
         while b"\n" not in self.read:
             if not select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
                 return None
@@ -120,7 +120,7 @@ def plain():
 
 @pytest.fixture
 def transfer(plain):
-    """Sends so many bytes from one host to another, and returns what the receiver found; the bytes arrive
+    """Sends a number of bytes from one host to another, and returns the receiver's report. The bytes arrive
     whole."""
 
     def carry(one, other, address, total, limit=120):
@@ -136,8 +136,8 @@ def transfer(plain):
 # ---- runs that are spread over a network ---------------------------------------------------------------------
 @pytest.fixture
 def spread(ligament, tmp_path):
-    """Starts a model (a text, or a file) over hosts, as `domains.SpreadRun` does. What still runs at the end of
-    the test ends with its network."""
+    """Starts a model (a text, or a file) over hosts, as `domains.SpreadRun` does. A run that is not over at the
+    end of the test ends with its network."""
     reason = can_spread(ligament)
     if reason:
         pytest.skip(reason)
@@ -157,7 +157,7 @@ def spread(ligament, tmp_path):
 
 
 class Flow:
-    """A run of flow.c over two hosts: one floods the other ("bulk"), or both answer each other ("exchange")."""
+    """A run of flow.c over two hosts: one floods the other ("bulk"), or each answers the other ("exchange")."""
 
     ROLES = {"bulk": ("source", "sink"), "exchange": ("ping", "pong")}
 
@@ -175,7 +175,7 @@ class Flow:
         self.run = start(hosts, "\n".join(lines) + "\n", on={1: [other]}, **options)
 
     def await_begun(self, limit=60):
-        """Waits until more than 20 messages have left."""
+        """Waits until more than 20 messages were sent."""
         until = time.monotonic() + limit
         while not (self.folder / "begun").exists():
             ended = [process.poll() for process in self.run.processes if process.poll() is not None]
@@ -187,7 +187,8 @@ class Flow:
         (self.folder / "enough").touch()
 
     def end_well(self, limit=180):
-        """How many messages went from one to the other, after looking that both ends say the same of them."""
+        """Returns the number of messages from one host to the other, after a check that both ends agree on
+        them."""
         self.enough()
         self.run.succeed(limit)
         sent, came = (self.run.file(name, "summary").split() for name in (self.one, self.other))

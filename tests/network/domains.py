@@ -1,4 +1,4 @@
-"""A run that is spread over the hosts of a network: `ligament run` on the first, `ligament agent --join` on the
+"""A run over the hosts of a network: `ligament run` on the first host, `ligament agent --join` on the
 others."""
 
 import os
@@ -10,18 +10,18 @@ INVITATION = "invitation"  # in the run directory, for its owner's eyes only
 
 
 def can_spread(command):
-    """Why this build of Ligament cannot spread a run over several machines, in one sentence, or None."""
+    """The reason why this build of Ligament cannot spread a run over several machines, in one sentence, or
+    None."""
     done = subprocess.run([command, "agent", "--help"], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 and "--join" in done.stdout else f"{command} has no `agent --join` yet"
 
 
 class SpreadRun:
-    """Host number i of `hosts` is domain i. `on` says what runs where, by the domain's number: {1: ["pong"]}.
-
-    `listen` are the addresses at which each host listens (its first IPv4 address by default); `options` go to
-    `ligament run`, `agent_options` to each agent, or to that of a domain: {1: [...]}; `prefix` comes before
-    both commands (`taskset -c 1`). Nothing is awaited but that each agent has been started.
-"""
+    """A run over hosts; host number i of `hosts` is domain i. `on` names the components of each domain by the
+    domain's number: {1: ["pong"]}. `listen` has the addresses at which each host listens (by default its first
+    IPv4 address). `options` go to `ligament run`, and `agent_options` to each agent, or to that of one domain:
+    {1: [...]}. `prefix` comes before both commands (`taskset -c 1`). The constructor waits only until each
+    agent is started."""
 
     def __init__(self, command, hosts, model, directory, on=None, listen=None, encrypt=True, options=(),
                  agent_options=(), environment=None, folder=None, prefix=()):
@@ -52,7 +52,7 @@ class SpreadRun:
                                             cwd=self.folder)
 
     def start_agent(self, number):
-        """Starts the agent of a domain that has none yet."""
+        """Starts the agent of a domain that has none."""
         words = [*self.join, *self.agent_options.get(number, ()), "--domain", number, "--listen",
                  self.listen[number]]
         self.processes.append(self._start(number, words))
@@ -67,7 +67,7 @@ class SpreadRun:
         return True
 
     def wait(self, limit=120):
-        """Waits until it is over everywhere; the exit status of each domain."""
+        """Waits until the run is over in all domains. Returns the exit status of each."""
         until = time.monotonic() + limit
         try:
             return [process.wait(max(until - time.monotonic(), 0.1)) for process in self.processes]
@@ -75,17 +75,17 @@ class SpreadRun:
             raise AssertionError(f"the run is not over after {limit} s\n{self.said()}") from None
 
     def succeed(self, limit=120):
-        """Waits for the end of a run that shall end well, everywhere."""
+        """Waits until the run ends well in all domains."""
         statuses = self.wait(limit)
         assert statuses == [0] * len(self.hosts), f"exit statuses {statuses}\n{self.said()}"
 
     def said(self):
-        """What all domains have printed so far."""
+        """Returns the output of all domains so far."""
         return "\n".join(f"--- domain {i}:\n{log.read_text(errors='replace')}"
                          for i, log in enumerate(self.logs) if log.exists())
 
     def file(self, instance, name):
-        """The text of a file that an instance left in its working directory."""
+        """Returns the text of a file in an instance's working directory."""
         found = list((self.directory / "instances" / instance).rglob(name))
         assert len(found) == 1, f"{name} of {instance}: {found}\n{self.said()}"
         return found[0].read_text()

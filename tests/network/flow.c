@@ -46,8 +46,8 @@ static void add_to_file(const char *name) {
     if (!file || fputc('.', file) == EOF || fclose(file)) exit(1);
 }
 
-// Word 0 is the number, word 1 whether it is the last; the others look random and follow from the number
-// (SplitMix64).
+// Word 0 is the number of the message, and word 1 is 1 for the last message. The others look random and follow
+// from the number (SplitMix64).
 static uint64_t word(uint64_t number, uint64_t i) {
     uint64_t x = (number * 0x100000001b3u + i) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -55,15 +55,15 @@ static uint64_t word(uint64_t number, uint64_t i) {
     return x ^ (x >> 31);
 }
 
-// The number of words that a message has: of mixed ones, a third has at most 64, a third 8 Ki, and a third 256
-// Ki.
+// Returns the number of words of a message. Of mixed messages, a third has at most 64 words, a third 8 Ki, and
+// a third 256 Ki.
 static uint64_t words_of(uint64_t number) {
     static const uint64_t most[] = {64, 8 << 10, 256 << 10};
     if (usual > 0) return usual;
     return 2 + word(number, 1) % (most[word(number, 0) % 3] - 1);
 }
 
-// A checksum of all messages in their order (FNV-1a, by words).
+// Computes a checksum of all messages in their order (FNV-1a, by words).
 static void add(const uint64_t *data, uint64_t words) {
     for (uint64_t i = 0; i < words; i++) checksum = (checksum ^ data[i]) * 0x100000001b3u;
 }
@@ -80,7 +80,7 @@ static void send_message(uint64_t number, uint64_t last, int summed) {
     checked(lig_send_loan(instance, "out", NULL, loan, &error));
 }
 
-// True if it was the last.
+// Returns true if it was the last message.
 static int receive_message(uint64_t number, int summed) {
     lig_message *message;
     lig_array_view view;

@@ -1,12 +1,12 @@
-"""Two sites of two hosts each. A site's hosts are in a network of its own with its gateway, and both networks
-have the same private addresses; only the gateways are in the network outside, with a third machine, `meet`.
-Nobody connects inwards."""
+"""Two sites of two hosts each. A site's hosts are in a network of its own with its gateway. Both networks have
+the same private addresses. Only the gateways, and a third machine `meet`, are in the network outside. No
+machine can connect into a site."""
 
 
 class TwoSites:
-    """`a1`, `a2`, their gateway `ga`, and the same for b. With `outwards` the hosts open connections to the
-    network outside, by their gateway, which gives them its address; else they reach no more than their gateway.
-    Each gateway lets in who comes to its door (`open_door`)."""
+    """The hosts `a1` and `a2` with their gateway `ga`, and the same for b. With `outwards`, the hosts can open
+    connections to the network outside through their gateway, which gives them its address; otherwise they reach
+    only their gateway. Each gateway accepts connections to the ports that `open_door` opens."""
 
     def __init__(self, network, outwards):
         self.outside = network("meet", lan=89)
@@ -38,5 +38,5 @@ class TwoSites:
                 one.run("ip", "route", "add", "default", "via", host.v4)
 
     def open_door(self, gateway, *ports):
-        """Nobody connects to a gateway, from outside or inside, save to these ports."""
+        """Closes a gateway to connections from outside and inside, except to these ports."""
         self[gateway].wall(*ports)

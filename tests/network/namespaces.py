@@ -1,6 +1,6 @@
-"""Networks to test in: namespaces joined by veth, over a switch or directly, whose links have rates, are cut
-and are walled off. Nothing of it touches the machine's own interfaces, and nothing of it outlives the process
-that made it."""
+"""Test networks: namespaces that are joined by veth, over a switch or directly. Their links have rates, and can
+be cut and walled off. The machine's own interfaces are not changed, and nothing outlives the process that made
+the network."""
 
 import ipaddress
 import itertools
@@ -19,7 +19,7 @@ _counter = itertools.count()
 
 
 def unavailable():
-    """Why no network can be made here, in one sentence, or None."""
+    """The reason why no network can be made here, in one sentence, or None."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     absent = [program for program in ("ip", "tc", "nsenter") if shutil.which(program) is None]
@@ -38,8 +38,8 @@ def _command(*words):
 
 # ---- who owns a namespace ------------------------------------------------------------------------------------
 def _birth(pid):
-    """When a process was started, in clock ticks since boot; None where there is none. With it a pid is
-    unique."""
+    """The start time of a process, in clock ticks since boot; None if there is no such process. Together with
+    it, a pid is unique."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -72,7 +72,7 @@ def processes_in(path):
 
 
 def end_processes(path):
-    """Kills whatever runs in a namespace, and whatever that forks meanwhile."""
+    """Kills all processes in a namespace, and those that they fork meanwhile."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         pids = processes_in(path)
@@ -83,11 +83,11 @@ def end_processes(path):
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        time.sleep(0.005)  # a killed process keeps its namespace until the kernel has come to it
+        time.sleep(0.005)  # a killed process keeps its namespace until the kernel has removed it
 
 
 def remove(path):
-    """Ends whatever runs in a namespace, then takes away its name; its interfaces go with it."""
+    """Ends all processes in a namespace, then removes its name; its interfaces go with it."""
     if os.path.samefile("/proc/self/ns/net", path):
         raise OSError(f"{path} is the namespace of this process itself")
     end_processes(path)
@@ -95,8 +95,8 @@ def remove(path):
 
 
 def sweep():
-    """Removes what processes left behind that are no more, and returns the names. What cannot be removed is
-    said and left: it is in nobody's way."""
+    """Removes the namespaces of processes that have ended, and returns their names. A namespace that cannot be
+    removed is reported and left; it does no harm."""
     removed = []
     for path in sorted(NAMED.glob(f"{PREFIX}-*")) if NAMED.exists() else []:
         parts = path.name.split("-")
@@ -112,7 +112,7 @@ def sweep():
 
 
 class Guard:
-    """A process that waits for this one's end, whatever ended it, and then removes what is left."""
+    """A process that waits for the end of this one, whatever ends it, and then removes its namespaces."""
 
     def __init__(self):
         self.process = subprocess.Popen(
@@ -142,7 +142,7 @@ def _guard(prefix):
 
 # ---- what a test sees ----------------------------------------------------------------------------------------
 class Namespace:
-    """One machine of the network, as far as the kernel is asked to pretend."""
+    """One machine of the network, as the kernel can imitate it."""
 
     def __init__(self, path, name, addresses=()):
         self.path, self.name, self.addresses = Path(path), name, list(addresses)
@@ -157,12 +157,13 @@ class Namespace:
         return next(address for address in self.addresses if ":" in address)
 
     def words(self, *command):
-        """The command line that runs `command` in here. The rest of the machine (files, /sys) stays as it
-        is."""
+        """Returns the command line that runs `command` in this namespace. The rest of the machine (files, /sys)
+        is the same."""
         return ["nsenter", f"--net={self.path}", "--", *map(str, command)]
 
     def run(self, *command, limit=60, **more):
-        """Runs a command to its end; its output, error output after it. A failure raises with both."""
+        """Runs a command to its end. Returns its output, with the error output after it. After a failure it
+        raises an error with both."""
         done = subprocess.run(
             self.words(*command), stdin=more.pop("stdin", subprocess.DEVNULL), capture_output=True, text=True,
             timeout=limit, check=False, **more,
@@ -173,7 +174,7 @@ class Namespace:
         return done.stdout + done.stderr
 
     def start(self, *command, **more):
-        """Starts a command that goes on; it ends with the network at the latest."""
+        """Starts a command. It ends with the network at the latest."""
         more.setdefault("stdin", subprocess.DEVNULL)
         process = subprocess.Popen(self.words(*command), start_new_session=True, **more)
         self.processes.append(process)
@@ -186,20 +187,20 @@ class Namespace:
         return int(dict(zip(*lines))[name])
 
     def break_connections(self, most=None):
-        """Breaks the TCP connections of this namespace, or so many of them, at both ends, as a gateway does
-        that was started anew; returns how many."""
+        """Breaks the TCP connections of this namespace, or some of them, at both ends, as a gateway does that
+        is restarted. Returns their number."""
         all_ = connections(self)[:most]
         for local, remote in all_:
             self.run("ss", "-K", "-tn", "src", local, "dst", remote)
         return len(all_)
 
     def end(self):
-        """Ends what was started here and everything else that runs in this namespace."""
+        """Ends all processes in this namespace."""
         end_processes(self.path)
         self.reap()
 
     def reap(self):
-        """Awaits what was started here, after its end."""
+        """Waits for the processes that were started here, after their end."""
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
@@ -209,7 +210,8 @@ class Namespace:
                     stream.close()
 
     def wall(self, *ports):
-        """From now on nobody opens a connection into here, save to these TCP ports. What is open stays open."""
+        """Refuses new connections from outside from now on, except to these TCP ports. Open connections
+        stay."""
         self.unwall()
         except_these = f"tcp dport != {{ {', '.join(map(str, ports))} }} " if ports else ""
         for rule in (
@@ -219,17 +221,15 @@ class Namespace:
             _command(*self.words("nft", rule))
 
     def unwall(self):
-        """Takes the wall away."""
+        """Removes the wall."""
         subprocess.run(self.words("nft", "delete table inet wall"), capture_output=True, check=False)
 
 
 class Network:
-    """Namespaces with these names, joined by one switch (`links` of them, for machines with several
-    interfaces), or two of them by one cable without a switch (`direct`). Host number i has 10.LAN.LINK.i and
-    fdLAN:LINK::i; LAN is 88, unless two networks are to be joined.
-
-    `rate` is what each host's link carries in each direction, as `tc` writes it ("1gbit"); None is no limit.
-    """
+    """Namespaces with these names, joined by one switch (or by `links` switches, for machines with several
+    interfaces), or two of them joined by a cable without a switch (`direct`). Host number i has the addresses
+    10.LAN.LINK.i and fdLAN:LINK::i; LAN is 88, unless two networks are to be joined. `rate` is the rate of each
+    host's link in each direction, as `tc` writes it ("1gbit"); None means no limit."""
 
     def __init__(self, *names, rate=None, links=1, direct=False, mtu=1500, lan=88):
         if direct and (len(names) != 2 or links != 1):
@@ -282,8 +282,7 @@ class Network:
         _command("ip", "-n", other.path.name, "link", "set", port, "up")
 
     def join(self, host, number, device="outside"):
-        """Has a host of another network take part in this one, too, as number so and so; its IPv4 address
-        here."""
+        """Joins a host of another network to this one, with a number. Returns its IPv4 address here."""
         port, address = f"{host.name}.0", f"10.{self.lan}.0.{number}"
         self._cable(host, device, self.switch, port)
         self._on("switch", "link", "set", port, "master", "br0")
@@ -300,7 +299,7 @@ class Network:
         return [f"{name}.{i}" for i in ([link] if link is not None else range(self.links))]
 
     def set_rate(self, rate, name=None):
-        """What the link of one host (or of each) carries in each direction. The queue holds 50 ms."""
+        """Sets the rate of the link of one host (or of each) in each direction. The queue holds 50 ms."""
         for host in [name] if name else self.names:
             for link in range(self.links):
                 shaped = [(host, f"eth{link}")]
@@ -311,13 +310,14 @@ class Network:
                              "rate", rate, "burst", "256kb", "latency", "50ms")
 
     def cut(self, name, link=None):
-        """Parts a host from the others, as when a cable further on is cut: nobody is told, packets are lost."""
+        """Separates a host from the others, as a cut of a distant cable does: no host is told, and packets are
+        lost."""
         self._need_switch()
         for port in self._ports(name, link):
             self._on("switch", "link", "set", port, "nomaster")
 
     def restore(self, name, link=None):
-        """Joins it again."""
+        """Joins the host again."""
         self._need_switch()
         for port in self._ports(name, link):
             self._on("switch", "link", "set", port, "master", f"br{port.rpartition('.')[2]}")
@@ -327,7 +327,7 @@ class Network:
             raise ValueError("a cable without a switch is not cut")
 
     def carried(self, name, link=0):
-        """How many bytes have left and reached this host over the link."""
+        """Returns the numbers of bytes that have left and reached this host over the link."""
         text = self.hosts[name].run("cat", "/proc/net/dev")
         words = next(line for line in text.splitlines()
                      if line.strip().startswith(f"eth{link}:")).split(":")[1].split()
@@ -348,7 +348,7 @@ class Network:
 
 
 def connections(namespace, *options):
-    """The TCP connections of a namespace as (local, remote) addresses with ports, each seen from its own
+    """Returns the TCP connections of a namespace as (local, remote) addresses with ports, each from its own
     end."""
     text = namespace.run("ss", "-Htn", *(options or ("state", "established")))
     return [tuple(line.split()[-2:]) for line in text.splitlines() if line.strip()]

@@ -15,7 +15,7 @@ kind, address, port, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float
 
 
 def connect():
-    # Whoever listens may be slow to take it: that is no answer.
+    # A server may be slow to accept the connection, so this is no answer.
     return socket.create_connection((address, port), timeout=max(60.0, seconds))
 
 
@@ -30,7 +30,7 @@ def hear(connection):
 
 
 def say(pieces, pause=0.0):
-    """What comes back when one connection says these pieces."""
+    """Sends pieces on one connection, and returns the answer."""
     one = connect()
     try:
         for piece in pieces:
@@ -54,19 +54,19 @@ def client_hello():
 
 
 def half_open():
-    """Many connections at once that say nothing."""
+    """Makes many connections at once that send nothing."""
     return [hear(one) for one in [connect() for _ in range(64)]]
 
 
 def closing():
-    """Many that close at once."""
+    """Makes many connections that close at once."""
     for _ in range(200):
         connect().close()
     return []
 
 
 def flood(most=3):
-    """5000 connections a second that say nothing, each held for a moment."""
+    """Makes 5000 connections a second that send nothing, each for a moment."""
     began, held, made = time.monotonic(), [], 0
     while (passed := time.monotonic() - began) < min(seconds, most):
         while made < 5000 * passed:

@@ -1,6 +1,6 @@
 // A path of the library between two machines: streams a|b HOST PORT KEY. `a` opens it, and for each number on
-// its standard input sends a message of so many bytes, which `b` sends back; `a` says a line when it is back
-// and the same.
+// its standard input sends a message of this many bytes. `b` sends the message back, and `a` then compares it
+// and prints a line.
 #include <ligament.h>
 #include <stdint.h>
 #include <stdio.h>

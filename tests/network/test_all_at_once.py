@@ -1,6 +1,6 @@
-"""Messages of mixed sizes, both ways, from a site that only dials out to another one, over a relay behind a
-lossy wide-area link that flaps, is cut for long, and loses its relay again and again: nothing is lost, nothing
-comes twice, all in order."""
+"""Messages of mixed sizes, in both directions, between a site that only dials out and another one, over a relay
+behind a lossy wide-area link. The link is interrupted briefly and for long, and the relay is killed repeatedly.
+No message is lost or doubled, and all arrive in order."""
 
 import re
 import time
@@ -32,7 +32,8 @@ implementations:
 ])
 def test_checksummed_messages_outlive_flaps_a_cut_loss_and_a_relay_that_is_killed(
         network, wide_area, spread, compile_c, ligament, tmp_path, count, flaps, kills, cut):
-    # head ── wide-area link ── gate ── other: the relay is at the gate, and both others let nobody in.
+    # The network: head ── wide-area link ── gate ── other. The relay is at the gate, and no machine can connect
+    # to the other two.
     link, net = wide_area(rtt=40, rate=50, loss=0.3), network("other")
     head, gate, other = link.a, link.b, net["other"]
     near, far = gate.v4, link.attach("b", net)
@@ -58,7 +59,8 @@ def test_checksummed_messages_outlive_flaps_a_cut_loss_and_a_relay_that_is_kille
             time.sleep(0.01)
 
     def at(part):
-        """When so much of each direction has arrived; the last tenth is not sent yet."""
+        """Waits until this part of the messages has arrived in each direction; the last tenth is not sent
+        yet."""
         await_so(lambda: min(arrived()) >= part * count)
 
     for number in range(flaps):
@@ -69,7 +71,7 @@ def test_checksummed_messages_outlive_flaps_a_cut_loss_and_a_relay_that_is_kille
     for number in range(kills):
         at(0.2 + 0.1 * number)
         relay.again()
-        await_so(lambda: gate.counted("Tcp", "CurrEstab") >= 4)  # it is used again before anything else happens
+        await_so(lambda: gate.counted("Tcp", "CurrEstab") >= 4)  # the relay is used again before the next fault
     at(0.75)
     link.cut()
     for folder in (there, back):

@@ -1,5 +1,5 @@
-"""`ligament cp` of a large tree between two machines whose cable is cut, whose connections break, and which is
-killed."""
+"""`ligament cp` of a large tree between two machines, while the cable is cut, connections break, and the copy
+is killed."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from trees import about, bytes_of, grow, is_written
 
 
 def serves(pid):
-    """Whether a process is the other end of a copy."""
+    """Returns true if a process is the other end of a copy."""
     try:
         return b"serve-files" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -37,7 +37,7 @@ def test_a_tree_of_two_gibibytes_outlives_cuts_broken_connections_and_kills(netw
                 f"{source}/.", f"east:{there}", stdout=said, stderr=said)
 
     def at(part):
-        """When so much has come."""
+        """Waits until this number of bytes has arrived."""
         until(lambda: bytes_of(there) >= part * size, outcome.read_text, 300)
         assert copy.poll() is None, outcome.read_text()
 
@@ -48,7 +48,7 @@ def test_a_tree_of_two_gibibytes_outlives_cuts_broken_connections_and_kills(netw
         time.sleep(10)
         net.restore("there")
         at(0.3)
-        # All connections but that of ssh, whose end is the end of the copy.
+        # All connections are broken except that of ssh, because the end of ssh would end the copy.
         assert net["there"].run("ss", "-K", "-Htn", "sport", "!=", f":{ssh.port}"), "no connection broke"
         at(0.5)
         copy.kill()

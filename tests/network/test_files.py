@@ -1,5 +1,4 @@
-"""Inputs and results between machines that have no disk in common, also over a slow link that is cut
-meanwhile."""
+"""Inputs and results between machines without a common disk, also over a slow link that is cut meanwhile."""
 
 import hashlib
 import os
@@ -50,7 +49,8 @@ def test_files_go_there_and_come_back_whole_over_a_link_that_is_cut(network, spr
         net.restore("far")
 
     def comes(paths):
-        """Whether more than so much of one of them is there; each may get its name, and go, at any time."""
+        """Returns true if more than this number of bytes of one file has arrived. A file may get its name, or
+        go, at any time."""
         for path in paths:
             try:
                 if path.stat().st_size > MIB:

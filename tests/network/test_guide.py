@@ -1,5 +1,5 @@
-"""The guide of two sites behind firewalls, followed to the letter: each of its machines is a network namespace,
-of which nobody gets into two but by ssh, and those have a Slurm of their own."""
+"""The guide for two sites behind firewalls, followed to the letter. Each of its machines is a network
+namespace. Two of them can be reached only by ssh, and these have a Slurm of their own."""
 
 import os
 import re
@@ -23,7 +23,7 @@ PROMPT = re.compile(r"^(\w+)\$ (.*)$")
 
 
 def steps(text):
-    """What the page tells: ("file", name, text) and ("at", machine, command, lines that it prints)."""
+    """The steps of the page: ("file", name, text) and ("at", machine, command, output lines)."""
     end = 0
     for match in FENCE.finditer(text):
         paragraph, end = text[end:match.start()].strip().rsplit("\n\n", 1)[-1], match.end()
@@ -51,13 +51,13 @@ class Machine:
         self.environment = {**os.environ, "HOME": str(home), "PATH": self.path,
                             "SLURM_CONF": f"{home}/slurm/slurm.conf"}
         (home / ".bash_profile").write_text(f"export PATH='{self.path}' SLURM_CONF='{home}/slurm/slurm.conf'\n")
-        # One shell for all commands, as its user has one: it knows what runs in its background.
+        # One shell for all commands, as a user has it: it knows the processes in its background.
         self.shell = host.start("bash", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True,
                                 cwd=home, env=self.environment)
 
     def do(self, line):
-        """Gives a command; its exit status, and what it printed."""
+        """Gives a command. Returns its exit status and its output."""
         self.shell.stdin.write(f"{{ {line}\n}} < /dev/null\nprintf '\\n=== %s\\n' $?\n")
         self.shell.stdin.flush()
         printed = ""
@@ -67,8 +67,8 @@ class Machine:
         return int(line.split()[1]), printed.removesuffix("\n")
 
     def lets_in_by_ssh(self, where):
-        """Makes an sshd that ssh itself starts here, so that no port is open; the part of ssh's configuration
-        about it."""
+        """Makes an sshd that ssh itself starts here, so that no port is open. Returns its part of ssh's
+        configuration."""
         where.mkdir()
         for key in ("host", "client"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", where / key], check=True)
@@ -98,7 +98,7 @@ def machines(network, slurm_tool, tmp_path):
     Path("/run/sshd").mkdir(exist_ok=True)
     net, known = network(*MACHINES), tmp_path / "bin"
     known.mkdir()
-    # The ssh of these machines knows how the others are reached, as that of a user does.
+    # The ssh of these machines is configured to reach the others, like that of a user.
     for name in ("ssh", "scp"):
         (known / name).write_text(f"#!/bin/sh\nexec {shutil.which(name)} -F {tmp_path}/ssh.conf \"$@\"\n")
         (known / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""Domains that are lost: the run ends everywhere, says which it was, and leaves no process."""
+"""Lost domains: the run ends in all other domains, names the lost one, and leaves no process."""
 
 import os
 import signal

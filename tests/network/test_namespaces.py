@@ -1,4 +1,5 @@
-"""Networks of namespaces do what is said of them: they join, shape, cut, wall off, and leave nothing behind."""
+"""Networks of namespaces work: they join hosts, shape links, cut them, wall hosts off, and leave nothing
+behind."""
 
 import os
 import signal
@@ -139,8 +140,8 @@ def _gone(pid):
 
 
 def _taken_away(prefix):
-    """Waits until no namespace of a network has its name. Each process that makes networks sweeps, of other
-    suites too, so that somebody else may be at it."""
+    """Waits until no namespace of a network has its name. Processes of other suites that make networks also
+    sweep, so one of them may be removing it now."""
     until = time.monotonic() + 60
     while left := list(namespaces.NAMED.glob(f"{prefix}*")):
         assert time.monotonic() < until, left
@@ -169,7 +170,7 @@ def test_what_is_left_when_the_guard_was_killed_too_is_swept_by_the_next(network
     assert len(list(namespaces.NAMED.glob(f"{prefix}*"))) == 3
     os.kill(_guard_of(keeper.pid), signal.SIGKILL)
     _end(keeper)
-    # Not how many: another suite that makes a network at this moment sweeps them, too.
+    # The number is not checked, because another suite that makes a network at this moment also sweeps.
     namespaces.sweep()
     _taken_away(prefix)
     assert _gone(sleeper)
@@ -185,7 +186,7 @@ def _guard_of(pid):
 
 def test_the_first_network_of_a_machine_does_not_hide_the_links_names(emulator):
     # `ip netns` makes /run/netns a mount when it makes its first name; the emulator may have been first. A
-    # mount namespace of its own has a /run as a machine has it that was just started.
+    # mount namespace of its own has a /run like that of a machine that was just started.
     script = f"""
         mount -t tmpfs none /run || exit 9
         {emulator} --name link-first 2>/run/said & until grep -q 'enter with' /run/said; do sleep 0.01; done

@@ -1,6 +1,5 @@
-"""What somebody hears who has no key, of all that goes from site to site: runs over relays, copies, paths by
-themselves. On no link, the relay's own included, is there plain text, and no port answers with a single
-byte."""
+"""The data that a listener without a key sees of all traffic between sites: runs over relays, copies, and paths
+without a model. No link has plain text, not even that of the relay, and no port sends a byte."""
 
 import subprocess
 import sys
@@ -34,13 +33,13 @@ else:
         assert link.send_receive(marker.encode(), 120.0) == marker.encode()
         link.send(b"the end")
 """
-# Words that are said somewhere, names of files and components among them.
+# Words that occur in the traffic, such as names of files and components.
 SPOKEN = [MARKER.decode(), "teller", "listener", "spoken.txt", "copied.txt", "the end"]
 
 
 @pytest.fixture
 def sites(network, ligament, tmp_path):
-    """Two sites, one of them with an sshd that leads nowhere else, a gate with a relay, and a stranger."""
+    """Two sites, one of them with an sshd that forwards nowhere, a gate with a relay, and a stranger."""
     net = network("here", "gate", "there", "stranger")
     where = tmp_path / "ssh"
     where.mkdir()
@@ -51,7 +50,7 @@ def sites(network, ligament, tmp_path):
 
 
 class PathPair:
-    """A path by itself between two hosts, over which the marker goes to and fro."""
+    """A path without a model between two hosts. The marker goes to and fro over it."""
 
     def __init__(self, one, other, folder):
         program, self.key = folder / "path_end.py", folder / "path.key"
@@ -72,7 +71,7 @@ class PathPair:
 
 
 def copy(ligament, net, folder, *words):
-    """Begins to copy a file with the marker in each of its lines, from here to there."""
+    """Begins to copy a file with the marker in each of its lines."""
     (folder / "spoken.txt").write_bytes((MARKER + b"\n") * 60_000)
     return net["here"].start(
         ligament, "cp", f"--ssh-option=-F{net.ssh.where}/client.conf", f"--ligament={ligament}", "--over=path",
@@ -96,7 +95,7 @@ def found(capture, *texts):
 
 def test_tshark_finds_no_plain_text_on_any_link(sites, ligament, spread, plain, tmp_path):
     captures = {name: Capture(sites, name, tmp_path / f"{name}.pcap") for name in ("here", "gate", "there")}
-    # A path by itself, a copy, and a copy over the relay.
+    # A path without a model, a copy, and a copy over the relay.
     PathPair(sites["here"], sites["there"], tmp_path).end_well()
     copied(copy(ligament, sites, tmp_path), tmp_path)
     (tmp_path / "copied.txt").unlink()
@@ -110,7 +109,7 @@ def test_tshark_finds_no_plain_text_on_any_link(sites, ligament, spread, plain, 
     secrets += [(tmp_path / "path.key").read_bytes().strip(),
                 bytes.fromhex((tmp_path / "path.key").read_text())]
     run.succeed()
-    # Plain text is found: this test would notice.
+    # Plain text would be found, so this test can fail.
     plain(sites["gate"], "echo", sites["gate"].v4, 7000)
     for name in ("here", "there"):
         talker = plain(sites[name], "talk", sites["gate"].v4, 7000)
@@ -131,7 +130,7 @@ def test_no_port_answers_a_stranger_with_a_single_byte(sites, ligament, flow, tm
     run.await_begun()
     pair = PathPair(sites["here"], sites["there"], tmp_path)
     known = ports_of(sites["there"])
-    # It takes longer than all strangers, and is ended after them.
+    # The run takes longer than all strangers, and is ended after them.
     copying, partial = copy(ligament, sites, tmp_path, "--rate=10K"), tmp_path / ".copied.txt.ligament-part"
     until(lambda: partial.exists() and partial.stat().st_size, (tmp_path / "cp.txt").read_text)
     assert len(ports_of(sites["there"])) > len(known), "the copy has a port of its own"

@@ -1,5 +1,5 @@
-"""Runs whose domains do not reach each other and meet at a relay: sites that only dial out, relays in a row,
-relays that are killed; what the relay and its network see of it."""
+"""Runs whose domains cannot reach each other and meet at a relay: sites that only dial out, relays in a row,
+relays that are killed; and the load of the relay and its network."""
 
 import subprocess
 import time
@@ -34,14 +34,14 @@ class Post:
         self.start()
 
     def memory(self):
-        """The most memory that it ever had, KiB."""
+        """The largest memory that it had, KiB."""
         lines = open(f"/proc/{self.process.pid}/status").read().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 @pytest.fixture
 def post(ligament, tmp_path):
-    """Starts a relay on a host; `onward` are others that it leads to."""
+    """Starts a relay on a host; `onward` are the next relays."""
 
     def start(host, onward=()):
         words = [word for one in onward for word in ("--onward", one.file)]
@@ -51,7 +51,7 @@ def post(ligament, tmp_path):
 
 
 def deaf(host, other):
-    """From now on the host hears nothing from another one."""
+    """Drops all packets from one host to another from now on."""
     for rule in ("add table inet deaf", "add chain inet deaf inwards { type filter hook input priority 0 ; }",
                  f"add rule inet deaf inwards ip saddr {other.v4} drop"):
         host.run("nft", rule)
@@ -122,7 +122,7 @@ def test_a_killed_agent_is_told_of_over_the_relay(network, flow, post):
     started.await_begun()
     agent = started.run.processes[1]
     agent.kill()
-    started.run.processes[0].wait(60)  # well below the patience with those who are only cut off
+    started.run.processes[0].wait(60)  # well below the patience with domains that are only cut off
     assert "the agent of domain 1" in started.run.said() and "killed" in started.run.said(), started.run.said()
 
 

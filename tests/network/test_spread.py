@@ -99,7 +99,7 @@ def test_a_message_of_one_gibibyte_arrives_whole(network, flow):
 
 
 def both_survive(cut, restore, flow, hosts, size):
-    """Two runs over the same hosts, one that floods and one that exchanges, of which a cut takes nothing."""
+    """Two runs over the same hosts: one floods and one exchanges. A cut loses no message of either."""
     both = [flow(hosts, "bulk", size), flow(hosts, "exchange", 1024)]
     for started in both:
         started.await_begun()
@@ -165,7 +165,7 @@ def test_an_agent_that_comes_late_is_waited_for(network, flow, monkeypatch):
     start_agent = domains.SpreadRun.start_agent
     monkeypatch.setattr(domains.SpreadRun, "start_agent", lambda run, number: agents.append((run, number)))
     started = flow([net["a"], net["b"]], "exchange", 1024)
-    time.sleep(2)  # the lateness itself
+    time.sleep(2)  # the time by which it was late
     assert started.run.processes[0].poll() is None, started.run.said()
     for run, number in agents:
         start_agent(run, number)

@@ -1,6 +1,6 @@
-"""Where no port is open but that of ssh: domains that reach each other by ssh through a machine in between,
-also if their ssh is killed; copies to a machine that only ssh reaches, and over a relay to one whose ssh leads
-nowhere."""
+"""Hosts with no open port but that of ssh: domains that reach each other by ssh through a machine in between,
+even if their ssh is killed; copies to a machine that only ssh reaches, and over a relay to one whose ssh
+forwards nowhere."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def sshd(tmp_path):
 
 
 def leading(host):
-    """The processes of a host by which ssh leads on."""
+    """Returns the processes of a host by which ssh forwards."""
     found = []
     for pid in processes_in(host.path):
         try:
@@ -69,8 +69,8 @@ def until(what, why, limit=60):
 
 @pytest.fixture
 def apart(network, sshd):
-    """Two hosts that do not reach each other, and a third one that both reach, with its sshd: no other port is
-    open there."""
+    """Two hosts that cannot reach each other, and a third one that both can reach, with its sshd. No other port
+    is open on it."""
     net = network("head", "gate", "other")
     ssh = sshd(net["gate"])
     net["gate"].wall(ssh.port)
@@ -101,7 +101,7 @@ def test_two_domains_that_reach_nobody_meet_by_ssh_at_a_relay_to_which_no_port_l
 
 @pytest.fixture
 def strict(network, sshd):
-    """As `apart`, and the sshd in between leads nobody on."""
+    """Like `apart`, but the sshd in between forbids forwarding."""
     net = network("head", "gate", "other")
     ssh = sshd(net["gate"], more="AllowTcpForwarding no\n")
     net["gate"].wall(ssh.port)
@@ -111,7 +111,7 @@ def strict(network, sshd):
 
 
 def leads_on(gate):
-    """The processes by which the command leads on from there."""
+    """Returns the processes by which `ligament lead-on` connects onward."""
     found = []
     for pid in processes_in(gate.path):
         try:
@@ -130,7 +130,7 @@ def test_where_sshd_forbids_to_lead_on_the_command_does_it(strict, flow):
     until(lambda: len(leads_on(net["gate"])) >= 4, started.run.said)
     kill(leading(net["other"]))
     assert started.end_well() > 20
-    # Bytes under way in those that were killed may arrive for a while.
+    # Bytes that were under way in the killed processes may still arrive for a while.
     until(lambda: not leading(net["other"]) and not leads_on(net["gate"]), lambda: "somebody goes on leading")
 
 
@@ -138,7 +138,7 @@ def test_where_nothing_leads_on_that_is_said(strict, flow, tmp_path):
     net, ssh = strict
     (tmp_path / "sh").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "sh").chmod(0o755)
-    # The key is allowed one command only, which is none of Ligament's.
+    # The key permits one command only, which is not Ligament's.
     (ssh.where / "authorized").write_text(f'command="{tmp_path}/sh" ' + (ssh.where / "client.pub").read_text())
     started = flow([net["head"], net["other"]], "exchange", 64, agent_options=[*jump(ssh), "--patience", "8s"])
     until(lambda: "; ssh said: " in started.run.said(), started.run.said)
@@ -157,10 +157,10 @@ def test_ssh_that_is_killed_loses_and_repeats_nothing(apart, flow):
 
 def test_why_ssh_does_not_lead_there_is_said(apart, flow):
     net, ssh = apart
-    # A machine that is known by another key.
+    # A machine with another host key.
     options = ["--jump", "stranger", f"--jump-option=-F{ssh.where}/client.conf", "--patience", "5s"]
     started = flow([net["head"], net["other"]], "exchange", 64, agent_options=options)
-    # All of it: a line of a log may be seen while it is written.
+    # The whole line is checked, because a line of a log may be read while it is written.
     words = ("through stranger", "; ssh said: ", "Host key verification failed")
     until(lambda: all(one in started.run.said() for one in words), started.run.said)
 
@@ -211,7 +211,7 @@ def test_a_copy_goes_over_a_relay_where_ssh_leads_nowhere(network, sshd, cp, lig
     for number in range(50):
         assert (tmp_path / f"copy/deep/{number}").read_bytes() == (
             tmp_path / f"tree/deep/{number}").read_bytes()
-    # And back.
+    # The copy back.
     process = cp(net["here"], ssh, f"east:{tmp_path}/copy/.", "back", f"--relay={relay.file}", "--over=path")
     assert copied(process, tmp_path)["copied"] == 50
 

@@ -1,4 +1,4 @@
-"""What somebody on the network gets from a run who has no key: nothing, neither by listening nor by talking."""
+"""The data that a stranger without a key gets from a run: nothing, neither by listening nor by sending."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ one.sendto({LAST_PACKET!r}, (sys.argv[1], 9))
 
 
 class Capture:
-    """All packets that pass the link of a host, taken down at the switch by tcpdump."""
+    """All packets on the link of a host, recorded at the switch by tcpdump."""
 
     def __init__(self, net, name, file):
         self.file, self.host = file, net[name]
@@ -32,7 +32,8 @@ class Capture:
         assert b"listening on" in line, line
 
     def bytes(self):
-        """Ends it; the file's bytes."""
+        """Ends the recording, and returns the bytes of the file. tcpdump drops the packets that it has not
+        handled when it is ended. So the test sends a last packet over the link, and waits for it."""
         # What tcpdump has not come to when it is ended, it drops: a last packet goes over the link, and is
         # waited for.
         until = time.monotonic() + 120
@@ -47,7 +48,7 @@ class Capture:
 
 
 def speaking(folder, text):
-    """A model whose first component tells the second one a text 20 times."""
+    """A model whose first component sends the second one a text 20 times."""
     teller, listener = folder / "teller.py", folder / "listener.py"
     teller.write_text("from ligament import *\ninstance = Instance({Operator.O_I: ['out']})\n"
                       "while instance.reuse_instance():\n    for i in range(20):\n"
@@ -64,7 +65,7 @@ def speaking(folder, text):
 
 
 def secrets_of(invitation):
-    """Everything secret in an invitation, as the bytes that would be seen: the text, and what it stands for."""
+    """Returns all secrets of an invitation as bytes: in the form of text, and in the binary form."""
     found = []
 
     def walk(value):
@@ -109,9 +110,9 @@ def test_a_listener_on_the_link_reads_no_message_and_no_key(network, spread, tmp
     assert found.stdout.strip() == ""
 
 
-# ---- talking to a run without its key ------------------------------------------------------------------------
+# ---- sending to a run without its key ------------------------------------------------------------------------
 def ports_of(host):
-    """The addresses at which somebody listens in a namespace, without those of its own loopback."""
+    """Returns the addresses at which processes listen in a namespace, except those of its loopback."""
     lines = [line.split()[3] for line in host.run("ss", "-Hltn").splitlines() if line.strip()]
     pairs = [(line.rpartition(":")[0].strip("[]"), int(line.rpartition(":")[2])) for line in lines]
     return [(host.v4 if address in ("*", "0.0.0.0") else host.v6 if address == "::" else address, port)
@@ -123,8 +124,8 @@ KINDS = ["flood", "silent", "slow", "oversized", "closing", "garbage", "http", "
 
 
 def strange(stranger, kind, places, seconds=8):
-    """What strangers of this kind hear, one at each place and all at once: the bytes of each answer; 0 where it
-    was only closed, -1 where nothing came."""
+    """Starts strangers of this kind, one at each port, all at once. Returns the bytes of each answer: 0 if the
+    connection was only closed, -1 if no answer came."""
     words = [sys.executable, STRANGER, kind]
     all_ = [stranger.start(*words, *place, seconds, stdout=subprocess.PIPE, text=True) for place in places]
     heard = [one.communicate(timeout=300)[0] for one in all_]
@@ -133,7 +134,7 @@ def strange(stranger, kind, places, seconds=8):
 
 
 def listening(run, hosts, limit=60):
-    """The ports at which the domains of a run listen, once the head does."""
+    """Returns the ports at which the domains of a run listen, as soon as the head listens."""
     until = time.monotonic() + limit
     while not (found := [(host, *place) for host in hosts for place in ports_of(host)]):
         assert time.monotonic() < until and run.processes[0].poll() is None, run.said()
@@ -179,7 +180,7 @@ def test_a_flood_does_not_keep_a_domain_from_coming_back(network, flow):
         there = net["a"].run("ss", "-Htn", "state", "established")
         return net["b"].v4 in there or net["b"].v6 in there
 
-    # It has begun; what it does in a second more than that.
+    # The stranger has begun; this is its effect in the following second.
     opened, until = net["a"].counted("Tcp", "PassiveOpens"), time.monotonic() + 120
     while net["a"].counted("Tcp", "PassiveOpens") < opened + 2000:
         assert time.monotonic() < until and flood.poll() is None, started.run.said()

@@ -1,5 +1,5 @@
-"""How many streams a path has follows from how long its way is; where streams are stuck, fresh ones come beside
-them."""
+"""The number of streams of a path follows from its round-trip time. If streams are stuck, new ones are opened
+beside them."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ SIZES = [1, 20 << 10, 256 << 10, 3 << 20, 64, 9 << 20]
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The program of both ends, and a key."""
+    """The program for both ends, and a key."""
     absent = Ligament().missing()
     if absent:
         pytest.skip(absent[0])
@@ -49,7 +49,7 @@ class Ends:
         self.a.stdin.flush()
 
     def exchange(self, sizes):
-        """Messages there and back, one after the other."""
+        """Sends messages there and back, one after the other."""
         for size in sizes:
             self.say(size)
             assert self.a.stdout.readline() == "the same\n"
@@ -59,12 +59,12 @@ class Ends:
         assert self.a.wait(60) == 0 and self.b.wait(60) == 0
 
     def opened(self):
-        """How many connections `a` has opened, ever."""
+        """Returns the number of connections that `a` has opened since its start."""
         return self.link.a.counted("Tcp", "ActiveOpens")
 
 
 def soon(so):
-    """Waits until something is so."""
+    """Waits until a condition holds."""
     until = time.monotonic() + 60
     while not so():
         assert time.monotonic() < until
@@ -74,8 +74,8 @@ def soon(so):
 def test_a_long_way_has_many_streams_and_a_short_one_few_and_all_goes_through(wide_area, program):
     for rtt, least, most in ((1, 2, 8), (30, 65, 256)):
         found = []
-        # A way whose first round trips this machine holds up is a long one, however short it is: then another
-        # is tried.
+        # If this machine delays the first round trip of a link, the link counts as long, however short it is.
+        # Then another one is tried.
         for _ in range(4):
             link = wide_area(rtt=rtt)
             ends = Ends(program, link)
@@ -103,7 +103,7 @@ def test_streams_that_are_stuck_get_fresh_ones_beside_them_while_they_still_live
     before = ends.opened()
     link.cut()
     ends.say(1 << 20)
-    # One is tried again and again while nothing comes back, long before any counts as dead.
+    # A connection is tried repeatedly while no answer comes, long before the streams count as dead.
     soon(lambda: ends.opened() >= before + 2)
     assert ends.opened() < before + 64
     link.restore()

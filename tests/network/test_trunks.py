@@ -1,5 +1,5 @@
-"""Domains at two sites whose nodes reach only the relay of their own site: all that they say to each other goes
-over the streams of one trunk between the relays, however many they are."""
+"""Domains at two sites, whose nodes reach only the relay of their own site. All their messages go over the
+streams of one trunk between the relays, whatever the number of domains is."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ import pytest
 from namespaces import connections
 from test_relays import MIB, deaf, post  # noqa: F401
 
-# Talks with all of the other site, 20 times; then again when the file is there. Each says in every round a text
-# that follows from who says it to whom, and when.
+# Exchanges messages with all components of the other site, 20 times; then again when the file exists. Each
+# message is a text that follows from sender, receiver and round.
 TALKER = """
 import os, sys, time
 from ligament import Instance, Message, Operator
@@ -45,7 +45,7 @@ while instance.reuse_instance():
 
 
 class Sites:
-    """Two sites with a relay each. Their nodes reach nobody but that, and nobody reaches them."""
+    """Two sites with a relay each. Their nodes can connect only to it, and no machine can connect to them."""
 
     def __init__(self, net, post):  # noqa: F811
         self.net = net
@@ -57,14 +57,14 @@ class Sites:
         self.first = post(net["gate2"], onward=[self.last])
 
     def wide(self):
-        """The connections between the two sites."""
+        """Returns the connections between the two sites."""
         far = {self.net[name].v4 for name in ("gate2", "far")}
         near = [end for name in ("gate1", "near") for end in connections(self.net[name])]
         return [end for end in near if end[1].rpartition(":")[0] in far]
 
     def settled(self):
-        """How many there are once their number stays for some seconds: who opens more may be held up for a
-        while."""
+        """Returns their number after it has been the same for some seconds, because the process that opens more
+        may be delayed."""
         seen, since, until = -1, time.monotonic(), time.monotonic() + 120
         while time.monotonic() - since < 4:
             assert time.monotonic() < until, self.wide()
@@ -80,7 +80,8 @@ def sites(network, post):  # noqa: F811
 
 
 class Talk:
-    """A run of so many domains at each site, each of which talks with all of the other site."""
+    """A run with this number of domains at each site. Each domain exchanges messages with all domains of the
+    other site."""
 
     def __init__(self, spread, sites, folder, many):
         folder.mkdir()
@@ -110,7 +111,7 @@ class Talk:
             agent_options={number: ["--relay", sites.first.file] for number in range(many, 2 * many)})
 
     def await_begun(self, limit=120):
-        """Waits until all have talked with all."""
+        """Waits until all have exchanged messages with all."""
         until = time.monotonic() + limit
         while not all((self.folder / f"begun-{name}").exists() for name in self.near):
             ended = [process.poll() for process in self.run.processes if process.poll() is not None]

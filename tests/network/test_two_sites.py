@@ -1,6 +1,6 @@
-"""The example with MPI, OpenMP, Java and Python over two sites of two hosts each, of which only the gateways
-are joined and to which nobody connects: over a relay at one of the gateways, over one that both sites dial,
-over two in a row, and by ssh alone. What comes of it is what comes of it on one machine."""
+"""The example with MPI, OpenMP, Java and Python over two sites of two hosts each. Only the gateways are joined,
+and no machine can connect into a site. The sites meet over a relay at one of the gateways, over a relay that
+both sites dial, over two in a row, and by ssh alone. The results equal those on one machine."""
 
 import json
 import shutil
@@ -21,28 +21,29 @@ def example(ligament, tmp_path_factory):
 
 
 class Gateways(TwoSites):
-    """Two sites with what runs on their gateways."""
+    """Two sites, and the processes on their gateways."""
 
     def __init__(self, network, ligament, folder, outwards):
         super().__init__(network, outwards)
         self.ligament, self.folder, self.ssh = ligament, folder, {}
 
     def relay(self, name, *words):
-        """A relay, for everybody who reaches that machine; its file."""
+        """Starts a relay for all machines that reach this host, and returns its file."""
         relay = Post(self.ligament, self[name], self.folder / f"{name}.relay", *words, listen="4")
         if name != "meet":
             self.open_door(name, *{at.rpartition(":")[2] for at in json.loads(relay.file.read_text())["at"]})
         return relay.file
 
     def sshd(self, name, more=""):
-        """An sshd on a gateway, for everybody who reaches it."""
+        """Starts an sshd on a gateway, for all machines that reach it."""
         where = self.folder / name
         where.mkdir()
         self.ssh[name] = Ssh(where, self[name], f"ListenAddress {self[name].outside}\n{more}")
         self.open_door(name, self.ssh[name].port)
 
     def jump(self, *through):
-        """The options of an agent of b that goes by ssh to the gateway of a, through others."""
+        """Returns the options of an agent of site b that goes by ssh to the gateway of a, through other
+        machines."""
         near = self["gb"].v4 if through else None
         text = []
         for name, ssh in self.ssh.items():
@@ -62,8 +63,8 @@ class Gateways(TwoSites):
             ssh.end()
 
 
-# ---- how the sites meet: hosts that reach the network outside, or not; the options of the run, and of b's
-# agents ----
+# ---- The ways in which the sites meet: hosts that reach the network outside, or not; the options of the run,
+# and of b's agents ----
 def a_relay_at_one_gateway(sites):
     return ["--relay", sites.relay("ga")], []
 

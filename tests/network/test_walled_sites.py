@@ -1,6 +1,6 @@
-"""One run with a job in the queue of each of two real Slurms, each behind a firewall that lets nobody in: a
-Slurm in a network namespace of its own, reached by ssh's standard input and output only, and a relay that all
-can dial."""
+"""One run with a job in the queue of each of two real Slurms, each behind a firewall that lets no connection
+in. Each Slurm is in a network namespace of its own, which is reached only by ssh's standard input and output,
+and by a relay that all can dial."""
 
 import json
 import os

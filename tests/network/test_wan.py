@@ -35,7 +35,8 @@ def test_a_cut_loses_what_is_under_way_and_the_connection_lives_on(wide_area, pl
     link.cut()
     client.say("during")
     assert client.line(within=0.5) is None
-    # The kernel sends nothing again that still waits to leave: then the emulator has taken it, and lost it.
+    # The kernel does not retransmit a segment that still waits to be sent. So the emulator has taken this one,
+    # and has lost it.
     until = time.monotonic() + 60
     while link.a.counted("Tcp", "RetransSegs") == again:
         assert time.monotonic() < until

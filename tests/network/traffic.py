@@ -1,5 +1,5 @@
-"""Plain TCP, to try networks with: `receive` and `echo` listen, `send` and `talk` connect. Says what happened
-on stdout."""
+"""Plain TCP, to try networks: `receive` and `echo` listen, `send` and `talk` connect. Prints its results on
+stdout."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def receive(address, port):
 
 
 def send(address, port, total):
-    """Sends so many bytes, which differ from block to block."""
+    """Sends a number of bytes, which differ from block to block."""
     connection = socket.create_connection((address, int(port)))
     digest, left, number = hashlib.sha256(), int(total), 0
     while left:
@@ -42,7 +42,7 @@ def send(address, port, total):
 
 
 def echo(address, port):
-    """Sends back what each connection says, one connection after the other."""
+    """Sends back the bytes of each connection, one connection after the other."""
     server = listen(address, port)
     while True:
         connection, _ = server.accept()
@@ -51,7 +51,7 @@ def echo(address, port):
 
 
 def talk(address, port):
-    """Sends each line of stdin and prints what comes back, with the round trip's seconds."""
+    """Sends each line of stdin, and prints the answer with the round-trip time in s."""
     connection = socket.create_connection((address, int(port)))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     print("connected", flush=True)

@@ -1,5 +1,5 @@
-"""A wide-area link between two namespaces, `a` and `b`: tests/tools/wan_emulator.c and what a test does with
-it."""
+"""A wide-area link between two namespaces, `a` and `b`: tests/tools/wan_emulator.c, and the actions of a
+test."""
 
 import itertools
 import os
@@ -16,25 +16,23 @@ _counter = itertools.count()
 
 
 def no_wan():
-    """Why there can be no wide-area link here, in one sentence, or None."""
+    """The reason why there can be no wide-area link here, in one sentence, or None."""
     if not Path("/dev/net/tun").exists():
         return "the WAN emulator needs /dev/net/tun"
     return unavailable() or (None if shutil.which("gcc") else "gcc is not installed (apt-get install gcc)")
 
 
 def build(folder):
-    """Compiles the emulator into a folder; the program's path."""
+    """Compiles the emulator into a folder, and returns the program's path."""
     program = Path(folder) / "wan_emulator"
     subprocess.run(["gcc", "-O2", "-o", program, SOURCE, "-lpthread"], check=True)
     return program
 
 
 class Wan:
-    """Two namespaces, `a` (10.77.1.1) and `b` (10.77.2.1), and the link between them: IPv4 only.
-
-    `rtt` is a round trip in ms, `rate` in Mbit/s (0: no limit), `loss` in % of the segments of each direction;
-    `more` are further options as the emulator has them ("--jitter", "2").
-"""
+    """Two namespaces, `a` (10.77.1.1) and `b` (10.77.2.1), and the link between them, for IPv4 only. `rtt` is
+    the round-trip time in ms, `rate` is in Mbit/s (0: no limit), and `loss` is in % of the segments of each
+    direction. `more` are further options of the emulator ("--jitter", "2")."""
 
     def __init__(self, program, rtt=20, rate=1000, loss=0, more=()):
         sweep()
@@ -49,12 +47,13 @@ class Wan:
         self.is_cut = False
         self.a = Namespace(NAMED / f"{name}-a", "a", ["10.77.1.1"])
         self.b = Namespace(NAMED / f"{name}-b", "b", ["10.77.2.1"])
-        # Its first line comes when both namespaces have their names and addresses, the handler of SIGUSR1 right
-        # after.
+        # The emulator prints its first line when both namespaces have their names and addresses, and installs
+        # the handler of SIGUSR1 right after.
         self._await(lambda: "enter with" in self.said() and self._handles_signals())
 
     def said(self):
-        """What the emulator has printed so far; at the end, how many segments it carried and lost, and why."""
+        """Returns the output of the emulator so far. At its end it prints the numbers of carried and lost
+        segments, and the reasons."""
         return os.pread(self.log, 1 << 20, 0).decode(errors="replace")
 
     def _handles_signals(self):
@@ -81,7 +80,7 @@ class Wan:
             self.is_cut = wanted
 
     def cut(self):
-        """From now on everything that is sent, or is on its way, is lost."""
+        """Cuts the link: all packets that are sent, or are on their way, are lost from now on."""
         self._toggle(True, "link down")
 
     def restore(self):
@@ -89,8 +88,8 @@ class Wan:
         self._toggle(False, "link up")
 
     def attach(self, side, network):
-        """Gives one end of the link a place at a network's switch, too, and its address there: the other hosts
-        of the network reach this end, and not what is behind the link."""
+        """Joins one end of the link to a network's switch, with an address there. The other hosts of the
+        network can reach this end, and nothing behind the link."""
         prefix, device, address = network.prefix, f"to{side}", f"10.88.0.{200 + 'ab'.index(side)}"
         port = ("ip", "-n", f"{prefix}switch", "link", "set", f"wan.{side}")
         own = ("ip", "-n", self[side].path.name)
@@ -103,8 +102,8 @@ class Wan:
         return address
 
     def close(self):
-        # The emulator itself is in one of the two namespaces. It ends whatever else is there, then takes their
-        # names away.
+        # The emulator itself is in one of the two namespaces. It ends all other processes there, and then
+        # removes the names.
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(timeout=120)

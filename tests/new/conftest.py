@@ -1,4 +1,4 @@
-"""Starters are tried with an installation, as their users have one."""
+"""Starters are tried with an installation, like that of a user."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Starters out of model files: each program becomes a code in the language that the file says, and the whole
-runs."""
+"""Starters that are made from model files: each program becomes a code in the language that the file names, and
+the whole runs."""
 
 import json
 import re
@@ -13,7 +13,7 @@ CODES = {"c": "{}.c", "cpp": "{}.cpp", "fortran": "{}.f90", "python": "{}.py", "
 
 
 def with_languages(text, languages):
-    """A file whose definitions are in these languages, one after the other, again and again."""
+    """Returns a file whose definitions have these languages, one after the other, in turns."""
     text = re.sub(r'<implementation language="python" code="player.py"( cores="\d+")?[^/]*/>',
                   "<IMPLEMENTATION/>", text)
     parts = text.split("<IMPLEMENTATION/>")
@@ -54,7 +54,8 @@ def test_all_kinds_of_ports_and_slots_are_gone_through(user, language):  # noqa:
     assert done.returncode == 0, done.stdout
     conduits = json.loads((user.path / "first/runs/latest/run.json").read_text())["instances"]
     sent = {one["name"]: one["sent_messages"] for one in conduits}
-    # Three steps, each with two calls; each of the micro models answers all of its own.
+    # The macro model makes three steps with two calls each. Each of the micro models answers all of its own
+    # calls.
     assert sent["macro"] == 3 * 2 + 3 + 1 and sent["micro[0]"] == sent["micro[1]"] == 3, sent
 
 

@@ -12,21 +12,21 @@ LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
 
 
 def slow(*cases):
-    """Cases of the suite "all starters": `make test` compiles a starter and a skeleton in each language, and
-    not all of them."""
+    """Cases of the suite "all starters": `make test` compiles only one starter and one skeleton in each
+    language."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)),
                          marks=pytest.mark.slow) for case in cases]
 
 
 @pytest.fixture
 def user(prefix, tmp_path):
-    """Somebody with an installation and an empty directory: runs a command there."""
+    """A user with an installation and an empty directory, who runs a command there."""
     jdk = subprocess.run([ROOT / "bindings/java/jdk"], capture_output=True, text=True).stdout.strip()
-    # The Python that has Ligament is the one that runs this.
+    # The Python that has Ligament is the one that runs this test.
     path = f"{prefix / 'bin'}:{Path(jdk) / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     # Open MPI refuses root unless it is told twice; CI is root.
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    # True if it compiles and runs is the question, and not how fast it runs.
+    # This tests that it compiles and runs, not how fast it is.
     cargo = {"CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"}
     environment = {**os.environ, **root, **cargo, "PATH": path}
     environment.pop("CARGO_TARGET_DIR", None)
@@ -40,13 +40,12 @@ def user(prefix, tmp_path):
 
 
 def files(directory):
-    """All files that a directory has."""
+    """Returns all files below a directory."""
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
 
 
 def make(user, name, language):
-    """Runs `make test` in a starter. In Rust the versions are those of the clone, which is what there is
-    without a network."""
+    """Runs `make test` in a starter. In Rust, the versions are those of the clone, which need no network."""
     if language == "rust":
         (user.path / name / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
         # The dependencies of all starters are compiled once.
@@ -55,6 +54,23 @@ def make(user, name, language):
         if not (user.path / name / "target").exists():
             (user.path / name / "target").symlink_to(built)
     return user("make", "test", directory=name)
+
+
+@pytest.mark.parametrize("language", ["c", "fortran", "python"])
+def test_a_grid_s_starter_is_built_and_run_as_it_is(user, language):
+    made = user("ligament", "new", "grid", "pond", "--language", language)
+    assert made.returncode == 0 and "make test" in made.stdout, made.stdout
+    tested = make(user, "pond", language)
+    assert tested.returncode == 0, tested.stdout
+    assert "each step:" in tested.stdout and "exchange  u: " in tested.stdout
+    # All languages give the same number.
+    assert "step 10: the largest u is 0.083238" in tested.stdout, tested.stdout
+
+
+def test_a_grid_s_starter_in_another_language_is_refused(user):
+    refused = user("ligament", "new", "grid", "pond", "--language", "java")
+    assert refused.returncode != 0 and "no starter of a grid in Java" in refused.stdout
+    assert not (user.path / "pond").exists()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -152,7 +168,7 @@ def test_a_name_that_cannot_be_a_program_s_is_refused(user, name):
 
 @pytest.fixture
 def recorded(user):
-    """A case, recorded from a run of a model: t, and what the micro code was asked and answered."""
+    """A case that was recorded from a run of a model: t, the question to the micro code, and its answer."""
     assert user("ligament", "new", "model", "first", "--macro", "python", "--micro", "python").returncode == 0
     done = user("ligament", "play", "micro.case", "--record", "model.ymmsl", "--instance", "micro",
                 directory="first")

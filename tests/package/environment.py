@@ -1,5 +1,5 @@
-"""An empty environment with nothing but the wheel in it, and programs that run there as a user's would: with no
-variable, path or file of this repository in sight."""
+"""A new environment that has only the wheel, and programs that run there like a user's: they know no variable,
+path or file of this repository."""
 
 import os
 import re
@@ -11,13 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 120  # s, for one command
 
 
-# What the Rust tests are built with: only the last step is left to do, and what it makes is the same in all
-# that is tested here.
+# The profile of the Rust tests: only the last step is left, and its result is the same in all respects that are
+# tested here.
 AS_TESTS = {"PROFILE": "tests", "CARGO_TARGET_DIR": str(ROOT / "target")}
 
 
 def build_wheel(out):
-    """The wheel, built by the script that builds it for everybody."""
+    """Builds the wheel with the script that makes every wheel."""
     done = subprocess.run(
         [ROOT / "packaging/build-wheel", out], env=os.environ | AS_TESTS | {"PYTHON": sys.executable},
         stdin=subprocess.DEVNULL,
@@ -48,15 +48,17 @@ class Environment:
         # The machine decides where packages come from, and how it reaches them.
         self.variables |= {k: v for k, v in os.environ.items() if k.startswith("PIP_")
                            or k.lower().endswith("_proxy")}
-        # Not by this process's own environment, of which venv would make a child.
+        # The environment is not made by this process's own environment, because venv would make a child of
+        # that.
         subprocess.run([python, "-m", "venv", self.prefix], env=self.variables | {"PATH": os.environ["PATH"]},
                        check=True)
 
     def install(self, *packages):
-        return self("pip", "install", "--quiet", "--disable-pip-version-check", *packages)
+        # Python compiles the modules that a program imports; pip would compile all of them, for seconds.
+        return self("pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *packages)
 
     def try_(self, *command, **variables):
-        """Runs a command; gives its status and what it printed."""
+        """Runs a command, and returns its status and its output."""
         done = subprocess.run(
             [str(word) for word in command], cwd=self.here, env=self.variables | variables,
             stdin=subprocess.DEVNULL,
@@ -65,7 +67,7 @@ class Environment:
         return done.returncode, done.stdout
 
     def __call__(self, *command, **variables):
-        """Runs a command that must go well; gives what it printed."""
+        """Runs a command that must succeed, and returns its output."""
         status, output = self.try_(*command, **variables)
         assert status == 0, f"{command} ended with {status}:\n{output}"
         return output

@@ -92,7 +92,7 @@ SAID = "0\n4\n16\n"
 
 
 def model(macro, micro):
-    """A model of two implementations, each given as yMMSL has them."""
+    """A model of two implementations, each given as yMMSL."""
     return f"""ymmsl_version: v0.1
 model:
   name: pair

@@ -12,10 +12,10 @@ PAGES = ["getting-started/README", "getting-started/c", "getting-started/cpp", "
 
 
 def test_the_pages_for_getting_started_are_right_for_the_wheel(wheel, environment, tmp_path):
-    # The place where `make wheel`, which the page says before, would have put it.
+    # The place of the wheel after `make wheel`, which the page runs before.
     (tmp_path / "dist").mkdir()
     shutil.copy(wheel, tmp_path / "dist")
-    # NumPy comes from where pip has it; the pages' own environment is made by the pages.
+    # NumPy comes from pip's source; the pages make their own environment.
     wheelhouse = tmp_path / "wheelhouse"
     environment("pip", "download", "--quiet", "--no-deps", "--dest", wheelhouse, pinned("numpy"))
     variables = {k: v for k, v in environment.variables.items() if k != "VIRTUAL_ENV"}

@@ -1,5 +1,5 @@
-"""Users with nothing but the wheel: they build C and C++ by CMake, by pkg-config and by a plain line, run them,
-and Python, coupled to each other."""
+"""Users with only the wheel: they build C and C++ by CMake, by pkg-config and by a plain command, run them, and
+couple them with Python and with each other."""
 
 import json
 import shutil
@@ -80,7 +80,7 @@ def test_pkg_config_finds_the_library(sources, language, compiler):
             f"{compiler} {code}.{language} -o by_pkg_{code} $(pkg-config --cflags --libs 'ligament >= 0.1')",
             PKG_CONFIG_PATH=found,
         )
-    # As pkg-config gives them the programs know no path: the loader is told where to look.
+    # pkg-config's flags give the programs no path, so the loader is told where the library is.
     sources.variables["LD_LIBRARY_PATH"] = libdir
     try:
         assert run(sources, "by_pkg_macro", "by_pkg_micro") == SAID
@@ -147,7 +147,7 @@ def test_the_wheel_works_below_a_path_with_blanks(wheel, tmp_path):
 
 
 def other_pythons():
-    """The Pythons of this machine that the wheel is for, but for the one that runs the tests."""
+    """The Pythons of this machine that the wheel is for, except the one that runs the tests."""
     found = []
     for minor in range(11, 16):
         python = shutil.which(f"python3.{minor}")
@@ -196,7 +196,8 @@ def test_the_examples_build_and_run_with_nothing_of_the_repository(wheel, tmp_pa
     for name in ["canal-network", "heated-plate"]:
         place = environment.here / name
         shutil.copytree(ROOT / "examples" / name, place,
-                        # Another suite may be importing what is there: its files of bytecode come and go.
+                        # Another suite may be importing these files meanwhile: its bytecode files appear and
+                        # vanish.
                         ignore=shutil.ignore_patterns("build", "runs", "__pycache__"))
         languages = {"canal-network": ["build/gate", "build/pump", "build/catchment"],
                      "heated-plate": ["build/stranger"]}

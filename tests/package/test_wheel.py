@@ -1,4 +1,4 @@
-"""What is in the wheel: one file of each thing, for every Linux that it says it is for, and as fast as the
+"""The contents of the wheel: one file of each thing, for every Linux that its name promises, and as fast as the
 build here."""
 
 import email
@@ -30,7 +30,7 @@ def binaries(directory):
 
 
 def symbols(binary):
-    """The names that a binary asks of other libraries, with the version that it wants of each."""
+    """Returns the names that a binary needs from other libraries, with their versions."""
     return subprocess.run(
         ["objdump", "--dynamic-syms", binary], check=True, capture_output=True, text=True
     ).stdout
@@ -62,8 +62,8 @@ def test_binaries_ask_for_libraries_that_every_linux_has_and_copy_with_the_machi
                           "libgcc_s.so.1",
                           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"{binary.name} needs {needed}"
         assert "RPATH" not in said and "RUNPATH" not in said
-        # A copy linked in would know nothing of this machine's widest instructions, and large messages are
-        # copies.
+        # A copy function that is linked in would not use this machine's widest instructions, and large messages
+        # are copies.
         assert re.search(r"\*UND\*.*\(?GLIBC_[\d.]+\)?\s+memcpy$", symbols(binary),
                          re.M), f"{binary.name} has its own memcpy"
 

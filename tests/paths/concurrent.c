@@ -1,6 +1,6 @@
-// MPWTestConcurrent of MPWide, rewritten: both ends begin to send and to receive many messages, look whether
-// they are done while they do something else, check every byte, and meet at a barrier.
-// `concurrent listen KEY :PORT COUNT` at one end, `concurrent open KEY HOST:PORT COUNT` at the other.
+// MPWTestConcurrent of MPWide, rewritten. Both ends begin to send and to receive many messages, test if they
+// are done while they do other work, check every byte, and meet at a barrier. Start `concurrent listen KEY
+// :PORT COUNT` at one end, and `concurrent open KEY HOST:PORT COUNT` at the other.
 
 #include <ligament.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void fine(lig_status status) {
     exit(1);
 }
 
-// The bytes of message `number` of an end (0 listens, 1 opens), which both ends know.
+// Returns the bytes of message `number` of an end (0 listens, 1 opens). Both ends know them.
 static size_t length_of(size_t number, size_t end) { return (number * 245489 + end * 1013) % 400000; }
 
 static void fill(char *bytes, size_t number, size_t end) {

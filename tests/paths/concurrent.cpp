@@ -1,6 +1,6 @@
-// MPWTestConcurrent of MPWide, rewritten in C++: both ends begin to send and to receive many messages, look
-// whether they are done while they do something else, check every byte, and meet at a barrier.
-// `concurrent listen KEY :PORT COUNT` at one end, `concurrent open KEY HOST:PORT COUNT` at the other.
+// MPWTestConcurrent of MPWide, rewritten in C++. Both ends begin to send and to receive many messages, test if
+// they are done while they do other work, check every byte, and meet at a barrier. Start `concurrent listen KEY
+// :PORT COUNT` at one end, and `concurrent open KEY HOST:PORT COUNT` at the other.
 
 #include <cstddef>
 #include <iostream>
@@ -12,7 +12,7 @@ using ligament::Path;
 
 static const double minute = 60.0;
 
-// The bytes of message `number` of an end (0 listens, 1 opens), which both ends know.
+// Returns the bytes of message `number` of an end (0 listens, 1 opens). Both ends know them.
 static std::vector<char> content(std::size_t number, std::size_t end) {
     std::vector<char> bytes((number * 245489 + end * 1013) % 400000);
     for (std::size_t i = 0; i < bytes.size(); ++i)

@@ -1,6 +1,6 @@
-"""MPWTestConcurrent of MPWide, rewritten in Python: both ends begin to send and to receive many messages, look
-whether they are done while they do something else, check every byte, and meet at a barrier.
-`concurrent.py listen KEY :PORT COUNT` at one end, `concurrent.py open KEY HOST:PORT COUNT` at the other."""
+"""MPWTestConcurrent of MPWide, rewritten in Python. Both ends begin to send and to receive many messages, test
+if they are done while they do other work, check every byte, and meet at a barrier. Start `concurrent.py listen
+KEY :PORT COUNT` at one end, and `concurrent.py open KEY HOST:PORT COUNT` at the other."""
 
 import sys
 
@@ -12,7 +12,7 @@ MINUTE = 60.0
 
 
 def content(number, end):
-    """What both ends know of message `number` of an end (0 listens, 1 opens)."""
+    """Returns the bytes of message `number` of an end (0 listens, 1 opens). Both ends know them."""
     i = numpy.arange((number * 245489 + end * 1013) % 400000)
     return (i * 31 + number * 7 + end * 101 + (i >> 10)).astype(numpy.uint8)
 

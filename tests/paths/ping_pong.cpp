@@ -1,6 +1,6 @@
-// MPWTest of MPWide, rewritten in C++: one end listens, the other one opens, and both send each other the same
-// message some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end,
-// `ping_pong open KEY HOST:PORT ROUNDS BYTES` at the other.
+// MPWTest of MPWide, rewritten in C++. One end listens, the other one opens, and both send each other the same
+// message several times. The bytes are checked. Start `ping_pong listen KEY :PORT` at one end, and `ping_pong
+// open KEY HOST:PORT ROUNDS BYTES` at the other.
 
 #include <cstddef>
 #include <iostream>
@@ -14,7 +14,7 @@ static int listen(const std::string &key, const std::string &at) {
     ligament::Path path = ligament::Path::listen(key, at);
     std::cout << path.port() << std::endl;
     try {
-        // Messages of unknown length come back as they are.
+        // Sends back messages of unknown length.
         for (;;) {
             const std::vector<std::byte> message = path.receive(minute);
             path.send(message.data(), message.size(), minute);

@@ -1,5 +1,6 @@
-"""MPWide's test programs, rewritten from the guide (docs/guides/paths.md) in each language: they talk to those
-of the other languages over a wide-area link that is cut, and whose connections are broken, while they do so."""
+"""MPWide's test programs, rewritten from the guide (docs/guides/paths.md) in each language. They exchange
+messages with those of the other languages over a wide-area link that is cut, and whose connections are broken,
+meanwhile."""
 
 import re
 import subprocess
@@ -19,7 +20,7 @@ MIB = 1 << 20
 
 
 def source(name, suffix):
-    """The programs of C and Python that are in the guide are among the tests of their bindings."""
+    """The programs of the guide in C and Python are among the tests of their bindings."""
     found = [folder / f"{name}{suffix}"
              for folder in (HERE, ROOT / "bindings/c/tests", ROOT / "bindings/python/tests",
                             ROOT / "crates/link/examples")]
@@ -43,8 +44,7 @@ def commands(compile_c, compile_cpp):
 
 
 class Pair:
-    """A program at both ends of a link: it listens at `b` in one language, and is opened at `a` in another
-    one."""
+    """A program at both ends of a link: `b` listens in one language, and `a` opens in another."""
 
     def __init__(self, link, folder, listens, opens, words):
         key = folder / f"{len(list(folder.glob('*.key')))}.key"
@@ -65,7 +65,7 @@ class Pair:
 
 
 def carried(host):
-    """Bytes that have left this end of the link."""
+    """Returns the number of bytes of the link that have left this end."""
     lines = host.run("cat", "/proc/net/dev").splitlines()
     return int(next(line for line in lines if line.strip().startswith("wan0:")).split(":")[1].split()[8])
 
@@ -76,7 +76,7 @@ def carried(host):
 ])
 def test_the_programs_of_all_languages_talk_to_each_other_over_a_link_that_is_cut(wide_area, commands, tmp_path,
                                                                                   name, words):
-    # So slow that none is over while this looks away for some seconds.
+    # The pace is so low that no program ends while the test waits for some seconds.
     link = wide_area(rtt=20, rate=50)
     # Each language listens for the one before it.
     pairs = [Pair(link, tmp_path, commands[name][one], commands[name][LANGUAGES[number - 1]], words)

@@ -1,4 +1,4 @@
-"""A path's pace is kept whatever language sets it, over a way that would carry more."""
+"""The pace of a path holds in every language, over a link that could carry more."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from ligament import path
 
 HERE = Path(__file__).resolve().parent
 PACE, BYTES = 2_000_000, 6_000_000
-# The bytes that the streams may send at once, before their pace counts.
+# Number of bytes that the streams may send at once, before their pace takes effect.
 AT_ONCE = 1_000_000
 
 
@@ -22,7 +22,7 @@ def commands(compile_c, compile_cpp):
 
 
 def seconds(link, command, key, pace):
-    """How long the message takes at such a pace; 0 is none."""
+    """Returns the time that the message takes at this pace; 0 means no pace."""
     path.make_key(key)
     listens = link.b.start(sys.executable, HERE / "paced.py", key, f"{link.b.v4}:0", stdout=subprocess.PIPE,
                            text=True)
@@ -40,6 +40,6 @@ def test_a_pace_is_kept_in_each_language(wide_area, commands, tmp_path):
     for language, command in commands.items():
         paced, as_it_goes = (seconds(link, command, tmp_path / f"{language}-{pace}", pace) for pace in (PACE,
                                                                                                         0))
-        # The way itself is not what takes so long.
+        # The link itself is not the reason for the long time.
         assert paced > (
             BYTES - AT_ONCE) / PACE and paced > as_it_goes, f"{language}: {paced:.1f} s, {as_it_goes:.1f} s"

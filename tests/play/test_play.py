@@ -156,7 +156,7 @@ def test_scripts_get_json(play):
 
 
 def is_up(record):
-    """What a run says of itself, once it does."""
+    """Waits for the first status of a run, and returns it."""
     return {key: value for key, value in json.loads(record.read_text()).items()
             if value} if record.exists() else {}
 

@@ -1,4 +1,4 @@
-"""`ligament.testing.play`: one submodel alone, driven from a test."""
+"""`ligament.testing.play`: a test drives one submodel."""
 
 import os
 import signal
@@ -44,7 +44,8 @@ while instance.reuse_instance():
 
 @pytest.fixture
 def temporary():
-    """The directory for temporary ones. Its name is short, since that of a socket is."""
+    """The directory for temporary directories. Its name is short, because the path of a socket must be short. A
+    process of a test that was killed may still write into it."""
     # A process of a test that was killed may still write into it.
     with tempfile.TemporaryDirectory(prefix="p-", dir="/tmp", ignore_cleanup_errors=True) as place:
         yield Path(place)
@@ -185,7 +186,7 @@ def test_a_submodel_started_by_hand(micro, capsys, tmp_path):
 
 
 def until(so):
-    """Waits until something is so."""
+    """Waits until a condition holds."""
     deadline = time.monotonic() + 60
     while not so():
         assert time.monotonic() < deadline

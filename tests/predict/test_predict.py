@@ -1,5 +1,5 @@
-"""`ligament predict`: what it tells from the costs of a run of another size, against what happened in a run of
-that size; examples with costs for which the answer is worked out by hand; and what it refuses."""
+"""`ligament predict`: the predicted time, from the costs of a run of another size, against the real one;
+examples with costs whose results were worked out by hand; and refusals."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def ask(ligament, tmp_path):
-    """Asks `ligament`; gives exit status, standard output and standard error."""
+    """Runs `ligament`; returns exit status, standard output and standard error."""
 
     def ask(*words, status=0):
         done = subprocess.run(
@@ -106,7 +106,7 @@ def test_a_run_of_another_size_has_the_messages_that_were_predicted(place, ask):
         known = found[one["name"]]
         for key in ("sent_messages", "received_messages"):
             assert one[key] == known[key], (one["name"], key)
-        # A run tells bytes by instance: of ports that join the same two components, the mean.
+        # A run reports bytes by instance. For ports that join the same two components, the mean is used.
         for key in ("sent_bytes", "received_bytes") if one["name"].startswith("cells") else ():
             assert one[key] == pytest.approx(known[key], rel=0.01, abs=1), (one["name"], key)
 
@@ -116,7 +116,7 @@ def test_a_prediction_of_the_run_that_the_costs_are_from_takes_as_long_as_it_too
     text = ask("predict", "--from", "small", "--write-costs", "costs.yaml")
     assert "critical path" in text and "flow.film → camera.film" in text and "cells[1]" in text
     told = json.loads(ask("predict", "--from", "small", "--compare", "small", "--json"))
-    # Unless it waited for what is in no costs, in which case the prediction is shorter.
+    # The prediction may be shorter, if the run waited for something that is not in the costs.
     assert told["prediction"]["duration"] <= 1.001 * told["happened"]["duration"]
     again = json.loads(ask("predict", "model.ymmsl", "--costs", "costs.yaml", "--compare", "small", "--json"))
     assert again["prediction"]["duration"] == pytest.approx(told["prediction"]["duration"])
@@ -145,7 +145,7 @@ conduits:
     assert parts["micro", "computes"] == pytest.approx(96 * 0.2)
 
 
-# How often a canal's ports are used that are not used in each step.
+# The average uses per step of a canal's ports that are not used in each step.
 RATES = {"gauge": "dt / gauge_interval", "levels": "dt / film_interval", "discharges": "dt / film_interval",
          "rain": "dt / weather_interval", "polder_rain": "dt / weather_interval",
          "report": "dt / weather_interval",
@@ -215,7 +215,7 @@ def test_a_model_is_not_replaced_by_its_costs_nor_compared_with_another(place, a
     (place / "other.ymmsl").write_text(MODEL.replace("  film:\n    components", "  other:\n    components"))
     text = ask("predict", "other.ymmsl", "--from", "small", "--compare", "small", status=2)
     assert 'was of the model "film", and "other" is predicted' in text
-    # A run that has other components tells nothing of the model.
+    # A run with other components does not help to predict the model.
     other = MODEL.replace("  film:\n    components", "  other:\n    components").replace("      camera:",
                                                                                          "      lens:")
     (place / "other.ymmsl").write_text(other.replace("camera.", "lens."))
@@ -239,7 +239,7 @@ def test_a_model_without_declared_ports_is_predicted_and_unrolled_by_what_its_ru
     }
     told = json.loads(ask("predict", "open.ymmsl", "--from", "open", "--compare", "open", "--json"))
     assert passed(told["prediction"]["conduits"]) == passed(told["happened"]["conduits"])
-    # As if they were declared; and a model alone says what it lacks.
+    # The result is the same as with declared ones. A model alone names what it lacks.
     def shown(*words):
         nodes = json.loads(ask("graph", *words, "--json"))["topology"]["nodes"]
         ports = {(node["name"], port["name"], port["operator"]) for node in nodes for port in node["ports"]}

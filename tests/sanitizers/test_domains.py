@@ -1,11 +1,11 @@
-"""Large messages between two domains, with whatever command is in PATH: for tests/sanitizers/run, which puts
-one there that was built with AddressSanitizer."""
+"""Large messages between two domains, with the command that is in PATH. tests/sanitizers/run puts one there
+that was built with AddressSanitizer."""
 
 import importlib.util
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# Its runs of several domains are those of tests/domains.
+# The runs of several domains are those of tests/domains.
 found = importlib.util.spec_from_file_location("domains", ROOT / "tests" / "domains" / "test_domains.py")
 domains = importlib.util.module_from_spec(found)
 found.loader.exec_module(domains)

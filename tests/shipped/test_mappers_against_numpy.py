@@ -1,5 +1,5 @@
-"""Each mapper against NumPy: messages by chance, of drawn shapes, memory orders, types, units, and numbers with
-NaN, infinities and the ends of the range, go through all of them in one run."""
+"""Each mapper is held against NumPy: random messages go through all of them in one run. Shapes, memory orders,
+types and units are drawn, and numbers with NaN, infinities and the ends of the range."""
 
 import os
 
@@ -17,7 +17,7 @@ COMBINE = {
 
 
 def alike(dice, count):
-    """Series of one shape and kind, whose types, orders and units are their own."""
+    """Series of one shape and kind, each with its own types, orders and units."""
     first = series(dice, count=3)
     kind = str(dice.choice(["ordinary", "wide", "large", "odd"]))
     with_units = dice.random() < 0.5
@@ -31,7 +31,7 @@ def alike(dice, count):
 
 
 def in_unit_of(first, one, k):
-    """The numbers of a message in the unit of another series."""
+    """Returns the numbers of a message in the unit of another series."""
     factor = wide(LENGTHS[one.units[k]]) / LENGTHS[first.units[k]]
     return wide(one.values[k]) * factor
 
@@ -42,8 +42,8 @@ def sizes(values):
 
 
 class Cases:
-    """Sinks and the rows that each must have: numbers, the size of the numbers that these are made of, and a
-    unit."""
+    """The sinks, and the rows that each must have: numbers, the size of the numbers from which they were
+    computed, and a unit."""
 
     def __init__(self):
         self.model, self.all = Model(), []
@@ -101,7 +101,7 @@ def test_gather_and_scatter_give_what_numpy_gives(run, tmp_path):
     for n in range(ROUNDS):
         one = series(dice, units=[str(dice.choice(["m", "km"]))] * 3, count=3)
         slots, port = int(dice.integers(2, 5)), cases.model.source(one)
-        # Parts of it that are joined are the whole again; copies of the whole are stacked.
+        # Joined parts are the whole again; copies of the whole are stacked.
         for form, spreads in (("join", "scatter"), ("stack", "duplicate")):
             spread = cases.model.component(f"{spreads}{n}", f"ligament.mappers.{spreads}", {})
             part = cases.model.component(f"{form}ed{n}", "ligament.mappers.duplicate", {},
@@ -117,7 +117,7 @@ def test_gather_and_scatter_give_what_numpy_gives(run, tmp_path):
 
 
 def hull_shares(points, asked):
-    """In one dimension: for each point that is asked about, the shares of those that it lies between."""
+    """In one dimension: for each requested point, the shares of the points on both sides of it."""
     order = np.argsort(points)
     shares = np.zeros((len(asked), len(points)))
     for i, x in enumerate(np.clip(asked, points.min(), points.max())):
@@ -129,7 +129,7 @@ def hull_shares(points, asked):
 
 
 def applied(shares, values, skips):
-    """Sums of values by their shares; a value without a share counts for nothing, NaN or not."""
+    """Returns sums of values by their shares. A value without a share does not count, even if it is NaN."""
     rows, nothing = [], np.zeros(values.shape[1:])
     for row in shares:
         taken = [(share, value) for share, value in zip(row, values) if share != 0]
@@ -196,7 +196,7 @@ def test_regrid_keeps_means_and_lines_in_each_memory_order_and_unit(run, tmp_pat
                      units=["m"] * 2, count=2)
         factors = [int(x) for x in dice.integers(1, 4, size=2)]
         port = cases.model.source(one)
-        # Cells that are halved or so keep their values, and means of them are those values again.
+        # Cells that are divided keep their values, and the means of the parts are those values again.
         finer = cases.model.component(f"finer{n}", "ligament.mappers.regrid", {
             "shape": [a * b for a, b in zip(shape, factors)], "method": "conservative"})
         again = cases.model.component(f"again{n}", "ligament.mappers.regrid",

@@ -1,5 +1,5 @@
-"""Sources and sinks that are Python's: functions of users, HDF5 and NetCDF, each in a whole run with known
-answers; and what becomes of a run if one of them is wrong."""
+"""Sources and sinks that are written in Python: functions of users, HDF5 and NetCDF, each in a whole run with
+known answers; and runs in which one of them fails."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from test_shipped import JOINED, Results, array, mapper, messages, model, two
 
 
 class PythonResults(Results):
-    """What sinks of Python's have left."""
+    """Returns the files of sinks in Python."""
 
     def __init__(self, ran):
         super().__init__(ran)
@@ -34,7 +34,7 @@ def results(run):
 
 @pytest.fixture
 def failure(run):
-    """Why a run fails, in one line."""
+    """Returns the reason for a run's failure, in one line."""
 
     def failure(*parts, **more):
         ran = run(model(*parts, **more))
@@ -115,7 +115,7 @@ def test_a_function_takes_messages_and_an_object_hears_their_end(results, tmp_pa
                     "all.function": "functions.py:Total"})
     assert done.left("each").read_text() == "0.0 3.0\n1.0 3.0\n"
     assert done.left("total").read_text() == "6.0\n"
-    # One process for all of Python's, and it is not that of the others.
+    # All components in Python share one process, and the others share another.
     assert (done.python / "instances").read_text().split() == ["each", "all"]
     assert (done.folder / "instances").read_text().split() == ["source"]
 
@@ -156,7 +156,7 @@ def test_a_function_that_is_wrong_ends_the_run_with_its_line(failure, tmp_path, 
     reason = json.loads((done.ran.directory / "run.json").read_text())["reason"]
     for word in ["source", *words]:
         assert word in reason + said.split("run directory")[0].split("Traceback")[0], said
-    # It is the user's file that is named, and not ours.
+    # The error names the user's file, and not Ligament's.
     assert "_shipped.py" not in reason, reason
 
 
@@ -222,7 +222,7 @@ class Elsewhere(Mapper):
 
 
 def bodies(function):
-    """Two bodies between which a mapper of a user's stands."""
+    """Two submodels with a mapper of the user between them."""
     components = {"left": "ligament.sources.time_series", "right": "ligament.sources.time_series",
                   "exchange": "ligament.mappers.python", "first": "ligament.sinks.jsonl",
                   "second": "ligament.sinks.jsonl, multiplicity: 2"}
@@ -242,7 +242,7 @@ def test_a_mapper_of_a_user_is_a_light_component(results, tmp_path, function, fi
     (tmp_path / "mappers.py").write_text(MAPPERS)
     done = results(*bodies(function))
     came = done.lines("first.jsonl")
-    # The latest of the timestamps, and the earliest of the next ones that is not before it.
+    # The result has the latest timestamp, and the earliest next timestamp that is not before it.
     assert [(line["timestamp"], line["next_timestamp"], line["data"]) for line in came] == \
         [(0.5, 1.0, first[0]), (2.0, None, first[1])]
     assert [done.data(f"second[{slot}].jsonl") for slot in range(2)] == second
@@ -293,7 +293,7 @@ def test_netcdf_is_written_and_read_again(results, tmp_path):
 
 
 def station(tmp_path):
-    """A NetCDF file with hours and a hole, as a weather service has it."""
+    """A NetCDF file with hours and a missing value, like those of a weather service."""
     with netCDF4.Dataset(tmp_path / "station.nc", "w") as file:
         file.createDimension("t", 3)
         file.createVariable("t", "i4", ("t",))[:] = [0, 6, 12]
@@ -352,7 +352,7 @@ def test_units_are_named_and_not_mixed(failure, results, tmp_path, kind):
     said, _ = failure(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="km"),
                                                                            array([2.0], unit="m"))})
     assert 'has the unit "m", and those before it have the unit "km"' in said, said
-    # The source sends the unit, so that what comes from files of two units can be added.
+    # The source sends the unit, so values from files with two units can be added.
     done_in_m = results(two("jsonl", kind), JOINED, {"source.file": messages(tmp_path, array([1.0], unit="m"))})
     (other,) = done_in_m.left("").glob("sink.*")
     components = {"a": f"ligament.sources.{kind}", "b": f"ligament.sources.{kind}",
@@ -452,7 +452,7 @@ def test_a_small_disk_that_is_full_is_named(ligament, tmp_path, kind, suffix):
 
 
 def test_a_package_that_is_missing_is_named(tmp_path, ligament):
-    """A Python that has Ligament and not h5py."""
+    """A Python with Ligament and without h5py."""
     (tmp_path / "h5py.py").write_text("raise ImportError('No module named h5py')\n")
     (tmp_path / "model.ymmsl").write_text(model(two("constant", "hdf5"), JOINED, {"source.value": 1}))
     done = subprocess.run(["env", f"PYTHONPATH={tmp_path}", ligament, "run", "model.ymmsl", "--run-dir", "run"],

@@ -1,5 +1,5 @@
-"""Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and what becomes
-of a run whose files are not what they should be."""
+"""Sources, sinks and mappers that come with Ligament, each in a whole run with known answers; and runs with
+wrong files."""
 
 import csv
 import itertools
@@ -15,7 +15,8 @@ import pytest
 
 
 def model(components, conduits, settings=(), more=""):
-    """The text of a model. Components are by name what implements them, with more keys after a comma."""
+    """Returns the text of a model. `components` has the implementation of each component, with further keys
+    after a comma."""
     lines = ["ymmsl_version: v0.2", "models:", "  whole:", "    components:"]
     lines += [f"      {name}: {{implementation: {what}}}" for name, what in components.items()]
     lines += ["    conduits:", *(f"      {one}: {other}" for one, other in conduits.items())]
@@ -29,7 +30,7 @@ def mapper(name, more=""):
 
 
 class Results:
-    """What sinks have left."""
+    """Returns the files of sinks."""
 
     def __init__(self, ran):
         self.ran = ran
@@ -64,7 +65,7 @@ def results(run):
 
 @pytest.fixture
 def failure(run):
-    """Why a run fails."""
+    """Returns the reason for a run's failure."""
 
     def failure(*parts, status=1, **more):
         ran = run(model(*parts, **more))
@@ -87,7 +88,7 @@ def array(values, **more):
 
 
 def mapped(results, tmp_path, name, given, **settings):
-    """What a mapper with one input makes of messages."""
+    """Returns the result of a mapper with one input for some messages."""
     components = {"source": "ligament.sources.jsonl", "mapper": mapper(name), "sink": "ligament.sinks.jsonl"}
     conduits = {"source.out": "mapper.in", "mapper.out": "sink.in"}
     own = {f"mapper.{key}": value for key, value in settings.items()}
@@ -128,13 +129,13 @@ STEPS = [1e-9, 1e-3, 0.1, 0.3, 0.5, 0.6, 0.7, 1.0, 3600.0, 1e12]
 
 
 def added_up(begin, step, steps):
-    """The times of a code that adds up its step."""
+    """The times of a code that adds up its steps."""
     return [begin, *itertools.accumulate([step] * steps, initial=begin)][1:]
 
 
 def all_at_once(results, parts):
-    """One run of many pairs of a source and a sink: the lines of each sink. A part has a kind, and settings of
-    its source."""
+    """Runs many pairs of a source and a sink at once, and returns the lines of each sink. Each pair has a kind,
+    and settings of its source."""
     components, conduits, settings = {}, {}, {}
     for i, (kind, own) in enumerate(parts):
         components |= {f"source{i}": f"ligament.sources.{kind}", f"sink{i}": "ligament.sinks.jsonl"}
@@ -151,7 +152,7 @@ def test_sources_give_as_many_messages_as_steps_wherever_they_begin(results, tmp
             continue
         end = float(Fraction(str(begin)) + 20 * Fraction(str(step)))
         middle = float(Fraction(str(begin)) + Fraction("19.5") * Fraction(str(step)))
-        # Rows of a code that adds up its step, beyond the end.
+        # Rows of a code that adds up its steps, beyond the end.
         name = f"{len(parts)}.csv"
         (tmp_path / name).write_text("".join(f"{time!r},{i}\n" for i, time in enumerate(added_up(begin, step,
                                                                                                  30))))
@@ -686,7 +687,7 @@ def test_masked_values_are_left_out_or_filled_if_the_model_says_so_and_counted_i
         assert nan_as_numbers(one["array"]["data"]) == pytest.approx(expected, nan_ok=True, rel=1e-14), name
     log = (done.ran.directory / "manager.log").read_text()
     said = [line for line in log.splitlines() if "1 of the 4 values at time 0 are NaN" in line]
-    # Once by each that keeps them, and not again for the second message.
+    # Each mapper that keeps values writes once, and not again for the second message.
     kept = [name for name, (_, own, _) in cases.items() if "masked" not in own]
     assert len(said) == len(kept) and all(any(f"{name}: 1 of" in line for line in said) for name in kept), log
 
@@ -711,7 +712,7 @@ def test_parts_of_an_array_have_its_unit_and_the_names_of_its_axes(results, tmp_
     assert done.data("sink.jsonl") == [given]
 
 
-# Together with submodels, and all of them in one process.
+# Submodels and mappers together, all of them in one process.
 
 DECAY = """
 instance = Instance({Operator.F_INIT: ["start"], Operator.S: ["rain"], Operator.O_I: ["level"],
@@ -849,7 +850,7 @@ def test_an_array_file_that_is_cut_is_named(failure, tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "npy"])
 def test_a_full_device_is_named_and_not_replaced(failure, kind):
-    # Few messages are written when the sink is closed, and have to be noticed then.
+    # These few messages are written when the sink is closed, so the error must be noticed then.
     said, _ = failure(two("constant", kind), JOINED,
                       {"source.value": 1, "source.step": 1, "source.until": 3, "sink.file": "/dev/full"})
     assert ("sink reported an error: /dev/full cannot be written: No space "

@@ -1,5 +1,5 @@
-"""Runs that can be steered: a macro and a micro model (part.c) that write down what is in force in each of
-their steps."""
+"""Runs that can be steered: a macro and a micro model (part.c) that record the settings of each of their
+steps."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ class Run:
         self.call("run", "steered.ymmsl", f"--run-dir={run}", "--detach", "--quiet", *words)
 
     def starts_in_two_domains(self):
-        """The head with the macro model, and an agent with the micro model; gives both processes."""
+        """Starts the head with the macro model, and an agent with the micro model. Returns both processes."""
         quiet = {"cwd": self.path, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
                  "stderr": subprocess.DEVNULL}
         words = ["--listen", "127.0.0.1"]
@@ -76,7 +76,7 @@ class Run:
         return json.loads(told) if status == 0 else told
 
     def is_let_go(self):
-        """From now on it goes on as fast as it can; until then it takes its time from 20 s of model time on."""
+        """Lets the macro model run at full speed. Before, it is slow from a model time of 20 s on."""
         (self.path / "go").touch()
 
     def ends(self, run="run", status=0):
@@ -85,13 +85,13 @@ class Run:
         return json.loads((self.path / run / "run.json").read_text())
 
     def table(self, instance, run="run", name="steps.txt"):
-        """The steps that an instance has written down: time and value."""
+        """Returns the steps that an instance has recorded: time and value."""
         text = (self.path / run / "instances" / instance / "workdir" / name).read_text()
-        # The last line may be seen while it is written.
+        # The last line may be read while it is written.
         return [tuple(map(float, line.split())) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     def waits_until(self, holds):
-        """Waits until something holds of the run's status."""
+        """Waits until the run's status satisfies a condition."""
         until = time.monotonic() + LIMIT
         while True:
             status = json.loads(self.call("status", "run", "--json"))

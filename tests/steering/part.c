@@ -1,6 +1,5 @@
-// A macro and a micro model that write down what is in force in each of their steps: part macro|micro
-// steers|deaf GO. And one that computes until there is a file `go`, and calls the library for nothing: part
-// lone deaf GO.
+// A macro and a micro model that record the settings of each of their steps: part macro|micro steers|deaf GO.
+// Also a program that computes until the file `go` exists, and makes no calls meanwhile: part lone deaf GO.
 #define _POSIX_C_SOURCE 200809L
 #include <ligament.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@ static void says(const char *port, double time, double value) {
     fine(lig_send_float(instance, port, &options, value, &error));
 }
 
-// One step, which begins at `time`: what is in force in it.
+// Makes one step, which begins at `time`, and records the settings.
 static void step(FILE *steps, double time, double *D) {
     bool changed = false;
     if (steers) fine(lig_steer(instance, time, &changed, &error));
@@ -41,8 +40,7 @@ static void step(FILE *steps, double time, double *D) {
 }
 
 // Makes steps of 1 s until `t_max`, each some milliseconds long, and starts the micro model in each. After the
-// first of them it takes its time until there is a file `go`: whoever steers it comes in time on a machine
-// under load, too.
+// first steps it is slow until the file `go` exists, so that changes come in time on a busy machine, too.
 static void macro(const char *go) {
     double D = setting("D");
     const double end = setting("t_max");
@@ -59,7 +57,7 @@ static void macro(const char *go) {
     fclose(steps);
 }
 
-// Makes four steps in each second, and writes down for each pass a setting that is read once a pass.
+// Makes four steps in each second, and records once a pass a setting that is read once a pass.
 static void micro(FILE *steps, FILE *passes) {
     lig_message *message;
     fine(lig_receive(instance, "in", NULL, &message, &error));

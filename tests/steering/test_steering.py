@@ -1,5 +1,5 @@
-"""Settings that change while a model runs: everywhere from the same model time on, or nowhere; halts; and the
-same run again."""
+"""Settings that change while a model runs: in all instances from the same model time on, or in none; halts; and
+a repetition of the run."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from conftest import LONE
 
 
 def in_force(table, at, before, after):
-    """Whether a value holds before a time, and another from it on."""
+    """Returns true if the setting has one value before a time, and another from it on."""
     assert table and {value for time, value in table if time < at} == {before}
     assert {value for time, value in table if time >= at} == {after}
 
@@ -120,7 +120,7 @@ def test_a_halt_waits_for_nobody_who_never_calls_steer_and_says_at_once_who_that
     run = steered(lone=LONE)
     run.starts()
     run.reaches(5.0)
-    # For so long nobody would wait.
+    # No test waits this long.
     told = run.steer("--pause", "--patience", "600s")
     assert told["unsteered"] == ["lone"]
     held = run.waits_until(lambda status: status.get("halt", {}).get("held"))
@@ -138,14 +138,14 @@ def test_one_that_is_stopped_or_killed_between_accepting_and_the_time_makes_it_t
     run = steered()
     run.starts()
     run.reaches(20.0)
-    # So far away that it is not there before the signal, however slow the machine is.
+    # This time is so far away that it does not come before the signal, on any machine.
     at = run.steer("D=0.25", "--at", "200")["at"]
     [pid] = [one["pid"] for one in json.loads(run.call("status", "run",
                                                        "--json"))["instances"] if one["name"] == "micro"]
     os.kill(pid, signals[0])
     run.is_let_go()
     if signals[0] == signal.SIGSTOP:
-        # The macro model comes no further than where it waits for the other.
+        # The macro model waits for the micro model, and makes no further steps.
         run.waits_until(lambda status: any(one.get("stopped") for one in status["instances"]))
         assert max(time for time, _ in run.table("macro")) < at
         os.kill(pid, signals[1])
@@ -167,7 +167,7 @@ def test_a_run_stands_still_makes_a_step_goes_on_to_a_time_and_goes_on(steered):
     steps = len(run.table("macro"))
     assert "stands still" in run.call("steer", "run")
     assert "to stand still from" in run.steer("--pause", status=1)
-    # A change is agreed on while nobody moves.
+    # The instances agree on a change while none of them makes a step.
     assert run.steer("D=0.75")["at"] >= at
     until = run.steer("--step")["until"]
     assert until > at

@@ -29,7 +29,7 @@ def play(ligament, compile_c, tmp_path):
 
 @pytest.fixture
 def ask(ligament, tmp_path):
-    """Asks `ligament` about a run; gives exit status, standard output and standard error."""
+    """Asks `ligament` about a run. Returns exit status, standard output and standard error."""
 
     def ask(*words):
         done = subprocess.run(
@@ -44,8 +44,7 @@ def ask(ligament, tmp_path):
 
 @pytest.fixture
 def told(ask):
-    """What `ligament timeline --json` says of a run that went well, and the events of the trace that it
-    writes."""
+    """Returns the output of `ligament timeline --json` for a successful run, and the events of its trace."""
 
     def told(directory):
         status, output, error = ask("timeline", directory, "--json")

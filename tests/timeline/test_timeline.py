@@ -1,5 +1,5 @@
-"""The timeline of whole runs: it says who waited for whom, its trace keeps to the format, it is there for runs
-that go on or have failed, and the commands say what is wrong."""
+"""The timeline of whole runs: it shows which instance waited for which, its trace keeps to the format, it
+exists for runs that go on or have failed, and the commands report mistakes."""
 
 import json
 import os
@@ -17,8 +17,8 @@ STEPS = 3
 
 @pytest.fixture
 def over(play):
-    """A run in which the macro model rests 0.2 s in each step, sends 1 MB, and waits for the micro model, which
-    rests 0.1 s: each waits for the other for known times."""
+    """A run in which the macro model sleeps 0.2 s in each step, sends 1 MB, and waits for the micro model,
+    which sleeps 0.1 s. So the times for which each waits for the other are known."""
     scripts = {
         "macro": f"x{STEPS} sleep 0.2, send out 1000000, receive in",
         "micro": f"x{STEPS} receive in, sleep 0.1, send out",
@@ -40,7 +40,7 @@ def lanes(events):
 
 
 def check_trace(events):
-    """Every event is as the format has it, and in each lane one follows the other."""
+    """Every event has the form of the format, and in each lane the events follow each other."""
     for event in events:
         assert {"name", "ph", "pid"} <= event.keys(), event
         assert event["ph"] in ("M", "X", "C"), event
@@ -53,7 +53,7 @@ def check_trace(events):
             assert all(isinstance(value, int) for value in event["args"].values()), event
     for lane in lanes(events).values():
         for before, after in zip(lane, lane[1:]):
-            # µs with three digits behind the point, as floating-point numbers.
+            # Times are in µs with three decimals, as floating-point numbers.
             assert before["ts"] + before["dur"] <= after["ts"] + 0.0011, (before, after)
 
 
@@ -62,7 +62,7 @@ def test_it_says_who_waited_for_whom_and_how_long(over, told):
     said, _ = told(directory)
     waits = {(wait["instance"], wait["on"], wait["port"]): wait for wait in said["waits"]}
     micro, macro = waits["micro", "macro", "macro.out"], waits["macro", "micro", "micro.out"]
-    # Machines are noisy: nothing is said of how long it may take at most.
+    # There is no upper limit, because machines may be slow.
     assert micro["seconds"] >= 0.9 * 0.2 * (STEPS - 1) and micro["lack"] == "message"
     assert macro["seconds"] >= 0.9 * 0.1 * STEPS
     assert macro["count"] >= STEPS
@@ -147,7 +147,7 @@ def until(condition, limit=60):
 
 
 def waits_for(run, name, port):
-    """The process of an instance, once it waits for this port."""
+    """Waits until an instance waits for this port, and returns its process."""
     one = run.status().get(name, {})
     return one.get("pid") if one.get("waits_for") == port else None
 
@@ -195,14 +195,14 @@ def test_the_last_intervals_of_a_killed_instance_are_there(play, told, ask, vict
 
 
 def test_what_was_written_stays_when_the_run_itself_is_killed(play, told):
-    # Far more steps than are made until it is killed.
+    # The number of steps is far larger than the number made before the kill.
     scripts = {"macro": "x100000 sleep 0.01, send out, receive in", "micro": "x100000 receive in, send out"}
     with play(scripts, ASKING) as run:
         until(lambda: run.status().get("macro", {}).get("received_messages", 0) > 20)
         until(lambda: told(run.directory)[0]["waits"])
         run.process.kill()
         run.process.communicate()
-        # The guard writes down that it failed.
+        # The guard records that it failed.
         until(lambda: json.loads((run.directory / "run.json").read_text())["state"] == "failed")
     said, events = told(run.directory)
     check_trace(events)
@@ -213,7 +213,7 @@ def test_what_was_written_stays_when_the_run_itself_is_killed(play, told):
 
 def test_many_instances_are_shown_by_component(play, ask):
     n = 45
-    # Each says that it is there, and then waits at least as long as macro rests.
+    # Each prints that it is there, and then waits at least as long as macro sleeps.
     macro = [*(f"receive there[{i}]" for i in range(n)), "sleep 0.2", *(f"send out[{i}]" for i in range(n))]
     scripts = {"micro": "send there; receive in", "macro": ";".join(macro)}
     with play(scripts, ["macro.out: micro.in", "micro.there: macro.there"], multiplicity={"micro": n}) as run:
@@ -260,7 +260,7 @@ def test_the_profile_is_a_picture_that_can_be_read(over, ask, tmp_path):
         assert text in texts, texts
     assert "macro: compute" in picture.find(f"{svg}desc").text
     assert any("wait" in title.text for title in picture.iter(f"{svg}title"))
-    # Nothing is taken from elsewhere.
+    # The page loads nothing from elsewhere.
     assert "http" not in (directory / "profile.svg").read_text().replace("http://www.w3.org/2000/svg", "")
     status, _, error = ask("profile", directory, "-o", tmp_path / "picture.jpeg")
     assert status == 2 and ".svg or .png" in error

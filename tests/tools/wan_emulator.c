@@ -144,7 +144,8 @@ static void ring_init(struct ring *r, u64 size) {
   r->buf = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (r->buf == MAP_FAILED) die("mmap ring");
 }
-// A record lies in one piece. Where it does not fit before the end, a mark (len = ~0) leads to the beginning.
+// A record is contiguous. If it does not fit before the end of the buffer, a mark (len = ~0) leads to the
+// begin.
 static struct rec *ring_push(struct ring *r, u32 len) {
   u64 need = sizeof(struct rec) + ((len + 15) & ~15ull), off = r->tail % r->size, left = r->size - off;
   u64 total = need + (left < need ? left : 0);
@@ -168,7 +169,7 @@ static void ring_pop(struct ring *r, struct rec *x) {
     r->head += sizeof(struct rec) + ((x->len + 15) & ~15ull);
 }
 
-// ---- who may open a flow ---------------------------------------------------
+// ---- flows through a firewall -----------------------------------------------
 static bool fw_lists(struct fw *f, u32 a, u16 p) {
     for (int i = 0; i < f->n; i++)
         if ((!f->addr[i] || f->addr[i] == a) && (!f->port[i] || f->port[i] == p)) return true;
@@ -216,7 +217,8 @@ static u16 csum16(const void *v, int n) {
     return htons(~s);
 }
 
-// True if a segment of n bytes gets onto the link at all; *due is when it has crossed it.
+// Returns true if a segment of n bytes gets onto the link. *due is then the time at which it has crossed the
+// link.
 static bool admit(struct dir *d, u64 now, u32 n, u64 *due) {
   atomic_fetch_add_explicit(&d->pk, 1, memory_order_relaxed);
   if (d->loss && (u32)(rnd(d) >> 32) < d->loss) { d->d_loss++; return false; }
@@ -267,8 +269,8 @@ static void ingest(struct dir *d, u8 *buf, int n, u64 now, bool cut) {
   int thl = udp ? 8 : t->doff * 4, h = ihl + thl;
   int mss = v->gso_size, pay = len - h, nseg = (pay + mss - 1) / mss;
   if (cut) { d->d_cut += nseg; return; }
-  // The kernel hands over many segments as one. They leave in pieces that take the link at most 250 us, so that
-  // a loss or a queue hits single segments.
+  // The kernel passes several segments as one. They are sent in pieces that occupy the link for at most 250 us,
+  // so that a loss or a full queue affects single segments.
   int maxrun = d->rate > 0 ? (int)(d->rate * 250000 / (mss + h)) : nseg; if (maxrun < 1) maxrun = 1;
   u8 hd[VH + 120]; u32 seq0 = udp ? 0 : ntohl(t->seq); u16 id0 = ntohs(ip->id);
   for (int i = 0; i < nseg;) {
@@ -448,7 +450,7 @@ static pid_t spawn(int side, const char *cmd) {
   setenv("WAN_SIDE", side ? "b" : "a", 1);
   execl("/bin/sh", "sh", "-c", cmd, (char *)NULL); _exit(127);
 }
-// Ends what still runs in the two namespaces, also what has left its process group.
+// Ends all processes in the two namespaces, including those that have left its process group.
 static void kill_ns(pid_t spare) {
   struct stat a, b, x; if (fstat(nsfd[0], &a) || fstat(nsfd[1], &b)) return;
   DIR *d = opendir("/proc"); struct dirent *e;
@@ -462,7 +464,7 @@ static void kill_ns(pid_t spare) {
   }
   if (d) closedir(d);
 }
-// A process that notices when this one was killed, ends its commands, and goes.
+// A process that notices when this one is killed. It then ends its commands, and exits.
 static int guard_w = -1;
 static pid_t guard_pid;
 static const char *guard_name;
@@ -556,8 +558,8 @@ static void fw_arg(struct fw *tab, const char *s0) {
         f->port[f->n] = htons(p);
         f->n++;
     } }
-// As `ip netns` does it, under its lock: the folder is a mount of its own. One that came later would hide the
-// names in it.
+// The names are made as `ip netns` makes them, under its lock: the folder is a mount of its own. A later mount
+// would hide the names in it.
 static void names_folder(void) {
     mkdir("/run/netns", 0755);
     int d = open("/run/netns", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

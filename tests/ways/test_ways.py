@@ -1,5 +1,5 @@
-"""Ordinary messages take a way of their own, which must mean what the general way means: the same series of
-calls is played in runs where one instance or both take the general way for everything
+"""Ordinary messages take a faster way, which must have the same results as the general way. The same series of
+calls is made in runs where one instance, or both, take the general way for all messages
 (`crates/instance/examples/ways.rs`)."""
 
 import json

@@ -29,7 +29,7 @@ def ask(ligament, tmp_path):
 
 @pytest.fixture
 def made(ask, tmp_path):
-    """A model file made of one of the files, with a code for all of its programs beside it."""
+    """A model file that was made from one of the files, with a code for all of its programs beside it."""
 
     def made(name):
         shutil.copy(HERE / "player.py", tmp_path)

@@ -1,5 +1,6 @@
-// A macro model that sends arrays which differ from the one before in one thing only, and looks at what the
-// echo sends back: an array like the one before goes a shorter way, and each difference must be noticed.
+// A macro model that sends arrays, each of which differs from the one before in one property, and checks the
+// arrays that the echo sends back. An array like the one before takes a faster way, so each difference must be
+// noticed.
 #include "check.h"
 
 enum { LENGTH = 256 };
@@ -7,7 +8,7 @@ enum { LENGTH = 256 };
 static lig_instance *instance;
 static uint64_t elements[LENGTH];
 
-// The number of bytes that lie between element 0 and the next one along an axis.
+// Returns the number of bytes from one element to the next along an axis.
 static int64_t step(const lig_array *array, uint32_t axis) {
     if (array->strides) return array->strides[axis];
     int64_t bytes = (int64_t)lig_dtype_size(array->dtype);
@@ -17,7 +18,7 @@ static int64_t step(const lig_array *array, uint32_t axis) {
     return bytes;
 }
 
-// The element of an array of at most two dimensions at this place.
+// Returns an element of an array with at most two dimensions.
 static const char *at(const char *data, const int64_t *steps, uint64_t row, uint64_t column) {
     return data + (int64_t)row * steps[0] + (int64_t)column * steps[1];
 }

@@ -1,4 +1,4 @@
-// Gives work to three workers (worker.c, worker.cpp) and tries what can be tried on ports meanwhile.
+// Gives tasks to three workers (worker.c, worker.cpp), and meanwhile makes all kinds of calls on ports.
 #include "check.h"
 
 static lig_instance *instance;
@@ -50,12 +50,12 @@ static void check_mistakes(void) {
     ENDS_WITH(lig_send_string(instance, "spare", NULL, "\xff", &error), LIG_ERR_USAGE, "not UTF-8");
     ENDS_WITH(lig_receive(instance, "tasks", NULL, &message, &error), LIG_ERR_USAGE, "sends");
     ENDS_WITH(lig_receive(instance, "results", &beyond, &message, &error), LIG_ERR_USAGE, "no slot 3");
-    // Other languages' truths are not all 1.
+    // In some other languages, true is not 1.
     lig_receive_options truly = slot(3);
     memset(&truly.has_slot, 0xff, 1);
     ENDS_WITH(lig_receive(instance, "results", &truly, &message, &error), LIG_ERR_USAGE, "no slot 3");
     ENDS_WITH(lig_receive(instance, "nowhere", NULL, &message, &error), LIG_ERR_USAGE, "nothing is connected");
-    // A code that has a value of its own for such a port asks so.
+    // This call is for a code that has a value of its own if the port is not connected.
     message = (lig_message *)&error;
     FINE(lig_receive_if_connected(instance, "nowhere", NULL, &message, &error));
     HOLDS(message == NULL);
@@ -63,7 +63,7 @@ static void check_mistakes(void) {
     ENDS_WITH(lig_receive_if_connected(instance, "no where", NULL, &message, &error), LIG_ERR_USAGE, "no port");
     ENDS_WITH(lig_receive_if_connected(instance, "results", &beyond, &message, &error), LIG_ERR_USAGE,
               "no slot 3");
-    // Sending to nobody does nothing.
+    // A send on a port that is not connected does nothing.
     FINE(lig_send_int(instance, "spare", NULL, 1, &error));
 }
 
@@ -107,7 +107,7 @@ static void check_settings(void) {
     lig_names_free(names);
 }
 
-// Expectations that an array of 40 by 50 numbers meets, and others that it does not.
+// An array of 40 by 50 numbers has these expected properties, and does not have the others.
 static void check_expected(const lig_message *message, uint32_t from) {
     lig_expected expected = {.size = sizeof expected};
     lig_array_view view;
@@ -158,7 +158,7 @@ int main(void) {
     check_settings();
     FINE(lig_log(instance, LIG_LOG_WARNING, "the boss begins", &error));
 
-    // Nothing has been asked of the workers, so nothing comes.
+    // The workers have no task yet, so no message comes.
     lig_message *message;
     lig_receive_options soon = slot(0);
     soon.has_timeout = true;
@@ -177,7 +177,7 @@ int main(void) {
     soon.timeout = -1;
     ENDS_WITH(lig_receive(instance, "results", &soon, &message, &error), LIG_ERR_USAGE, "-1");
 
-    // One task for each; the answers come as loans, in any order.
+    // Each worker gets one task. The answers are loans, and come in any order.
     for (uint32_t i = 0; i < 3; ++i) {
         const lig_send_options options_ = to(i, 1.0);
         FINE(lig_send_int(instance, "tasks", &options_, 10 * (int64_t)i, &error));
@@ -210,7 +210,8 @@ int main(void) {
     }
     HOLDS(answered[0] && answered[1] && answered[2]);
 
-    // Every second column of a table; the workers receive it into arrays of their own and send back the sum.
+    // Sends every second column of a table. The workers receive it into arrays of their own and send back the
+    // sum.
     int32_t table[4][4];
     for (int i = 0; i < 16; ++i) table[i / 4][i % 4] = i;
     const int64_t strides[] = {16, 8};
@@ -234,7 +235,7 @@ int main(void) {
         lig_message_free(message);
     }
 
-    // Arrays of another shape and of another type than are waited for; then the conduits end.
+    // Sends arrays of another shape and of another type than the workers expect. Then the conduits end.
     float into[5] = {-1, -1, -1, -1, -1};
     const lig_array four = {.dtype = LIG_FLOAT32, .ndim = 1, .shape = {4}, .data = into};
     const lig_array doubles = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {2}, .data = into};
@@ -253,7 +254,7 @@ int main(void) {
     HOLDS(message == NULL);
     ENDS_WITH(lig_receive_if_connected(instance, "results", &slots[1], &message, &error), LIG_ERR_CLOSED,
               "results[1]");
-    // All of them have ended, and only then it says so.
+    // The call fails only when all of the conduits have ended.
     ENDS_WITH(lig_receive_any(instance, all, 3, NULL, &which, &message, &error), LIG_ERR_CLOSED, "have ended");
     FINE(lig_poll(instance, "results", &slots[1], &truth, &error));
     HOLDS(truth);

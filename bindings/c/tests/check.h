@@ -1,4 +1,5 @@
-// The checks that the C test programs share: statements that end the program with a line when they do not hold.
+// The checks of the C test programs: macros that end the program with a line of text if a condition does not
+// hold.
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -9,7 +10,7 @@
 
 static lig_error error;
 
-// A condition holds.
+// The condition holds.
 #define HOLDS(condition)                                                         \
     do {                                                                         \
         if (!(condition)) {                                                      \
@@ -18,7 +19,7 @@ static lig_error error;
         }                                                                        \
     } while (0)
 
-// A call ends with this status; if that is an error, its text has these words.
+// The call ends with this status. If the status is an error, the text has these words.
 #define ENDS_WITH(call, wanted, words)                                                                    \
     do {                                                                                                  \
         error.message[0] = 0;                                                                             \
@@ -30,7 +31,7 @@ static lig_error error;
         }                                                                                                 \
     } while (0)
 
-// A call succeeds.
+// The call succeeds.
 #define FINE(call) ENDS_WITH(call, LIG_OK, "")
 
 #endif

@@ -1,4 +1,5 @@
-// A micro model that sends back what it gets. (That every value can be rebuilt is conformance/'s.)
+// A micro model that sends back each message that it receives. (`conformance/` tests that every value can be
+// rebuilt.)
 #include "check.h"
 
 int main(void) {

@@ -14,7 +14,7 @@ def prefix(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def program(prefix, tmp_path_factory):
-    """Compiles a source file of this repository's tests; the same file only once."""
+    """Compiles a source file of this repository's tests; each file only once."""
     made = {}
 
     def program(source):

@@ -1,4 +1,4 @@
-// A formal submodel: counts to three with the help of an echo. With an argument, its third step fails.
+// A formal submodel that counts to three with an echo. With an argument, its third step fails.
 #include "check.h"
 
 struct state {

@@ -1,12 +1,12 @@
-// What is too deep, too wide, too large, or no time: each gives a status and a text, or is done in reasonable
-// time.
+// Values that are too deep, too wide or too large, and times that are not numbers. Each call gives a status and
+// a text, or ends in reasonable time.
 #include "check.h"
 
 #include <math.h>
 
 static lig_instance *instance;
 
-// Lists inside each other; the value, or NULL after the error that was wanted.
+// Returns lists inside each other, or NULL after the expected error.
 static lig_value *nested(size_t depth) {
     lig_value *value = lig_value_new_int(7);
     for (size_t i = 0; i < depth; ++i) {
@@ -30,7 +30,7 @@ static void deep(void) {
     FINE(lig_value_copy(value, &copy, &error));
     ENDS_WITH(lig_value_append(more, copy, &error), LIG_ERR_USAGE, "inside more than 64");
     lig_value_free(more);
-    // A value that is replaced by a flatter one counts no more.
+    // An item that was replaced by a flatter one no longer counts for the depth.
     lig_value *map = lig_value_new_map();
     FINE(lig_value_set(map, "a", nested(63), &error));
     FINE(lig_value_set(map, "a", lig_value_new_int(1), &error));
@@ -53,7 +53,7 @@ static void deep(void) {
     lig_value_free(copy);
 }
 
-// With a search for each key this takes the square of that many comparisons.
+// A linear search for each key would take the square of this number of comparisons.
 enum { KEYS = 300000 };
 
 static void wide(void) {
@@ -98,7 +98,7 @@ static void absurd(void) {
         HOLDS(!lig_value_new_bytes(&one, sizes[i]) && !lig_value_new_string(&one, sizes[i]));
         HOLDS(lig_send_bytes(instance, "out", NULL, &one, sizes[i], &error) != LIG_OK && error.message[0]);
         for (uint32_t ndim = 1; ndim <= 2; ++ndim) {
-            // In two dimensions no extent is too large by itself.
+            // In two dimensions, no extent is too large by itself.
             const lig_array array = {.dtype = LIG_INT8, .ndim = ndim, .data = &one,
                                      .shape = {ndim == 1 ? sizes[i] : (uint64_t)1 << 30, sizes[i] >> 30}};
             lig_value *value;
@@ -122,7 +122,7 @@ static void absurd(void) {
     ENDS_WITH(lig_set_port_length(instance, "out", SIZE_MAX, &error), LIG_ERR_USAGE, "not a vector port");
 }
 
-// Sends in every way; each must be refused with these words.
+// Sends in every way. Each send must be refused with these words.
 static void no_times(double timestamp, double next, bool has_next, const char *words) {
     const lig_send_options at = {.size = sizeof at, .timestamp = timestamp, .next_timestamp = next,
                                  .has_next_timestamp = has_next};
@@ -138,7 +138,7 @@ static void no_times(double timestamp, double next, bool has_next, const char *w
     HOLDS(strstr(error.message, "port \"out\""));
 }
 
-// An array that is like the one before goes another way than the first one, as does nothing at all.
+// An array like the one before takes another way than the first one, and so does a message without a value.
 static void sent_and_echoed(double timestamp, bool array) {
     const lig_send_options at = {.size = sizeof at, .timestamp = timestamp, .next_timestamp = timestamp,
                                  .has_next_timestamp = true};
@@ -162,7 +162,7 @@ static void times(void) {
         sent_and_echoed(i + 10, true);
         sent_and_echoed(i + 10.5, false);
     }
-    // Allowed, and reported once.
+    // This is allowed, and reported once.
     sent_and_echoed(-3, true);
     sent_and_echoed(-4, false);
 }

@@ -1,12 +1,12 @@
-// A macro model that sends loans of all sizes, small ones that are copied and large ones that are not, two at a
-// time, and again and again; and looks at what the echo sends back.
+// A macro model that sends loans of all sizes, two at a time and repeatedly, and checks the arrays that the
+// echo sends back. Small loans are copied, and large ones are not.
 #include "check.h"
 
 static lig_instance *instance;
 
 static double element(size_t loan, size_t i) { return 1e6 * (double)loan + (double)i; }
 
-// A loan of an array of so many doubles, filled.
+// Returns a filled loan of `count` doubles.
 static lig_loan *filled(size_t length, size_t number, double **start) {
     const uint64_t shape[1] = {length};
     lig_loan *loan;
@@ -34,7 +34,7 @@ static void two_at_a_time(size_t length, size_t number) {
     HOLDS(first != second);
     FINE(lig_send_loan(instance, "out", NULL, other, &error));
     lig_message *kept = answer(length, number + 1);
-    // The next loan is not the one that is still to be sent.
+    // The next loan is different from the loan that has not been sent yet.
     double *third;
     lig_loan *unsent = filled(length, number + 2, &third);
     HOLDS(third != first);
@@ -67,7 +67,7 @@ static void with_a_unit(uint64_t rows, uint64_t columns) {
 }
 
 int main(void) {
-    // 8192 doubles take 64 KiB: the largest that is copied.
+    // 8192 doubles take 64 KiB, which is the size of the largest loan that is copied.
     static const size_t lengths[] = {0, 1, 24, 25, 1000, 8191, 8192, 8193, 100000, 1000, 0};
     FINE(lig_instance_create(NULL, &instance, &error));
     bool again;

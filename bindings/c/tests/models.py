@@ -1,4 +1,5 @@
-"""The models that the tests of the C and C++ faces run: a teller with an echo, a boss with three workers."""
+"""The models that the tests of the C and C++ faces run: a teller with an echo, and a boss with three
+workers."""
 
 SETTINGS = """settings:
   flag: true
@@ -12,7 +13,7 @@ SETTINGS = """settings:
 
 
 def echoed(program, echo, arguments=()):
-    """A macro model with ports out and in, and a micro model that sends back what it gets."""
+    """A macro model with the ports out and in, and a micro model that sends back each message."""
     return f"""ymmsl_version: v0.1
 model:
   name: echoed
@@ -29,7 +30,7 @@ implementations:
 
 
 def bossed(boss, worker):
-    """A boss with vector ports to three workers, ports that lead nowhere, and settings of every type."""
+    """A boss with vector ports to three workers, ports that are not connected, and settings of every type."""
     return f"""ymmsl_version: v0.1
 model:
   name: bossed
@@ -46,7 +47,8 @@ model:
 
 
 def served(program):
-    """A server that works for a client under the settings that each request brings, and answers under them."""
+    """A server that computes for a client with the settings of each request, and answers with the same
+    settings."""
     return f"""ymmsl_version: v0.1
 model:
   name: served
@@ -68,7 +70,8 @@ implementations:
 
 
 def dealt(dealer, player):
-    """Two components joined by vector ports both ways, for programs that take their role as an argument."""
+    """Two components that are joined by vector ports in both directions. The programs get their role as an
+    argument."""
     return f"""ymmsl_version: v0.1
 model:
   name: dealt
@@ -85,7 +88,7 @@ implementations:
 
 
 def overlaid(program):
-    """Settings that are sent to a component, and go on with what it sends."""
+    """Settings that are sent to a component, and that its messages carry further."""
     return f"""ymmsl_version: v0.1
 model:
   name: overlaid

@@ -1,6 +1,5 @@
-// An overlay of settings on its way: "giver" sends it to the settings port of "taker", which works under it;
-// what "taker" sends carries it on to "asker", which asked to be handed overlays instead of having them
-// applied.
+// The way of an overlay of settings. "giver" sends it to the settings port of "taker", which applies it. The
+// messages of "taker" carry it to "asker", which does not apply overlays but reads them.
 #include "check.h"
 
 static lig_instance *instance;

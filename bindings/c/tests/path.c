@@ -1,5 +1,5 @@
-// Paths without a model, both ends in one process: everything that the interface has, and every way to misuse
-// it. One argument: a directory for keys.
+// Paths without a model, with both ends in one process: every function of the interface, and every way to
+// misuse it. The only argument is a directory for keys.
 
 #include "check.h"
 #include <math.h>
@@ -55,7 +55,7 @@ static void requests(lig_path *one, lig_path *other) {
     FINE(lig_path_send(one, "four", 4, SOON, &error));
     ENDS_WITH(lig_path_receive(other, place, 2, &came, SOON, &error), LIG_ERR_UNEXPECTED, "it stays");
     HOLDS(came == 4);
-    // Both at once: each has something under way when it waits.
+    // Both ends have a message under way when they wait.
     FINE(lig_path_send(other, "back", 4, SOON, &error));
     FINE(lig_path_send_receive(one, "more", 4, place, 8, &came, SOON, &error));
     HOLDS(came == 4 && memcmp(place, "back", 4) == 0);
@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
     FINE(lig_path_get_statistics(one, &seen, &error));
     HOLDS(seen.connected && seen.received == 9 && seen.sent == 11 && seen.cuts == 0);
 
-    // Calls that are refused.
+    // These calls are refused.
     size_t length;
     ENDS_WITH(lig_path_send(NULL, "x", 1, SOON, &error), LIG_ERR_USAGE, "path is NULL");
     ENDS_WITH(lig_path_send(one, NULL, 1, SOON, &error), LIG_ERR_USAGE, "data is NULL");
@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
     ENDS_WITH(
         lig_path_open(key, at, &(lig_path_options){.size = sizeof options, .streams = 257}, &none, &error),
         LIG_ERR_USAGE, "not 257");
-    // Another key.
+    // The other end has another key.
     FINE(lig_path_key_make(second, &error));
     FINE(
         lig_path_open(second, at, &(lig_path_options){.size = sizeof options, .patience = 0.2}, &none, &error));
@@ -129,14 +129,14 @@ int main(int argc, char **argv) {
               "closed the path");
     ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_CLOSED, "closed the path");
     FINE(lig_path_close(other, SOON, &error));
-    // After the end.
+    // These calls come after the end of the path.
     ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_USAGE, "closed or freed already");
     ENDS_WITH(lig_path_get_statistics(one, &seen, &error), LIG_ERR_USAGE, "closed or freed already");
     FINE(lig_path_close(other, SOON, &error));
     lig_path_free(one);
     lig_path_free(other);
 
-    // Both ends by the same call.
+    // Both ends make the same call.
     FINE(lig_path_meet(key, at, NULL, &one, &error));
     FINE(lig_path_meet(key, at, NULL, &other, &error));
     FINE(lig_path_wait_connected(other, SOON, &error));

@@ -1,6 +1,6 @@
-// MPWTest of MPWide, rewritten: one end listens, the other one opens, and both send each other the same message
-// some times. The bytes are checked. `ping_pong listen KEY :PORT` at one end,
-// `ping_pong open KEY HOST:PORT ROUNDS BYTES` at the other.
+// MPWTest of MPWide, rewritten. One end listens, the other one opens, and both send each other the same message
+// several times. The bytes are checked. Start `ping_pong listen KEY :PORT` at one end, and `ping_pong open KEY
+// HOST:PORT ROUNDS BYTES` at the other.
 
 #include <ligament.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
         fine(lig_path_port(path, &port, &error));
         printf("%d\n", port);
         fflush(stdout);
-        // Messages of unknown length come back as they are.
+        // Sends back messages of unknown length.
         size_t room = 0, length;
         char *bytes = NULL;
         lig_status status;

@@ -1,5 +1,5 @@
-"""What the tests of the C and C++ faces share: an installation made from the build tree, compilers, runs with a
-watchdog."""
+"""Common parts of the tests of the C and C++ faces: an installation from the build tree, compilers, and runs
+with a watchdog."""
 
 import os
 import subprocess
@@ -12,18 +12,18 @@ CPP = ["g++", "-std=c++17", "-g", "-O1", "-Wconversion", *WARNINGS]
 
 
 def built():
-    """Where cargo has put its results."""
+    """The directory into which Cargo has put its results."""
     return Path(os.environ.get("LIGAMENT_BUILT", ROOT / "target" / "release"))
 
 
 def install(prefix):
-    """An installation under `prefix`, as `make install` makes it."""
+    """Makes an installation under `prefix`, as `make install` does."""
     subprocess.run([ROOT / "packaging" / "install.sh", prefix, built()], check=True)
     return prefix
 
 
 def flags(prefix):
-    """What pkg-config says of the installation: flags to compile and to link."""
+    """Returns the flags that pkg-config gives for the installation, to compile and to link."""
     environment = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
 
     def ask(what):
@@ -36,8 +36,8 @@ def flags(prefix):
 
 
 def compile_program(prefix, source, program):
-    """Compiles one C or C++ file against an installation. tests/sanitizers/run says with what else, and under
-    what such a program runs."""
+    """Compiles one C or C++ file against an installation. tests/sanitizers/run adds compiler flags, and a
+    program under which the compiled one runs."""
     source = Path(source)
     compiler = C if source.suffix == ".c" else CPP
     cflags, libs = flags(prefix)
@@ -54,20 +54,20 @@ def compile_program(prefix, source, program):
 
 
 def compile_object(prefix, source, result):
-    """Compiles one C or C++ file of pieces against an installation, without linking."""
+    """Compiles one C or C++ file of pieces of code against an installation, without linking."""
     cflags, _ = flags(prefix)
     command = [*(C if source.suffix == ".c" else CPP), *cflags, "-Wno-unused", "-c", source, "-o", result]
     subprocess.run(command, check=True)
 
 
 class Ran:
-    """A run, or a program, that is over."""
+    """A run or a program that has ended."""
 
     def __init__(self, status, text, directory=None):
         self.status, self.text, self.directory = status, text, directory
 
     def output(self):
-        """All that the instances printed, for messages to people."""
+        """The output of all instances, for error messages."""
         files = sorted(self.directory.rglob("*")) if self.directory.exists() else []
         parts = [f"--- {f}\n{f.read_text(errors='replace')}" for f in files if f.is_file()
                  and f.stat().st_size < 100000]
@@ -75,7 +75,7 @@ class Ran:
 
 
 def run_program(program, *arguments, limit=60):
-    """Runs a program outside any coupled run."""
+    """Runs a program outside of any run of a model."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("LIGAMENT_")}
     done = subprocess.run(
         [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -85,7 +85,7 @@ def run_program(program, *arguments, limit=60):
 
 
 def run_model(prefix, directory, model, limit=120):
-    """Runs a model text to its end with the installed command."""
+    """Runs a model, given as text, to its end with the installed command."""
     directory.mkdir(exist_ok=True)
     file = directory / "model.ymmsl"
     file.write_text(model)

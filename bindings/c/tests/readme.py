@@ -1,4 +1,4 @@
-"""Takes the first program and its model out of a face's README and runs them; compiles the other pieces of
+"""Takes the first program and its model out of the README of a face and runs them; compiles the other pieces of
 code."""
 
 import re
@@ -16,7 +16,7 @@ def first_program(prefix, readme, language, directory):
 
 
 def compile_pieces(prefix, page, language, skipped, opening, directory):
-    """Compiles the pieces of code of a page, but for the first `skipped`, as one function that begins with
+    """Compiles the pieces of code of a page, except for the first `skipped`, as one function that begins with
     `opening`."""
     pieces = re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.S)[skipped:]
     assert pieces, f"there is no code in {page}"

@@ -1,6 +1,6 @@
-// Messages under settings that their sender gives: "client" sends each request under other settings, "worker"
-// works under them, "server" hands on what it gets, as a message, an array and a loan, under the settings that
-// they came with.
+// Messages that carry settings. "client" sends each request with other settings. "worker" computes with these
+// settings. "server" passes each message on with the settings that came with it: as a message, an array, and a
+// loan.
 #include "check.h"
 
 static lig_instance *instance;

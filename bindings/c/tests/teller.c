@@ -1,9 +1,9 @@
-// Sends every kind of value on "out" and checks that the same comes back on "in".
+// Sends every kind of value on "out" and checks that the same value comes back on "in".
 #include "tree.h"
 
 static lig_instance *instance;
 
-// The answer to the message that was just sent, at the time at which it was sent.
+// Receives the answer to the last message, which has the same time.
 static lig_message *answer(double timestamp) {
     lig_message *message;
     lig_times times;
@@ -59,7 +59,7 @@ int main(void) {
     HOLDS(text.size == 0);
     lig_message_free(message);
 
-    // More than stands in a ring's line, so that it comes in a part.
+    // The value does not fit into one entry of a ring, so its array is a part of its own.
     static unsigned char bytes[100000];
     for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (unsigned char)(i * 7);
     const void *data;
@@ -73,7 +73,7 @@ int main(void) {
     TELL(lig_send(instance, "out", &at, tree, &error));
     check_tree(value);
     lig_value_free(tree);
-    // A received value can be sent on as it is, and read when its message has been freed and sent again.
+    // A received value can be sent on unchanged, and the answer can be read after the message was freed.
     lig_value *copy;
     FINE(lig_value_copy(value, &copy, &error));
     lig_message_free(message);
@@ -82,7 +82,7 @@ int main(void) {
     check_tree(value);
     lig_message_free(message);
 
-    // A received view is still readable when the instance is gone.
+    // A received view can still be read after the instance has ended.
     static double large[65536];
     for (int i = 0; i < 65536; ++i) large[i] = i;
     const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {256, 256}, .data = large};

@@ -1,4 +1,4 @@
-"""An installation is found by CMake and by pkg-config, wherever it has been moved to."""
+"""CMake and pkg-config find an installation, also after it was moved."""
 
 import json
 import os

@@ -17,7 +17,7 @@ def test_a_path_does_what_the_header_says(program, tmp_path):
 
 
 class Cable:
-    """Passes connections on to a port, and cuts them when told to."""
+    """A proxy that passes connections on to a port, and cuts them when `cut` is called."""
 
     def __init__(self, port):
         self.to, self.links = port, []

@@ -1,4 +1,4 @@
-"""What can be said of the C interface without a coupled run."""
+"""The parts of the C interface that need no run."""
 
 import subprocess
 from pathlib import Path

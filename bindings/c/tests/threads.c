@@ -1,6 +1,6 @@
-// A macro model whose one instance is used by several threads at once, by a signal handler, and by functions
-// that the library itself calls. Calls that come while another is in progress are refused; all others go on as
-// if they had been alone: what the echo sends back is exactly what was sent.
+// A macro model whose instance is used by several threads at once, by a signal handler, and by functions that
+// the library itself calls. A call during another call is refused. All other calls work as if they were alone:
+// the echo sends back exactly what was sent.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -20,7 +20,7 @@ static bool in_another_call(lig_status status, const lig_error *why) {
     return status == LIG_ERR_USAGE && strstr(why->message, "in the middle of another call");
 }
 
-// Sends arrays that say their number in each element, as often as it is not refused.
+// Sends arrays with their number in each element, until the given number of sends was accepted.
 static void *sends(void *argument) {
     const int thread = (int)(intptr_t)argument;
     lig_error why;
@@ -53,7 +53,7 @@ static void threads_at_once(void) {
     int back = 0;
     for (int round = 0; round < ROUNDS; ++round) {
         pthread_barrier_wait(&barrier);
-        // The owner disturbs them, and is disturbed.
+        // The owner's calls disturb those of the threads, and are disturbed by them.
         for (int i = 0; i < EACH; ++i) {
             bool ready;
             const lig_status status = lig_poll(instance, "in", NULL, &ready, &error);
@@ -78,7 +78,7 @@ static void threads_at_once(void) {
 static lig_status of_check;
 static lig_error why_not;
 
-// Gives up when it is told to, and tries on the way what it may not.
+// Interrupts the wait when the test says so, and before that makes a call that is refused.
 static bool give_up(void *user) {
     (void)user;
     of_check = lig_log(instance, LIG_LOG_INFO, "from the interrupt check", &why_not);
@@ -101,7 +101,7 @@ static void a_call_while_another_thread_waits(void) {
     FINE(lig_set_interrupt_check(instance, give_up, NULL, &error));
     HOLDS(pthread_create(&waiter, NULL, waits, NULL) == 0);
     bool ready;
-    // A thread that has just begun its call has not named itself yet.
+    // A thread that has just begun its call has not stored its number yet.
     while (lig_poll(instance, "in", NULL, &ready, &error) == LIG_OK ||
            strstr(error.message, "of another thread")) {}
     HOLDS(strstr(error.message,
@@ -181,7 +181,7 @@ static lig_status solve(lig_instance *handle, void *user, lig_error *why) {
     (void)user;
     lig_instance_free(handle);  // does nothing
     steps++;
-    // In a function the instance is used as ever, also by other threads.
+    // A function of a submodel may use the instance as usual, also from other threads.
     const lig_send_options at = {.size = sizeof at, .timestamp = steps};
     return lig_send_int(handle, "out", &at, steps, why);
 }
@@ -191,7 +191,7 @@ static bool let_late_end(void *user) {
     return atomic_load(&stop);
 }
 
-// Returns while another thread is in a call still, which the library waits for.
+// The function returns while another thread is still in a call; the library waits for the call.
 static lig_status leaves_a_thread(lig_instance *handle, void *user, lig_error *why) {
     (void)user, (void)why;
     atomic_store(&stop, 0);

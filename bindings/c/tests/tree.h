@@ -1,4 +1,4 @@
-// One value with every kind of value in it: built, and checked. The C++ tests have the same one.
+// One value that contains every kind of value: builds it and checks it. The C++ tests have the same value.
 #ifndef TREE_H
 #define TREE_H
 
@@ -6,8 +6,8 @@
 
 #include "check.h"
 
-// An array of each element type, from 1 to 13, with two elements: all bits set to a pattern of the type's
-// number.
+// The elements of an array of each type, from 1 to 13. Each array has two elements, which follow from the
+// type's number.
 static unsigned char elements[14][32];
 
 static inline size_t size_of(int dtype) {
@@ -37,7 +37,7 @@ static inline lig_value *build_tree(void) {
     for (int dtype = LIG_BOOL; dtype <= LIG_COMPLEX128; ++dtype) {
         memset(elements[dtype], dtype == LIG_BOOL ? 1 : dtype, sizeof elements[dtype]);
         const lig_array lent = {.dtype = (lig_dtype)dtype, .ndim = 1, .shape = {2}, .data = elements[dtype]};
-        // Both ways of putting an array into a tree.
+        // An array can be put into a list or map in two ways; this uses both.
         FINE((dtype % 2 ? lig_value_new_array : lig_value_new_array_borrowed)(&lent, &array, &error));
         FINE(lig_value_set(map, key_of(dtype), array, &error));
     }

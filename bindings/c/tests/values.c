@@ -1,4 +1,4 @@
-// Values that are built and read without a run.
+// Builds and reads values without a run.
 #include "tree.h"
 
 int main(void) {
@@ -8,7 +8,7 @@ int main(void) {
     lig_value_free(map);
     check_tree(copy);
 
-    // Keys that are not there, and values of another kind.
+    // Asks for keys that do not exist, and for values of another kind.
     const lig_value *none;
     lig_string key;
     double number;
@@ -23,13 +23,13 @@ int main(void) {
     ENDS_WITH(lig_expect_array(NULL, copy, NULL, &view, &error), LIG_ERR_UNEXPECTED,
               "a map, where an array was expected");
 
-    // A key is set twice; an integer is read as a number.
+    // Sets a key twice, and reads an integer as a number.
     FINE(lig_value_set(copy, "list", lig_value_new_int(7), &error));
     FINE(lig_value_float(under(copy, "list"), &number, &error));
     HOLDS(number == 7.0);
     lig_value_free(copy);
 
-    // Mistakes in building.
+    // Makes mistakes in building.
     list = lig_value_new_list();
     ENDS_WITH(lig_value_append(list, lig_value_new_string("\xff", 1), &error), LIG_ERR_USAGE, "not UTF-8");
     ENDS_WITH(lig_value_append(list, list, &error), LIG_ERR_USAGE, "into itself");
@@ -37,7 +37,7 @@ int main(void) {
     ENDS_WITH(lig_value_append(NULL, lig_value_new_none(), &error), LIG_ERR_USAGE, "list is NULL");
     lig_value_free(list);
 
-    // Every second element of every second row, backwards: element 0 is the last one of the memory.
+    // Every second element of every second row, backwards: element 0 is the last one in memory.
     int32_t memory[4][4];
     for (int i = 0; i < 16; ++i) memory[i / 4][i % 4] = i;
     const int64_t strides[] = {-32, -8};
@@ -53,7 +53,7 @@ int main(void) {
     const lig_array unclean = {.dtype = LIG_INT8, .ndim = 1, .reserved = 1, .shape = {1}, .data = memory};
     ENDS_WITH(lig_value_new_array(&unclean, &array, &error), LIG_ERR_USAGE, "`reserved` of lig_array is 1");
 
-    // Arrays that cannot be, and arrays of no or one element.
+    // Impossible arrays, and arrays with no or one element.
     const lig_array typeless = {.dtype = (lig_dtype)0, .ndim = 1, .shape = {1}, .data = memory};
     ENDS_WITH(lig_value_new_array(&typeless, &array, &error), LIG_ERR_USAGE, "no element type 0");
     const lig_array deep = {.dtype = LIG_INT8, .ndim = 9, .data = memory};
@@ -73,7 +73,7 @@ int main(void) {
     HOLDS(view.ndim == 0 && view.length == 1 && *(const int32_t *)view.data == 4);
     lig_value_free(array);
 
-    // Settings from a map, and back.
+    // Makes settings of a map, and a map of settings.
     lig_value *settings, *back, *numbers = lig_value_new_list(), *row = lig_value_new_list(),
                                 *plain = lig_value_new_map();
     FINE(lig_value_append(row, lig_value_new_float(0.5), &error));

@@ -1,4 +1,5 @@
-// Calls that need no run: what is refused, and how it is said. Prints the text of creating an instance.
+// Calls that need no run: which calls are refused, and with which text. Prints the text of the attempt to
+// create an instance.
 #include "check.h"
 
 int main(void) {
@@ -10,7 +11,7 @@ int main(void) {
     ENDS_WITH(lig_instance_create(NULL, &instance, &error), LIG_ERR_REGISTRATION, "LIGAMENT_AGENT");
     puts(error.message);
 
-    // Options that cannot be.
+    // Impossible options are refused.
     ENDS_WITH(lig_instance_create(NULL, NULL, &error), LIG_ERR_USAGE, "instance is NULL");
     lig_instance_options forgotten = {0};
     ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE,
@@ -35,14 +36,14 @@ int main(void) {
     ENDS_WITH(lig_instance_create(&longer.known, &instance, &error), LIG_ERR_REGISTRATION, "");
     longer.later = 1;
     ENDS_WITH(lig_instance_create(&longer.known, &instance, &error), LIG_ERR_USAGE, "a newer Ligament");
-    // Options of an earlier header, which ended before the language: what lies behind them is not looked at.
+    // Options of an earlier header, which ended before `language`: the bytes behind it are not read.
     lig_instance_options shorter = {.size = offsetof(lig_instance_options, language),
                                     .language = (const char *)1};
     ENDS_WITH(lig_instance_create(&shorter, &instance, &error), LIG_ERR_REGISTRATION, "");
     const lig_instance_options flagged = {.size = sizeof flagged, .flags = (uint64_t)1 << 63};
     ENDS_WITH(lig_instance_create(&flagged, &instance, &error), LIG_ERR_USAGE, "no flags 0x8000000000000000");
 
-    // Every truth of the caller's is true, not only 1.
+    // Every value of a truth value except 0 is true, not only 1.
     bool found;
     lig_value *(*new_bool)(unsigned char) = (lig_value * (*)(unsigned char))(void (*)(void))lig_value_new_bool;
     lig_value *truth_of_fortran = new_bool(0xff);
@@ -50,7 +51,7 @@ int main(void) {
     HOLDS(memcmp(&found, "\1", 1) == 0);
     lig_value_free(truth_of_fortran);
 
-    // NULL is an error, or nothing.
+    // NULL is an error, or does nothing.
     bool truth;
     size_t count;
     lig_message *message = NULL;

@@ -1,4 +1,4 @@
-// One of three workers: answers each task of boss.c or boss.cpp.
+// One of three workers, which answers each task of boss.c or boss.cpp.
 #include "check.h"
 
 int main(void) {
@@ -18,7 +18,7 @@ int main(void) {
     HOLDS(offset == 10 * (int64_t)index[0]);
     lig_message_free(message);
 
-    // A loan that is given back, and one that is sent.
+    // A loan is given back, and another one is sent.
     const uint64_t shape[] = {40, 50};
     lig_loan *loan;
     void *data;

@@ -1,4 +1,4 @@
-// Gives work to three workers (worker.c, worker.cpp) and tries what can be tried on ports meanwhile.
+// Gives tasks to three workers (worker.c, worker.cpp), and meanwhile makes all kinds of calls on ports.
 #include "check.hpp"
 
 using namespace std::chrono_literals;
@@ -52,7 +52,7 @@ int main() {
     check_settings(instance);
     instance.log(ligament::LogLevel::warning, "the boss begins");
 
-    // Nothing has been asked of the workers, so nothing comes.
+    // The workers have no task yet, so no message comes.
     throws<ligament::TimedOutError>("results[0]", [&] { instance.receive_within("results", 20ms, 0); });
     throws<ligament::TimedOutError>("",
                                     [&] { instance.wait_any_within({{"results", 0}, {"results", 1}}, 20ms); });
@@ -60,7 +60,7 @@ int main() {
         "", [&] { instance.receive_any_within({{"results", 0}, {"results", 1}}, 20ms); });
     HOLDS(!instance.poll("results", 2));
 
-    // One task for each; the answers come as loans, in any order.
+    // Each worker gets one task. The answers are loans, and come in any order.
     for (int i = 0; i < 3; ++i) instance.send("tasks", 1.0, 10 * i, i);
     std::vector<ligament::PortSlot> left = {{"results", 0}, {"results", 1}, {"results", 2}};
     while (!left.empty()) {
@@ -82,7 +82,8 @@ int main() {
         for (const double element : view) HOLDS(element == wanted++);
     }
 
-    // Every second column of a table; the workers receive it into arrays of their own and send back the sum.
+    // Sends every second column of a table. The workers receive it into arrays of their own and send back the
+    // sum.
     std::array<std::int32_t, 16> table;
     for (int i = 0; i < 16; ++i) table[static_cast<std::size_t>(i)] = i;
     for (int i = 0; i < 3; ++i) {
@@ -95,7 +96,7 @@ int main() {
         throws<ligament::UnexpectedError>("an integer", [&] { message.array<double>(); });
     }
 
-    // Arrays of another shape and of another type than are waited for; then the conduits end.
+    // Sends arrays of another shape and of another type than the workers expect. Then the conduits end.
     std::vector<float> four(4, -1), five(5, -1);
     std::vector<double> doubles(5, -1);
     throws<ligament::UnexpectedError>("[5]", [&] { instance.receive_into("results", four, 0); });

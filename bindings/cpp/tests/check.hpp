@@ -1,4 +1,4 @@
-// The checks that the C++ test programs share: statements that end the program with a line when they do not
+// The checks of the C++ test programs: macros that end the program with a line of text if a condition does not
 // hold.
 #ifndef CHECK_HPP
 #define CHECK_HPP
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <ligament/ligament.hpp>
 
-// A condition holds.
+// The condition holds.
 #define HOLDS(...)                                                                  \
     do {                                                                            \
         if (!(__VA_ARGS__)) {                                                       \
@@ -17,7 +17,7 @@
         }                                                                           \
     } while (0)
 
-// A call throws this, with these words in its text.
+// The call throws this exception, with these words in its text.
 template <class Thrown, class Function>
 void throws(const char *words, Function function) {
     try {

@@ -1,4 +1,4 @@
-"""Where the tests of the C++ face find what they share with those of the C face."""
+"""Makes the fixtures that the C and C++ faces share available to the tests of the C++ face."""
 
 import sys
 from pathlib import Path

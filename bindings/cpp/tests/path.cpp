@@ -1,4 +1,4 @@
-// A path without a model, both ends in one process. One argument: a directory for keys.
+// A path without a model, with both ends in one process. The only argument is a directory for keys.
 
 #include <cstring>
 #include <iostream>

@@ -1,5 +1,5 @@
-// Messages under settings that their sender gives: "client" sends each request under other settings, "worker"
-// works under them, "server" hands on what it gets under the settings that it came with.
+// Messages that carry settings. "client" sends each request with other settings. "worker" computes with these
+// settings. "server" passes each message on with the settings that came with it.
 #include "check.hpp"
 
 using namespace ligament;

@@ -1,5 +1,6 @@
-// Vector ports joined to vector ports: "dealer" sets the length of its port in each round and sends to the
-// slots in descending order; "player" learns the length, sends everything back, and answers on as many slots.
+// Vector ports that are joined to vector ports. "dealer" sets the length of its port in each round, and sends
+// to the slots in descending order. "player" learns the length, sends everything back, and answers on the same
+// number of slots.
 #include "check.hpp"
 
 using namespace ligament;

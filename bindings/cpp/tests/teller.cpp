@@ -1,4 +1,4 @@
-// Sends every kind of value on "out" and checks that the same comes back on "in".
+// Sends every kind of value on "out" and checks that the same value comes back on "in".
 #include "tree.hpp"
 
 using ligament::Instance, ligament::Message, ligament::Operator, ligament::Times;
@@ -33,7 +33,7 @@ int main() {
     HOLDS(bytes.data().as<ligament::Bytes>().size == 3);
     const Message tree = told(build_tree());
     check_tree(tree.data());
-    // A received value can be sent on as it is.
+    // A received value can be sent on unchanged.
     const Message again = told(tree.data());
     check_tree(again.data());
     const Message grid = told(tree.data().at("grid").array<double>());
@@ -53,6 +53,6 @@ int main() {
     HOLDS(!array.has_next_timestamp());
     const auto view = array.array<double>();
     moved.reset();
-    // A view is still readable when the instance is gone.
+    // A view can still be read after the instance has ended.
     HOLDS(view.size() == 65536 && view[65535] == 65535 && *(view.end() - 1) == 65535);
 }

@@ -1,4 +1,4 @@
-"""The C++ face: alone and in coupled runs. That it gets on with the other languages is conformance/'s."""
+"""The C++ face, alone and in coupled runs. `conformance/` tests it against the other languages."""
 
 import subprocess
 from pathlib import Path

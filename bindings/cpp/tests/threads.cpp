@@ -1,5 +1,5 @@
-// Threads that take turns with one instance, and share the messages that come; then calls that do not take
-// turns.
+// Several threads take turns with one instance, and share the messages that arrive. Then they make calls at the
+// same time.
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -14,11 +14,11 @@ using ligament::Instance, ligament::Message, ligament::UsageError;
 int main() {
     constexpr std::size_t rounds = 300, length = 3000;
     Instance instance;
-    std::mutex turns;  // of the instance, and of what follows
+    std::mutex turns;  // the turn to use the instance and the counters below
     std::condition_variable more;
     std::deque<std::shared_ptr<const Message>> come[2];
 
-    // Each reads every message; whoever is last frees it, which gives its memory back to the instance.
+    // Each thread reads every message. The last one frees it, which returns its memory to the instance.
     const auto reads = [&](std::size_t reader) {
         for (std::size_t round = 0; round < rounds; ++round) {
             std::unique_lock<std::mutex> lock(turns);
@@ -50,7 +50,7 @@ int main() {
     }
     first.join(), second.join(), asks.join();
 
-    // Without turns: one waits, and all others are told so.
+    // Without turns: one thread waits, and the calls of all others are refused.
     std::atomic<bool> enough{false};
     instance.set_interrupt_check([](void *user) { return static_cast<std::atomic<bool> *>(user)->load(); },
                                  &enough);
@@ -58,7 +58,7 @@ int main() {
         while (true) {
             try {
                 instance.receive("in");
-            } catch (const UsageError &) {  // refused itself
+            } catch (const UsageError &) {  // this call was refused itself
                 continue;
             } catch (const ligament::InterruptedError &) {
                 return;

@@ -1,4 +1,4 @@
-// One value with every kind of value in it, the same as the C tests have: built, and checked.
+// One value that contains every kind of value, the same as in the C tests: builds it and checks it.
 #ifndef TREE_HPP
 #define TREE_HPP
 
@@ -7,7 +7,7 @@
 using namespace std::string_literals;
 using ligament::ArrayRef, ligament::Value, ligament::ValueView;
 
-// Two elements with all bits set to a pattern of the type's number.
+// Two elements whose bytes all have the number of the type.
 template <class T>
 struct Pattern {
     T elements[2];

@@ -1,4 +1,4 @@
-// A code that ends by an exception which nobody catches, of the kind that its argument names.
+// A code that ends by an exception that no code catches. Its argument chooses the kind of exception.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Values that are built and read without a run, and an instance that finds none.
+// Builds and reads values without a run, and makes an instance where there is no run.
 #include "tree.hpp"
 
 int main() {

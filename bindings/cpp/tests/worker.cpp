@@ -1,4 +1,4 @@
-// One of three workers: answers each task of boss.c or boss.cpp.
+// One of three workers, which answers each task of boss.c or boss.cpp.
 #include "check.hpp"
 
 int main() {
@@ -9,7 +9,7 @@ int main() {
     const int offset = task.data().as<int>();
     HOLDS(offset == 10 * static_cast<int>(instance.index()[0]));
 
-    // A loan that is given back, and one that is sent.
+    // A loan is given back, and another one is sent.
     { auto unused = instance.loan<double>({40, 50}); }
     auto loan = instance.loan<double>({40, 50});
     HOLDS(loan.size() == 2000 && reinterpret_cast<std::uintptr_t>(loan.data()) % 64 == 0);

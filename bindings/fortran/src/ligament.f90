@@ -4,12 +4,14 @@ include 'parts/calls.f90'
 include 'parts/values.f90'
 include 'parts/instances.f90'
 include 'parts/submodels.f90'
+include 'parts/grids.f90'
 
 module ligament
    use ligament_calls, only: lig_version, lig_status_name, lf_length, text_at
    use ligament_values
    use ligament_instances
    use ligament_submodels
+   use ligament_grids
    use, intrinsic :: iso_c_binding, only: c_int32_t, c_ptr
    implicit none
    private :: lig_version, lig_status_name, lf_length, text_at, c_int32_t, c_ptr, foreign

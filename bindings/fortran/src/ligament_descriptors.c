@@ -64,3 +64,4 @@ typedef struct {
 #include "parts/receiving.h"
 #include "parts/values.h"
 #include "parts/instances.h"
+#include "parts/grids.h"

@@ -1,5 +1,5 @@
-"""Where the tests of the Java face find what they share with those of the C face, and the Java programs, built
-once a session."""
+"""Makes the fixtures of the C face available to the tests of the Java face, and builds the Java programs, once
+a session."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from fixtures import prefix, program  # noqa: E402, F401
 
 
 class Java:
-    """A JDK that is new enough, the jar as it is in the build tree, and the test programs."""
+    """A new enough JDK, the jar of the build tree, and the test programs."""
 
     def __init__(self, home, directory, library):
         self.home, self.directory, self.library = Path(home), directory, library
@@ -35,7 +35,7 @@ class Java:
                 f"-Dligament.library={self.library}", *options, "-cp", class_path or self.class_path, name]
 
     def program(self, name, *options, class_path=None):
-        """A script that runs a class, for models."""
+        """Makes a script that runs a class, for models."""
         words = " ".join(f"'{word}'" for word in self.command(name, *options, class_path=class_path))
         script = self.directory / f"run-{len(list(self.directory.glob('run-*')))}-{name}"
         script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')

@@ -1,4 +1,4 @@
-"""The Java face: alone and in coupled runs. That it gets on with the other languages is conformance/'s."""
+"""The Java face, alone and in coupled runs. `conformance/` tests it against the other languages."""
 
 import os
 import re
@@ -128,14 +128,14 @@ def test_a_signal_ends_a_wait_and_the_run(java, prefix, tmp_path, sent):
     process = subprocess.Popen(
         [prefix / "bin/ligament", "run", model, "--run-dir", directory], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        # A shell that starts the tests in the background has them ignore it.
+        # A shell that starts the tests in the background makes them ignore the signal.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         output = directory / "instances/macro/output.log"
         while process.poll() is None and not (output.exists() and "waiting" in output.read_text()):
             time.sleep(0.05)
-        # The program itself, as if somebody pressed Ctrl-C there.
+        # The signal goes to the program itself, as with Ctrl-C in its terminal.
         commands = {entry.name: read(entry / "cmdline") for entry in Path("/proc").iterdir()
                     if entry.name.isdigit()}
         children = [int(number) for number, said in commands.items() if f"{java.classes}" in said
@@ -185,7 +185,7 @@ def test_light_components_share_a_process(java, run):
     ran = run(RING.format(program=java.program("Walker"), fail="false"))
     works(ran)
     said = ran.output()
-    # Ten steps around a ring of three: each has what stood one place before.
+    # After ten steps around a ring of three, each has the number of the one before it.
     assert "a ends with 200" in said and "b ends with 0" in said and "c ends with 100" in said, said
     assert "all are over" in said
 
@@ -210,7 +210,7 @@ def test_outside_a_run_there_is_an_error_that_says_what_to_do(java):
 
 
 def without_library(java, *options):
-    """A command that is not told where the library is."""
+    """This command is not told where the library is."""
     return [word for word in java.command("WithoutRun",
                                           *options) if not str(word).startswith("-Dligament.library")]
 
@@ -228,10 +228,10 @@ def test_the_library_is_found_in_each_of_its_places(java, prefix, tmp_path):
     for command, extra in places:
         done = alone(java, *command, path=elsewhere, extra=extra)
         assert done.returncode == 0, (command, done.stderr)
-    # The command in PATH says it.
+    # The command in PATH leads to the library.
     done = alone(java, *without_library(java), path=f"{prefix}/bin:{elsewhere}")
     assert done.returncode == 0, done.stderr
-    # The jar of an installation finds it beside itself.
+    # The jar of an installation finds the library of the installation.
     share = tmp_path / "prefix/share/java"
     share.mkdir(parents=True)
     (tmp_path / "prefix/lib").symlink_to(prefix / "lib")
@@ -245,7 +245,7 @@ def test_a_run_tells_its_instances_where_the_library_is(java, prefix, program, t
     command = [word for word in java.command("Teller") if not str(word).startswith("-Dligament.library")]
     script = tmp_path / "teller"
     words = " ".join(f"'{word}'" for word in command)
-    # The command `ligament` is not in this PATH, so that only the run can say it.
+    # The command `ligament` is not in this PATH, so only the run can name the library.
     script.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\necho "told $LIGAMENT_LIBRARY"\nexec {words}\n')
     script.chmod(0o755)
     ran = run_model(prefix, tmp_path, echoed(script, program(C / "echo.c")))
@@ -274,7 +274,7 @@ def test_a_library_that_is_not_there_or_not_ours_is_said(java, tmp_path):
 
 
 def older_jdk():
-    """A Java that is too old, if there is one here."""
+    """Returns a Java that is too old, if one is installed here."""
     for java in [shutil.which("java"), *Path("/usr/lib/jvm").glob("*/bin/java")]:
         if java is None:
             continue

@@ -1,4 +1,4 @@
-"""The Maven artifact: a code that has nothing of Ligament but the artifact and an installation."""
+"""The Maven artifact: a code that uses only the artifact and an installation of Ligament."""
 
 import os
 import re
@@ -41,7 +41,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 def jdk():
-    """A JDK that is new enough."""
+    """A new enough JDK."""
     done = subprocess.run([JAVA / "jdk"], capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(done.stderr.strip())
@@ -50,7 +50,7 @@ def jdk():
 
 @pytest.fixture(scope="module")
 def maven(tmp_path_factory):
-    """Runs Maven, with a repository of its own in which the artifact has been installed."""
+    """Runs Maven, with a repository of its own in which the artifact is installed."""
     place = tmp_path_factory.mktemp("maven")
     environment = {**os.environ, "JAVA_HOME": str(jdk())}
 
@@ -60,7 +60,7 @@ def maven(tmp_path_factory):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    # Maven writes into `target`, which the build of the jar uses as well.
+    # Maven writes into `target`, which the build of the jar also uses.
     shutil.copytree(JAVA, place / "java", ignore=shutil.ignore_patterns("target", "tests"))
     run("install", folder=place / "java")
     run.repository = place / "repository"

@@ -1,4 +1,4 @@
-//! NumPy arrays seen from here: reading where one lies, and making one over memory that something else owns.
+//! NumPy arrays: reading the layout of one, and making one over memory that another object owns.
 
 use ligament_catalogue::{fault, said};
 use ligament_wire::Bytes;
@@ -99,7 +99,7 @@ impl Array {
         }
     }
 
-    /// The elements for other libraries, where they lie.
+    /// Returns the elements for other libraries, in place.
     #[pyo3(signature = (**how))]
     fn __dlpack__<'py>(
         &self,
@@ -113,7 +113,7 @@ impl Array {
         self.array.bind(py).call_method0("__dlpack_device__")
     }
 
-    /// The same by the buffer protocol.
+    /// Does the same by the buffer protocol.
     ///
     /// # Safety
     /// The interpreter calls this, with a view to be filled in.
@@ -141,7 +141,7 @@ impl Array {
     }
 }
 
-/// The kind of an object for NumPy.
+/// The kind of an object, as NumPy sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ArrayKind {
     /// `numpy.ndarray` itself.
@@ -152,10 +152,11 @@ pub enum ArrayKind {
     Other,
 }
 
-/// Looks at the object's class only.
+/// Looks at the object's class, and at nothing else.
 pub fn kind(object: &Bound<'_, PyAny>) -> ArrayKind {
     let py = object.py();
-    // SAFETY: both only compare the object's type with NumPy's, while attached to the interpreter.
+    // SAFETY: both functions only compare the object's type with NumPy's, while this thread is attached to the
+    // interpreter.
     unsafe {
         if PyArray_CheckExact(py, object.as_ptr()) != 0 {
             ArrayKind::Plain
@@ -167,7 +168,8 @@ pub fn kind(object: &Bound<'_, PyAny>) -> ArrayKind {
     }
 }
 
-/// A NumPy array over the memory of something else, by the buffer protocol or DLPack; none if it has neither.
+/// Returns a NumPy array over the memory of another object, by the buffer protocol or DLPack; `None` if the
+/// object has neither.
 pub fn over_others<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     let numpy = PyModule::import(py, intern!(py, "numpy"))?;
@@ -180,8 +182,7 @@ pub fn over_others<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
     Ok(None)
 }
 
-/// The properties of an object that would be lost if it were taken for an array, and the value to give in its
-/// place.
+/// Returns the properties of an object that it would lose as an array, and the value to send in its place.
 pub fn what_is_lost(object: &Bound<'_, PyAny>) -> PyResult<Option<(String, &'static str)>> {
     if kind(object) == ArrayKind::Derived && object.hasattr(intern!(object.py(), "mask"))? {
         let instead = "{\"data\": data.data, \"mask\": data.mask}, or data.filled(value)";
@@ -204,23 +205,23 @@ pub struct ArrayLayout {
     ndim: usize,
     shape: [u64; MAX_DIMS],
     strides: [i64; MAX_DIMS],
-    /// From the lowest to the highest addressed byte.
+    /// The bytes from the lowest to the highest addressed element.
     start: *mut u8,
     len: usize,
-    /// Of element 0, from the lowest byte.
+    /// Offset of element 0 from the lowest byte.
     pub offset: usize,
     pub order: ArrayOrder,
     contiguous: bool,
     pub writable: bool,
 }
 
-// SAFETY: the bytes belong to the array, which `_owner` keeps; that other threads do not write to it meanwhile
-// is asked of the user, as everywhere in NumPy.
+// SAFETY: the bytes belong to the array, which `_owner` keeps. The user must not write to them from other
+// threads meanwhile, as everywhere in NumPy.
 unsafe impl Send for ArrayLayout {}
-// SAFETY: as above; through a shared reference the bytes are only read.
+// SAFETY: as above; a shared reference only reads the bytes.
 unsafe impl Sync for ArrayLayout {}
 
-/// Why an array cannot be read as it is.
+/// The reason why an array cannot be read in place.
 pub enum UnreadableArray {
     /// Its elements are in the other byte order.
     Swapped,
@@ -229,9 +230,10 @@ pub enum UnreadableArray {
 }
 
 impl ArrayLayout {
-    /// Reads the array object. The caller has made sure that it is one.
+    /// Reads the array object. The caller must know that it is one.
     pub fn of(object: &Bound<'_, PyAny>) -> Result<ArrayLayout, UnreadableArray> {
-        // SAFETY: the object is an array and attached to the interpreter, so that its fields can be read.
+        // SAFETY: the object is an array, and this thread is attached to the interpreter, so its fields can be
+        // read.
         unsafe {
             let array = &*_PyArray_GET_ITEM_DATA(object.as_ptr().cast::<PyArrayObject>());
             let descr = &*_PyDataType_GET_ITEM_DATA(array.descr);
@@ -300,28 +302,28 @@ impl ArrayLayout {
         self.contiguous
     }
 
-    /// The bytes from the lowest to the highest addressed element.
+    /// Returns the number of bytes from the lowest to the highest addressed element.
     pub fn data(&self) -> &[u8] {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: NumPy vouches for what its shape and strides reach; `_owner` keeps it alive.
+        // SAFETY: NumPy guarantees the memory that its shape and strides reach; `_owner` keeps it alive.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
-    /// The same to be written. The caller has looked at `writable` and `is_contiguous`.
+    /// Returns the bytes, to be written. The caller must have checked `writable` and `is_contiguous`.
     pub fn data_mut(&mut self) -> &mut [u8] {
         assert!(self.writable && self.contiguous);
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: as for `data`; the array may be written to.
+        // SAFETY: as for `data`; the array is writable.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 }
 
 fn dtype_of(type_num: c_int) -> Option<DType> {
-    // NumPy's numbers (`NPY_TYPES`), with C's `long` and `long long` both of 64 bits, as on every Linux here.
+    // NumPy's numbers (`NPY_TYPES`). C's `long` and `long long` both have 64 bits, as on every Linux here.
     Some(match type_num {
         0 => DType::Bool,
         1 => DType::Int8,
@@ -358,7 +360,7 @@ fn number_of(dtype: DType) -> c_int {
     }
 }
 
-/// The element type that a dtype given by the user stands for (anything that NumPy takes for one).
+/// Returns the element type for a dtype that the user gives (any object that NumPy takes for one).
 pub fn parse_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
     let numpy = PyModule::import(dtype.py(), "numpy")?;
     let dtype = numpy.call_method1("dtype", (dtype,))?;
@@ -377,13 +379,13 @@ pub fn parse_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
     })
 }
 
-/// Keeps the shared memory under received arrays.
+/// Keeps the shared memory of received arrays.
 #[pyclass(module = "ligament", frozen, name = "_Block")]
 struct LoanBlock {
     _bytes: Bytes,
 }
 
-/// A read-only array over received bytes, which it keeps. Strides are in bytes, one for each extent.
+/// Makes a read-only array over received bytes, which it keeps. Strides are in bytes, one for each extent.
 pub fn view<'py>(
     py: Python<'py>,
     dtype: DType,
@@ -393,11 +395,12 @@ pub fn view<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let start = bytes.as_ptr().cast_mut();
     let block = Bound::new(py, LoanBlock { _bytes: bytes.clone() })?;
-    // SAFETY: the message's shape and strides have been checked against `bytes`, which the block keeps unmoved.
+    // SAFETY: the message's shape and strides have been checked against `bytes`, and the block keeps these in
+    // place.
     unsafe { over(py, dtype, shape, strides, start, false, block.into_any()) }
 }
 
-/// An array over memory that `base` keeps.
+/// Makes an array over memory that `base` keeps.
 ///
 /// # Safety
 /// The memory holds the elements that shape and strides reach from `start`, is aligned for them, and stays as
@@ -418,8 +421,8 @@ pub unsafe fn over<'py>(
         steps[axis] = stride as isize;
     }
     let flags = if writable { flags::NPY_ARRAY_WRITEABLE } else { 0 };
-    // SAFETY: the descriptor's reference is taken over by NewFromDescr, the base's by SetBaseObject; dimensions
-    // and strides are copied; for the memory the caller vouches.
+    // SAFETY: NewFromDescr takes over the reference to the descriptor, and SetBaseObject the one to the base.
+    // Dimensions and strides are copied. The caller guarantees the memory.
     unsafe {
         let descr = PY_ARRAY_API.PyArray_DescrFromType(py, number_of(dtype));
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
@@ -441,9 +444,9 @@ pub unsafe fn over<'py>(
     }
 }
 
-/// From now on the array cannot be written to.
+/// Makes the array read-only.
 pub fn make_read_only(array: &Bound<'_, PyAny>) {
-    // SAFETY: the object is an array that `over` made; clearing the flag is what `flags.writeable = False`
+    // SAFETY: the object is an array that `over` made. Clearing the flag is what `flags.writeable = False`
     // does.
     unsafe {
         let fields = _PyArray_GET_ITEM_DATA(array.as_ptr().cast::<PyArrayObject>());

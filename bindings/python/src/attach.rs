@@ -1,4 +1,4 @@
-//! Looking at a run that goes on: how it stands, and what its ports send.
+//! Watching a run: its status, and the values that its ports send.
 
 use crate::errors;
 use crate::from_wire::to_python;
@@ -8,7 +8,7 @@ use ligament_wire::tap::TapSelection;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// How often is looked whether Python has a signal to handle.
+/// Time between two checks for a signal that Python has to handle.
 const SIGNALS: Duration = Duration::from_millis(100);
 
 fn raised(py: Python<'_>, fault: Fault) -> PyErr {
@@ -21,7 +21,7 @@ fn raised(py: Python<'_>, fault: Fault) -> PyErr {
     errors::raise(py, class, fault)
 }
 
-/// How a run stands, as JSON.
+/// Returns the status of a run, as JSON.
 #[pyfunction]
 #[pyo3(name = "_standing")]
 pub fn standing(py: Python<'_>, run: &str) -> PyResult<String> {
@@ -29,7 +29,7 @@ pub fn standing(py: Python<'_>, run: &str) -> PyResult<String> {
     Ok(told.to_string())
 }
 
-/// A port that is looked at.
+/// A view of a port.
 #[pyclass(module = "ligament._ligament", name = "_Tapping")]
 pub struct Tapping {
     tapping: Option<client::TapSession>,
@@ -52,13 +52,14 @@ impl Tapping {
     ) -> PyResult<Tapping> {
         let begun = py.detach(|| {
             let cuts = TapSelection::cuts_of(slice)?;
-            let wanted = TapSelection { keys, cuts, thin, bars: histogram };
+            let wanted = TapSelection { keys, cuts, thin, bars: histogram, levels: Vec::new() };
             client::TapSession::of(run, &PortOf::of(port)?, &wanted, room.unwrap_or(DEFAULT_BOX_BYTES))
         });
         Ok(Tapping { tapping: Some(begun.map_err(|fault| raised(py, fault))?) })
     }
 
-    /// The next value: timestamp, next timestamp, slot, number, data; or why there will be none.
+    /// Returns the next value: timestamp, next timestamp, slot, number, data; or the reason why there will be
+    /// none.
     #[allow(clippy::type_complexity)] // A tuple for one caller.
     fn next(
         &mut self,
@@ -92,7 +93,7 @@ impl Tapping {
         }
     }
 
-    /// Lets go of it: nothing more is shown.
+    /// Ends the view of the port.
     fn close(&mut self) {
         self.tapping = None;
     }

@@ -1,27 +1,27 @@
-//! How an instance of Python's has the core's: as its own, or lent by the scheduler of light components.
+//! The core's instance of a Python instance: owned, or lent by the scheduler of light components.
 
 use ligament_instance::{InCall, Instance as Core};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::MutexGuard;
 
-/// The core's instance: this object's own, or that of a light component, which the scheduler lends for as long
-/// as one of the component's functions runs.
+/// The core's instance. It belongs to this object, or to a light component; the scheduler then lends it while
+/// one of the component's functions runs.
 pub(crate) enum CoreHandle {
     Own(Box<Core>),
     Lent(NonNull<Core>),
     Away,
-    /// The program ends, and the core waits for its exit status (`leaving`).
+    /// The program is ending, and the instance waits for its exit status (`exit.rs`).
     Left,
 }
 
-// SAFETY: a core that is lent is used by one thread at a time, the one that holds the lock, while it is lent.
+// SAFETY: one thread at a time uses a lent instance: the one that holds the lock, while the instance is lent.
 unsafe impl Send for CoreHandle {}
 
-/// The core, while nobody else uses it.
+/// The core's instance, during one call.
 pub(crate) struct InUse<'a> {
     pub held: MutexGuard<'a, CoreHandle>,
-    /// Ends after the lock.
+    /// Dropped after the lock.
     pub _turn: InCall<'a>,
 }
 
@@ -31,7 +31,7 @@ impl Deref for InUse<'_> {
     fn deref(&self) -> &Core {
         match &*self.held {
             CoreHandle::Own(core) => core,
-            // SAFETY: it is lent, and whoever lent it does not use it meanwhile.
+            // SAFETY: the instance is lent, and its lender does not use it meanwhile.
             CoreHandle::Lent(core) => unsafe { core.as_ref() },
             CoreHandle::Away | CoreHandle::Left => unreachable!("looked at when it was locked"),
         }

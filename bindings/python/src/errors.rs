@@ -1,4 +1,5 @@
-//! The core's errors as Python's exceptions. The classes are Python's own, in `ligament/_errors.py`.
+//! Turns the core's errors into Python's exceptions. The classes are written in Python, in
+//! `ligament/_errors.py`.
 
 use crate::text::Text;
 use ligament_catalogue::{Code, Fault};
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// Raises class `name` of `ligament._errors` with this text, and its code where to read more about it.
+/// Makes an exception of the class `name` of `ligament._errors`, with this text and its code.
 pub fn raise(py: Python<'_>, name: &str, fault: impl Into<Fault>) -> PyErr {
     exception(py, name, fault.into().with_code())
 }
@@ -24,7 +25,7 @@ fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
     }
 }
 
-/// A text with a code at its end, unless one stands in it already.
+/// Returns a text with a code at its end, unless the text has one.
 #[pyfunction]
 #[pyo3(name = "_fault")]
 pub fn fault_of(code: &str, text: Text<'_>) -> String {
@@ -32,18 +33,18 @@ pub fn fault_of(code: &str, text: Text<'_>) -> String {
     Code::named(code).map_or_else(|| text.to_owned(), |code| Fault::new(code, text).with_code())
 }
 
-/// A use of the library that cannot work.
+/// Makes the exception for a use of the library that cannot work.
 pub fn usage(py: Python<'_>, fault: impl Into<Fault>) -> PyErr {
     raise(py, "UsageError", fault)
 }
 
-/// A model that cannot be built, read or run.
+/// Makes the exception for a model that cannot be built, read or run.
 pub fn model(py: Python<'_>, fault: impl Into<Fault>) -> PyErr {
     raise(py, "ModelError", fault)
 }
 
-/// The exception for an error of an instance's call. For `Interrupted`, the exception that the signal's handler
-/// raised is known to the instance, which asks for it first.
+/// Makes the exception for an error of an instance's call. For `Interrupted`, the instance has the exception
+/// that the signal's handler raised, and looks for that first.
 pub fn instance(py: Python<'_>, error: Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Registration => "RegistrationError",

@@ -1,6 +1,6 @@
-//! Instances whose program ends without `finish`. The program's exit status says whether they are done, and
-//! Python tells nobody of it before it has ended itself: a `SystemExit` meets no hook. So they wait here until
-//! the process exits.
+//! Instances whose program ends without `finish`. The program's exit status decides if they have ended well.
+//! Python gives the status to no hook, and a `SystemExit` is not reported either. So the instances wait here
+//! until the process exits.
 
 use ligament_catalogue::said;
 use ligament_instance::Instance as Core;
@@ -13,13 +13,14 @@ use std::sync::{Mutex, PoisonError};
 static LEAVING: Mutex<Option<Vec<Core>>> = Mutex::new(None);
 
 extern "C" {
-    /// Of the C library (`on_exit(3)`): has a function called at the exit of the process, with its status.
+    /// `on_exit(3)` of the C library: registers a function that is called at the exit of the process, with its
+    /// status.
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
 /// Keeps an instance until the process exits.
 pub(crate) fn keep(mut core: Core) {
-    // There will be no interpreter to ask.
+    // The interpreter is gone by then, so its signals are not checked.
     core.set_interrupt_check(Box::new(|| false));
     let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
     if leaving.is_none() {
@@ -30,8 +31,8 @@ pub(crate) fn keep(mut core: Core) {
     leaving.get_or_insert_default().push(core);
 }
 
-/// Signs off those that wait. If the process has failed they are left as they are: whoever watches it sees the
-/// status, and reads in its output why.
+/// Signs off the waiting instances. If the process has failed, they are left as they are: the watcher of the
+/// process sees its status, and finds the reason in its output.
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner).take();
     for mut core in leaving.into_iter().flatten() {
@@ -41,7 +42,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
                 eprintln!("{}", said!(SIGNING_OFF_FAILED, "ligament: signing off: {error}"));
             }
         }
-        // Dropping it would sign it off, and might need the interpreter.
+        // Dropping the instance would sign it off, and might need the interpreter.
         std::mem::forget(core);
     }
 }

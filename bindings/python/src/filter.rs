@@ -1,4 +1,4 @@
-//! Filters of conduits that are functions of Python's: `python: module:function` in a model.
+//! Filters of conduits that are Python functions: `python: module:function` in a model.
 
 use crate::from_wire::to_python;
 use crate::message::Message;
@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Has the filters of this process's conduits run here.
+/// Registers this process's interpreter for the filters of its conduits.
 pub fn run_here() {
     run_python_filters_by(Box::new(PythonFilter));
 }
 
 struct PythonFilter;
 
-/// The fault for an exception of Python.
+/// Returns the fault for an exception of Python.
 fn raised(py: Python<'_>, error: &PyErr) -> Fault {
     let described = PyModule::import(py, "ligament._logging").and_then(|module| {
         module.getattr("describe")?.call1((error.clone_ref(py).into_value(py),))?.extract::<String>()
@@ -44,7 +44,7 @@ fn found<'py>(py: Python<'py>, filter: &Filter) -> Result<Bound<'py, PyAny>, Fau
     }
 }
 
-/// True if a conduit of this process has a filter of Python's.
+/// Returns true if a conduit of this process has a filter written in Python.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn in_use() -> bool {
@@ -62,7 +62,7 @@ impl Interpreter for PythonFilter {
             let found = found(py, filter)?;
             let mut with = filter.text("with").map(str::to_owned);
             let call = match (found.cast::<PyType>(), with.take_if(|_| found.is_instance_of::<PyType>())) {
-                // Each slot has an object of its own, which may remember earlier messages.
+                // Each slot has an object of its own, because the object may remember earlier messages.
                 (Ok(class), Some(with)) => class.call1((with,)).map_err(|error| raised(py, &error))?,
                 (Ok(class), None) => class.call0().map_err(|error| raised(py, &error))?,
                 (Err(_), _) => found.clone(),
@@ -77,7 +77,7 @@ impl Interpreter for PythonFilter {
 /// A function or object at work on one slot.
 struct Function {
     call: Py<PyAny>,
-    /// The function that gives the messages that it still holds.
+    /// The function that returns the messages that the filter still holds.
     finish: Option<Py<PyAny>>,
     with: Option<String>,
 }
@@ -110,7 +110,7 @@ impl FilterStep for Function {
     }
 }
 
-/// Reads the result of a function: nothing, a message, or several.
+/// Reads the result of a function: no message, one, or several.
 fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<StepOutput<'static>, Fault> {
     if given.is_none() {
         return Ok(StepOutput::None);
@@ -137,7 +137,7 @@ fn emitted(py: Python<'_>, given: &Bound<'_, PyAny>) -> Result<StepOutput<'stati
     Ok(StepOutput::Many(parcels))
 }
 
-/// A message that a function gives. Arrays are copied, because the function may go on using them.
+/// Reads a message of a function's result. Arrays are copied, because the function may go on using them.
 fn parcel(message: &Bound<'_, Message>) -> Result<Parcel<'static>, Fault> {
     let py = message.py();
     let (timestamp, next_timestamp, data, settings) = {

@@ -1,4 +1,4 @@
-//! A received value as Python's.
+//! Turns a received value into a Python object.
 
 use crate::array::{self, Array};
 use crate::settings::Settings;
@@ -6,7 +6,7 @@ use ligament_wire::Value;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString};
 
-/// The value as a Python object: arrays are read-only views of where they lie, everything else is copied.
+/// Returns the value as a Python object. Arrays are read-only views of the received memory; all else is copied.
 pub fn to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     Ok(match value {
         Value::None => py.None(),

@@ -133,6 +133,10 @@ impl Domain {
         })
     }
 
+    fn _set_direction(&self, py: Python<'_>, field: usize, direction: Vec<i32>) -> PyResult<()> {
+        self.detached(py, &Call("set_direction"), move |core, _| core.set_direction(FieldId(field), &direction))
+    }
+
     fn _check_field(&self, array: Bound<'_, PyAny>) -> PyResult<()> {
         layout(&array).map(|_| ())
     }
@@ -149,6 +153,12 @@ impl Domain {
 
     fn _end(&self, py: Python<'_>, fields: Fields<'_>) -> PyResult<()> {
         self.with_arrays(py, &Call("end"), fields, |core, instance, data| core.end(instance, data))
+    }
+
+    fn _publish(&self, py: Python<'_>, field: usize, array: Bound<'_, PyAny>) -> PyResult<()> {
+        self.with_arrays(py, &Call("publish"), vec![(field, array)], |core, instance, data| {
+            data.iter().try_for_each(|data| core.publish(instance, data.field, data.bytes))
+        })
     }
 
     /// Sum, minimum or maximum of the numbers of all blocks.
@@ -171,7 +181,7 @@ impl Domain {
 }
 
 /// Returns the layout of an array of doubles, which the Python half has made contiguous.
-fn layout_of_numbers(numbers: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
+pub(crate) fn layout_of_numbers(numbers: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
     let layout = match kind(numbers) {
         ArrayKind::Other => None,
         _ => ArrayLayout::of(numbers).ok().filter(ArrayLayout::is_contiguous),

@@ -1,5 +1,5 @@
-//! The instance as Python sees it. The Python half (`ligament/_instance.py`) derives from it and adds what
-//! Python does best: flags, logging, the hook for uncaught exceptions.
+//! The compiled half of the instance. The Python half (`ligament/_instance.py`) derives from it, and adds
+//! flags, logging, and the hook for uncaught exceptions.
 
 use crate::array::{kind, over_others, parse_dtype, ArrayKind, ArrayLayout, UnreadableArray};
 use crate::core_handle::{CoreHandle, InUse};
@@ -28,7 +28,7 @@ use std::time::Duration;
 #[pyclass(module = "ligament._ligament", name = "_Instance", subclass, frozen)]
 pub struct Instance {
     turn: CallGuard,
-    /// For whose turn it is.
+    /// Allows one call at a time.
     core: Mutex<CoreHandle>,
     /// The exception that a signal's handler raised while the core was waiting.
     raised: Arc<Mutex<Option<PyErr>>>,
@@ -37,7 +37,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// That of a light component, which is lent later.
+    /// The instance of a light component, which is lent later.
     pub(crate) fn light(core: &Core, raised: Arc<Mutex<Option<PyErr>>>) -> Instance {
         Instance {
             turn: CallGuard::new(),
@@ -48,7 +48,8 @@ impl Instance {
         }
     }
 
-    /// Lends the core, or takes it back. A call that another thread is in is waited for, and given as an error.
+    /// Lends the core's instance, or takes it back. Waits if another thread is in a call, and returns that as
+    /// an error.
     pub(crate) fn hold(&self, py: Python<'_>, held: CoreHandle) -> Option<Error> {
         const CALL: &Call = &Call("run_light");
         let (_turn, overlap) = py.detach(|| self.turn.enter_at_last(CALL));
@@ -56,10 +57,10 @@ impl Instance {
         overlap
     }
 
-    /// The core, unless another thread (or the code that a signal interrupted) is in a call of its own.
+    /// Returns the core's instance, unless another thread, or the code that a signal interrupted, is in a call.
     fn core(&self, py: Python<'_>, call: &'static Call) -> PyResult<InUse<'_>> {
         let turn = self.turn.enter(call).map_err(|error| errors::instance(py, error))?;
-        // It is our turn: nobody else has the lock.
+        // It is this call's turn, so no other code has the lock.
         let held = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         match &*held {
             CoreHandle::Away => Err(usage(
@@ -77,7 +78,7 @@ impl Instance {
         }
     }
 
-    /// The exception for the core's error.
+    /// Returns the exception for an error of the core.
     fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         if error == Error::Interrupted {
             if let Some(raised) = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -87,7 +88,7 @@ impl Instance {
         errors::instance(py, error)
     }
 
-    /// Calls the core without the interpreter, so that other threads go on meanwhile.
+    /// Calls the core without the interpreter, so that other threads can run meanwhile.
     pub(crate) fn detached<T: Send>(
         &self,
         py: Python<'_>,
@@ -117,7 +118,7 @@ impl Instance {
         })
     }
 
-    /// Receives; the interpreter is let go only if nothing is there yet.
+    /// Receives. The interpreter is released only if no message has arrived yet.
     fn next(&self, py: Python<'_>, port: &str, slot: Option<u32>, wait: Wait) -> PyResult<Received> {
         let mut core = self.core(py, &Call("receive"))?;
         let core = &mut *core;
@@ -171,7 +172,7 @@ impl Instance {
     }
 }
 
-/// How long to wait, from seconds.
+/// Returns the time to wait, from seconds.
 fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Wait> {
     match timeout {
         None => Ok(Wait::Forever),
@@ -189,7 +190,7 @@ fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Wait> {
     }
 }
 
-/// Port and slot out of `"name"` or `("name", slot)`.
+/// Reads port and slot from `"name"` or `("name", slot)`.
 fn port_and_slot(port: &Bound<'_, PyAny>) -> PyResult<(String, Option<u32>)> {
     match port.cast::<PyString>() {
         Ok(name) => Ok((name.to_string(), None)),
@@ -205,7 +206,7 @@ fn port_and_slot(port: &Bound<'_, PyAny>) -> PyResult<(String, Option<u32>)> {
     }
 }
 
-/// The ports that Python gives as pairs of operator and name.
+/// Reads the ports that Python gives, as pairs of operator and name.
 pub(crate) fn declared(py: Python<'_>, ports: Option<Vec<(String, String)>>) -> PyResult<Option<Ports>> {
     let Some(pairs) = ports else { return Ok(None) };
     let mut ports = Ports::new();
@@ -217,7 +218,7 @@ pub(crate) fn declared(py: Python<'_>, ports: Option<Vec<(String, String)>>) -> 
     Ok(Some(ports))
 }
 
-/// Has signals looked at while the core waits; what their handlers raise is found in `raised`.
+/// Makes the core check for signals while it waits. The exception of a handler is stored in `raised`.
 pub(crate) fn watch_signals(core: &mut Core, raised: &Arc<Mutex<Option<PyErr>>>) {
     let found = raised.clone();
     core.set_interrupt_check(Box::new(move || {
@@ -246,8 +247,8 @@ fn order_of(py: Python<'_>, order: &str) -> PyResult<ArrayOrder> {
 
 #[pymethods]
 impl Instance {
-    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. `light` is
-    /// what the scheduler of light components gives; the rest does not matter then.
+    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. If the
+    /// scheduler gives `light`, the other arguments are not used.
     #[new]
     #[pyo3(signature = (ports, flags, light=None, ranks=0, threads=0))]
     fn new(
@@ -286,19 +287,20 @@ impl Instance {
         &self.name
     }
 
-    /// The instance's index among those of its component; empty for one without multiplicity.
+    /// The instance's index within its component; empty for a component without multiplicity.
     #[getter]
     fn index(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
         Ok(self.core(py, &Call("index"))?.index())
     }
 
-    /// Which of its instance's ranks this is, where the model says that each of them speaks for itself; else 0.
+    /// The number of this rank within its instance, if the model says that each rank speaks for itself;
+    /// otherwise 0.
     #[getter]
     fn rank(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.core(py, &Call("rank"))?.rank())
     }
 
-    /// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
+    /// The number of ranks of the instance that speak for themselves; 1 if the model does not give `ranks:`.
     #[getter]
     fn ranks(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.core(py, &Call("ranks"))?.ranks())
@@ -316,7 +318,8 @@ impl Instance {
         Ok(self.core(py, &Call("is_over"))?.is_over())
     }
 
-    /// Returns true to go through the execution loop (again); waits for the messages on the F_INIT ports.
+    /// Returns true if the code is to go through its execution loop once more. Waits for the messages on the
+    /// F_INIT ports.
     fn reuse_instance(&self, py: Python<'_>) -> PyResult<bool> {
         self.detached(py, &Call("reuse_instance"), Core::reuse_instance)
     }
@@ -361,9 +364,10 @@ impl Instance {
         self.save(py, &Call("save_final_snapshot"), message, Core::save_final_snapshot)
     }
 
-    /// To be called once in each step with its model time, s: says whether settings have changed, and are to be
-    /// asked for again. All whom a change concerns make it in their first step at or after the same model time.
-    /// Waits while a change is being agreed on, and where the run is to stand still.
+    /// Applies changes of settings. Call it once in each step, before the step's work, with the step's model
+    /// time in s. Returns true if settings have changed; the code then reads the settings that the step needs
+    /// again. All instances that a change concerns make it in their first step at or after the same model time.
+    /// The call waits while instances agree on a change, and while the run is halted.
     fn steer(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
         let mut core = self.core(py, &Call("steer"))?;
         let core = &mut *core;
@@ -373,8 +377,8 @@ impl Instance {
         py.detach(|| core.steer(time)).map_err(|error| self.error(py, error))
     }
 
-    /// Declares that a setting can be steered, within a range if one is given. `restart`: it is read once a
-    /// pass.
+    /// Declares that a setting can be steered, within a range if one is given. `restart` is true if the code
+    /// reads the setting once in each pass of the reuse loop.
     #[pyo3(signature = (setting, minimum=None, maximum=None, unit="", restart=false))]
     fn declare_steerable(
         &self,
@@ -390,7 +394,7 @@ impl Instance {
         self.detached(py, &Call("declare_steerable"), |core| core.declare_steerable(setting))
     }
 
-    /// Sends a message. Returns once the data is stored; what happens to it afterwards is never seen.
+    /// Sends a message. Returns when the data is stored; it may be changed afterwards.
     #[pyo3(signature = (port, message, slot=None))]
     fn send(
         &self,
@@ -424,8 +428,8 @@ impl Instance {
         .map_err(|error| self.error(py, error))
     }
 
-    /// Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also after an
-    /// error.
+    /// Sends the array of a loan, without a copy if it has more than 64 KiB. The loan is gone afterwards, also
+    /// after an error.
     #[pyo3(signature = (port, timestamp, next_timestamp, loan, slot=None))]
     fn send_loan(
         &self,
@@ -440,7 +444,7 @@ impl Instance {
         self.give(py, port, MessageTimes { timestamp, next_timestamp }, loan.get(), slot, None)
     }
 
-    /// Memory for an array, to be filled in place and sent without a copy if it has more than 64 KiB.
+    /// Lends memory for an array, to be filled in place and sent without a copy if it has more than 64 KiB.
     #[pyo3(signature = (shape, dtype=None, order="C"))]
     fn loan(
         &self,
@@ -467,7 +471,7 @@ impl Instance {
         Loan::new(py, loan, dtype, &shape, order, self.returned.clone())
     }
 
-    /// The next message on a port, waiting for it; `default` if nothing is connected there.
+    /// Waits for the next message on a port, and returns it; `default` if nothing is connected to the port.
     #[pyo3(signature = (port, slot=None, default=None, timeout=None))]
     fn receive<'py>(
         &self,
@@ -493,8 +497,8 @@ impl Instance {
         Ok(Bound::new(py, self.message(py, received)?)?.into_any())
     }
 
-    /// As `receive`, with the overlay that came with the message in its `settings`; it is not compared with
-    /// that in force.
+    /// Does the same as `receive`, and keeps the message's overlay in its `settings`. The overlay is not
+    /// compared with the one in force.
     #[pyo3(signature = (port, slot=None, default=None, timeout=None))]
     fn receive_with_settings<'py>(
         &self,
@@ -520,8 +524,8 @@ impl Instance {
         }
     }
 
-    /// Receives an array into the caller's own, which must be contiguous, of the same type and shape: a NumPy
-    /// array, or what has the buffer protocol or DLPack.
+    /// Receives an array into an array of the caller, which must be contiguous and of the same type and shape:
+    /// a NumPy array, or an object with the buffer protocol or DLPack.
     #[pyo3(signature = (port, array, slot=None, timeout=None))]
     fn receive_into(
         &self,
@@ -576,8 +580,8 @@ impl Instance {
         })
     }
 
-    /// The program ends: the instance is signed off when its exit status is known, and only if that is 0.
-    /// Filters that are functions of Python's have to be asked for what they still hold before.
+    /// Called at the end of the program: signs the instance off when the exit status is known, if that is 0.
+    /// Filters in Python send the messages that they still hold before, while there is an interpreter.
     fn _leave(&self, py: Python<'_>) -> PyResult<()> {
         let mut core = self.core(py, &Call("finish"))?;
         if filter::in_use() {
@@ -598,8 +602,9 @@ impl Instance {
         self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
-    /// True if another message will come on this port: waits until one is there, or the conduit has ended. On
-    /// an F_INIT port in the reuse loop: whether the message of this pass is still to be received.
+    /// Waits until a message has arrived on this port, or the conduit has ended. Returns true if there is a
+    /// message. On an F_INIT port in the reuse loop, returns true if the message of this pass has not been
+    /// received yet.
     #[pyo3(signature = (port, slot=None, timeout=None))]
     fn has_next(
         &self,
@@ -613,8 +618,8 @@ impl Instance {
         self.detached(py, &Call("has_next"), |core| core.has_next(port, slot, wait))
     }
 
-    /// Waits until a message is there on one of several ports, and gives the port as it stands in `ports`. A
-    /// conduit that ends is passed over for as long as another one may bring something.
+    /// Waits until a message has arrived on one of several ports, and returns the port in the form in which
+    /// `ports` has it. A conduit that has ended is ignored while another one may still have a message.
     #[pyo3(signature = (ports, timeout=None))]
     fn wait_any<'py>(
         &self,
@@ -628,7 +633,8 @@ impl Instance {
         Ok(ports[which].clone())
     }
 
-    /// Receives from whichever of several ports is first: the port as it stands in `ports`, and the message.
+    /// Receives the first message that arrives on one of several ports. Returns the port, in the form in which
+    /// `ports` has it, and the message.
     #[pyo3(signature = (ports, timeout=None))]
     fn receive_any<'py>(
         &self,
@@ -643,7 +649,7 @@ impl Instance {
         Ok((ports[which].clone(), self.message(py, received)?))
     }
 
-    /// A setting's value; `kind` is the name of a type, or None for any. None comes back if it is not set.
+    /// Returns a setting's value, or None if it is not set. `kind` is the name of a type, or None for any.
     fn _setting<'py>(
         &self,
         py: Python<'py>,
@@ -673,7 +679,7 @@ impl Instance {
         setting_to_python(py, &value).map(Some)
     }
 
-    /// Why a setting cannot be had.
+    /// Returns the text that explains why a setting is not set.
     fn _why_unset(&self, py: Python<'_>, name: Text<'_>) -> PyResult<String> {
         let name = &*name;
         Ok(self
@@ -688,12 +694,12 @@ impl Instance {
         Ok(self.core(py, &Call("list_settings"))?.list_settings())
     }
 
-    /// The ports' names by the operator's name.
+    /// The names of the ports, by the operator's name.
     fn _ports(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, Vec<String>)>> {
         Ok(self.core(py, &Call("list_ports"))?.list_ports().into_iter().collect())
     }
 
-    /// Returns true if something is connected to the port.
+    /// Returns true if a conduit is connected to the port.
     fn is_connected(&self, py: Python<'_>, port: Text<'_>) -> PyResult<bool> {
         let port = &*port;
         self.core(py, &Call("is_connected"))?.is_connected(port).map_err(|error| self.error(py, error))
@@ -719,8 +725,8 @@ impl Instance {
             .map_err(|error| self.error(py, error))
     }
 
-    /// The number of slots that a vector port has; for a resizable one that receives, as came with the last
-    /// message.
+    /// The number of slots of a vector port. For a resizable port that receives, this is the number that came
+    /// with the last received message.
     fn get_port_length(&self, py: Python<'_>, port: Text<'_>) -> PyResult<usize> {
         let port = &*port;
         self.core(py, &Call("get_port_length"))?.get_port_length(port).map_err(|error| self.error(py, error))
@@ -814,24 +820,24 @@ impl Instance {
         batches.iter().map(views).collect()
     }
 
-    /// Writes a line to the run's log. False, and nothing written, while another call is being made.
+    /// Writes a line to the run's log. Returns false, and writes nothing, during another call.
     fn _try_log(&self, py: Python<'_>, level: u8, text: Text<'_>) -> PyResult<bool> {
         let text = &*text;
         let Ok(mut core) = self.core(py, &Call("log")) else { return Ok(false) };
         match core.log(LogLevel::from_number(level), text) {
-            // An instance that has ended has no listener any more.
+            // The lines of an instance that has ended are dropped.
             Err(_) if core.is_over() => Ok(true),
             written => written.map(|()| true).map_err(|error| self.error(py, error)),
         }
     }
 
-    /// Ends the run because of an error in this code: the others are told the reason.
+    /// Ends the run because of an error in this code, and reports the reason to the run.
     fn error_shutdown(&self, py: Python<'_>, why: Text<'_>) -> PyResult<()> {
         let why = &*why;
         self.detached(py, &Call("error_shutdown"), |core| core.error_shutdown(why))
     }
 
-    /// Ends all conduits that this instance sends on and signs off.
+    /// Ends all conduits on which this instance sends, and signs off.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         self.detached(py, &Call("finish"), Core::finish)
     }
@@ -841,12 +847,12 @@ fn borrowed(ports: &[(String, Option<u32>)]) -> Vec<(&str, Option<u32>)> {
     ports.iter().map(|(name, slot)| (name.as_str(), *slot)).collect()
 }
 
-/// Why something that is no message is not sent.
+/// Returns the error for an object that is no message.
 #[cold]
 fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let class = given.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
     let text = given.repr().map_or_else(|_| "data".into(), |text| text.to_string());
-    // A text that is long, or stands on several lines, is not repeated.
+    // A text that is long, or has several lines, is not repeated.
     let text = if text.len() <= 40 && !text.contains('\n') { text.as_str() } else { "data" };
     let fault = fault!(
         NO_MESSAGE,
@@ -856,7 +862,7 @@ fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
     pyo3::exceptions::PyTypeError::new_err(fault.with_code())
 }
 
-/// Stores a value as a message would and reads it back: for tests of what becomes of values.
+/// Encodes and decodes a value, to test what becomes of it in a message.
 #[pyfunction]
 #[pyo3(name = "_round_trip")]
 pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {

@@ -1,5 +1,5 @@
-//! The Python face: the compiled half of the package `ligament`. Thin: it turns Python's values into the core's
-//! and back, lets go of the interpreter while waiting, and raises the core's errors; the rest of the package is
+//! The Python face: the compiled half of the package `ligament`. It turns Python's values into the core's and
+//! back, releases the interpreter while it waits, and raises the core's errors. The rest of the package is
 //! Python.
 
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ mod light;
 mod loan;
 mod message;
 mod model;
+mod modules;
 mod path;
 mod run;
 mod settings;
@@ -50,6 +51,8 @@ mod _ligament {
     #[pymodule_export]
     use super::model::{Model, Problem};
     #[pymodule_export]
+    use super::modules::{driver_arguments, Block, Modules};
+    #[pymodule_export]
     use super::path::{make_path_key, Path, Received};
     #[pymodule_export]
     use super::run::{die_with_parent, installed_below, raise_open_files, Prepared};
@@ -58,8 +61,8 @@ mod _ligament {
     #[pymodule_export]
     use super::times::{after_steps, shown_time, TimeSeries};
 
-    /// Model files may import modules that the packages of this Python bring, and filters of conduits may be
-    /// written in it.
+    /// Model files may import modules that this Python's packages bring, and use filters that are written in
+    /// Python.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let executable: Option<std::path::PathBuf> =

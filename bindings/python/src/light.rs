@@ -1,5 +1,5 @@
-//! Light components in Python: all instances of a program in one process, whose functions the core's scheduler
-//! calls.
+//! Light components in Python: all instances of a program in one process. The core's scheduler calls their
+//! functions.
 
 use crate::core_handle::CoreHandle;
 use crate::errors;
@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An exception on its way through the core.
+/// An exception, while it passes through the core.
 type PendingException = Arc<Mutex<Option<PyErr>>>;
 
 /// One component: the submodel that Python made, and the instance that its functions get.
@@ -31,7 +31,7 @@ impl LightComponent {
     }
 }
 
-/// Lends the core to the instance that Python has while `call` runs.
+/// Lends the core's instance to the Python instance while `call` runs.
 fn lent<T>(
     py: Python<'_>,
     instance: &Py<PyAny>,
@@ -44,13 +44,13 @@ fn lent<T>(
     let mut loan = OnLoan { holder, over: false };
     let called = call();
     match loan.end() {
-        // A thread of the component's own was in a call when its function returned.
+        // Another thread of the component was in a call when the function returned.
         Some(overlap) => called.and(Err(errors::instance(py, overlap))),
         None => called,
     }
 }
 
-/// The core is on loan; the pointer to it goes when this does, also by a panic.
+/// Ends the loan of the core's instance when it is dropped, also after a panic.
 struct OnLoan<'py> {
     holder: Bound<'py, Instance>,
     over: bool,
@@ -73,11 +73,11 @@ impl Drop for OnLoan<'_> {
 }
 
 thread_local! {
-    /// The instance in whose functions this thread is.
+    /// The instance whose function this thread runs.
     static LENT: Cell<Option<Py<PyAny>>> = const { Cell::new(None) };
 }
 
-/// The instance of the light component whose function is running; None outside of all.
+/// Returns the instance of the light component whose function is running; None outside of all functions.
 #[pyfunction]
 #[pyo3(name = "_lent_instance")]
 pub fn lent_instance(py: Python<'_>) -> Option<Py<PyAny>> {
@@ -86,10 +86,10 @@ pub fn lent_instance(py: Python<'_>) -> Option<Py<PyAny>> {
     lent
 }
 
-/// Keeps an exception for the way back, and says what it is.
+/// Stores an exception, to raise it again later, and returns its text.
 fn keep(py: Python<'_>, error: PyErr, raised: &PendingException) -> Error {
     let describe = || -> PyResult<String> {
-        // As a value by itself it has its traceback too.
+        // The exception as an object also has its traceback.
         let value = error.clone_ref(py).into_value(py);
         py.import("ligament._logging")?.call_method1("describe", (value,))?.extract()
     };
@@ -107,7 +107,7 @@ impl Submodel for LightComponent {
         Python::attach(|py| {
             let done = self.submodel.bind(py).call_method0("is_done").and_then(|done| done.is_truthy());
             done.unwrap_or_else(|error| {
-                // The next function says what happened.
+                // The next function reports the exception.
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 true
             })
@@ -141,8 +141,8 @@ impl Submodel for LightComponent {
     }
 }
 
-/// Runs all instances of this program. `wrap` makes Python's instance of the compiled half; `make` makes the
-/// submodel for an instance.
+/// Runs all instances of this program. `wrap` makes Python's instance from the compiled half, and `make` makes
+/// the submodel of an instance.
 #[pyfunction]
 #[pyo3(name = "_run_light", signature = (make, wrap, ports, flags))]
 pub fn run_light(
@@ -175,6 +175,6 @@ pub fn run_light(
     }
 }
 
-/// The compiled half of a light component's instance, on its way into the Python half.
+/// Holds the compiled half of a light component's instance until the Python half takes it over.
 #[pyclass(module = "ligament._ligament", name = "_Lending")]
 pub struct Lending(pub(crate) Option<Instance>);

@@ -1,4 +1,4 @@
-//! Loans: memory as a NumPy array that is filled in place and given away with the message.
+//! Loans: memory as a NumPy array, which the code fills in place and sends.
 
 use crate::array;
 use ligament_instance::Loan as CoreLoan;
@@ -6,19 +6,18 @@ use ligament_wire::{ArrayOrder, DType};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Loans that nobody can reach any more, waiting for their instance to take them back.
+/// Loans that no object refers to any more. Their instance takes them back.
 pub type ReturnedLoans = Arc<Mutex<Vec<CoreLoan>>>;
 
 /// The handle that keeps the pages of a loan mapped.
 pub type Pages = Arc<dyn std::any::Any + Send + Sync>;
 
-/// The memory of a loan. It is the base of the array, and so of every view of it, and goes when the last one
-/// does.
+/// The memory of a loan. It is the base of the array, and so of all views, and is dropped with the last one.
 #[pyclass(module = "ligament", frozen, name = "_LoanMemory")]
 struct LoanMemory {
     loan: Mutex<Option<CoreLoan>>,
     returned: ReturnedLoans,
-    /// Keeps the pages in this process after the loan was sent, for as long as a view of them lives.
+    /// Keeps the pages in this process after the loan was sent, as long as there are views of them.
     _pages: Pages,
 }
 
@@ -35,13 +34,13 @@ impl Drop for LoanMemory {
 #[pyclass(module = "ligament", frozen)]
 pub struct Loan {
     memory: Py<LoanMemory>,
-    /// The memory as a NumPy array. Its elements hold whatever was there before.
+    /// The memory as a NumPy array. New memory holds arbitrary bytes.
     #[pyo3(get)]
     array: Py<PyAny>,
 }
 
 impl Loan {
-    /// Wraps what the core lent, with what keeps its pages.
+    /// Wraps a loan of the core, with the handle that keeps its pages.
     pub fn new(
         py: Python<'_>,
         (loan, pages): (CoreLoan, Pages),
@@ -67,12 +66,12 @@ impl Loan {
         Ok(Loan { memory: memory.unbind(), array: array.unbind() })
     }
 
-    /// Returns true if the instance with this list lent it.
+    /// Returns true if the instance with this list has lent it.
     pub fn is_of(&self, returned: &ReturnedLoans) -> bool {
         Arc::ptr_eq(&self.memory.get().returned, returned)
     }
 
-    /// Takes the loan out to be sent; none if it was sent before. The array is read-only from now on.
+    /// Takes the loan out, to send it; `None` if it was already sent. The array becomes read-only.
     pub fn give_away(&self, py: Python<'_>) -> Option<CoreLoan> {
         let loan = self.memory.get().loan.lock().unwrap_or_else(PoisonError::into_inner).take();
         array::make_read_only(self.array.bind(py));
@@ -82,7 +81,7 @@ impl Loan {
 
 #[pymethods]
 impl Loan {
-    /// Returns true if the loan was given away.
+    /// Returns true if the loan was sent or given back.
     #[getter]
     fn sent(&self) -> bool {
         self.memory.get().loan.lock().unwrap_or_else(PoisonError::into_inner).is_none()

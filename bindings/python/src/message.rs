@@ -1,4 +1,4 @@
-//! A message as Python code makes and gets it.
+//! A message, as Python code makes it or receives it.
 
 use crate::array::{kind, parse_dtype, Array, ArrayKind, ArrayLayout, UnreadableArray};
 use crate::errors;
@@ -31,7 +31,7 @@ pub struct Message {
     pub origin: Origin,
 }
 
-/// The time of the next message. A value is most often given in its place where `data=` was forgotten.
+/// Fails if the next timestamp is no number. Mostly it is then a value for which `data=` was forgotten.
 fn next_time(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     given.extract().map_err(|_| {
         let kind = given.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
@@ -59,7 +59,8 @@ impl Message {
         Ok(Message { timestamp, next_timestamp, data, settings, origin: Origin::default() })
     }
 
-    /// The data as a NumPy array, if it is what is expected. What is None is open, also an extent in `shape`.
+    /// Returns the data as a NumPy array with the expected properties. A property, or an extent in `shape`,
+    /// that is None may have any value.
     #[pyo3(signature = (dtype=None, ndim=None, shape=None))]
     fn array<'py>(
         &self,

@@ -1,4 +1,4 @@
-//! Models made, read, checked and saved from Python: a thin face of the core's builder and of its checks.
+//! Models that Python makes, reads, checks and saves: a thin layer over the core's builder and its checks.
 
 use crate::errors;
 use crate::settings::{any_settings, Settings};
@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// The problems of a model; and, if it can be run, its instances, and how many channels they have.
+/// The problems of a model; and, if it can be run, its instances and its number of channels.
 type CheckedModel = (Vec<Problem>, Option<(Vec<String>, usize)>);
 
 /// Something that is wrong with a model: where, what, and what to do. Its text is
@@ -26,9 +26,9 @@ pub struct Problem {
     code: String,
     /// The file, or None for a model made in code.
     file: Option<String>,
-    /// From 1; 0 if not known.
+    /// The line, from 1; 0 if not known.
     line: u32,
-    /// From 1; 0 if not known.
+    /// The column, from 1; 0 if not known.
     column: u32,
     /// The problem.
     message: String,
@@ -40,7 +40,7 @@ pub struct Problem {
 
 #[pymethods]
 impl Problem {
-    /// Returns true if the model can be run with it.
+    /// Returns true if the model cannot be run with this problem.
     #[getter]
     fn is_error(&self) -> bool {
         self.severity == "error"
@@ -75,17 +75,17 @@ impl From<&CoreProblem> for Problem {
 pub struct Model {
     builder: ModelBuilder,
     settings: Py<Settings>,
-    /// The files that it was read from.
+    /// The files from which it was read.
     pub files: Vec<PathBuf>,
 }
 
 impl Model {
-    /// The model that is run; the others of its configuration are used as implementations.
+    /// The model to run; the other models of its configuration are used as implementations.
     fn root(&self) -> Option<&CoreModel> {
         self.builder.configuration().root_model(None).ok()
     }
 
-    /// The builder with the settings that Python has in hand.
+    /// Returns the builder with the settings that Python has.
     pub fn whole(&self, py: Python<'_>) -> ModelBuilder {
         let mut builder = self.builder.clone();
         builder.configuration_mut().settings = self.settings.borrow(py).inner.clone();
@@ -97,7 +97,7 @@ fn built<T>(py: Python<'_>, result: Result<T, BuildError>) -> PyResult<()> {
     result.map(|_| ()).map_err(|error| errors::model(py, error))
 }
 
-/// The features to be ignored, by name.
+/// Reads the features that are ignored, by name.
 pub fn ignorable(py: Python<'_>, names: &[String]) -> PyResult<HashSet<Ignorable>> {
     let one = |name: &String| {
         Ignorable::from_name(name).ok_or_else(|| {
@@ -112,7 +112,7 @@ fn name(py: Python<'_>, text: &str) -> PyResult<Reference> {
     Reference::new(text).map_err(|error| errors::model(py, error))
 }
 
-/// Reads model files, the later ones adding to the earlier: the builder, and what is wrong with them.
+/// Reads model files, of which later ones add to earlier ones. Returns the builder and the problems.
 fn load(paths: &[PathBuf]) -> (Option<ModelBuilder>, Vec<CoreProblem>) {
     let mut config = ligament_model::Configuration::default();
     let mut problems = Vec::new();
@@ -149,7 +149,7 @@ impl Model {
         Ok(Model { builder, settings, files: Vec::new() })
     }
 
-    /// Takes over what files say; gives the problems with them.
+    /// Takes over the contents of files. Returns their problems.
     fn _load(&mut self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<Problem>> {
         let (builder, problems) = load(&paths);
         if let Some(builder) = builder {
@@ -167,7 +167,7 @@ impl Model {
         self.root().map_or_else(String::new, |model| model.name.to_string())
     }
 
-    /// The settings, to be read and changed in place.
+    /// The settings, which can be read and changed in place.
     #[getter]
     fn settings(&self, py: Python<'_>) -> Py<Settings> {
         self.settings.clone_ref(py)
@@ -179,7 +179,7 @@ impl Model {
         Ok(())
     }
 
-    /// Adds a component: `ports` are pairs of operator and name.
+    /// Adds a component. `ports` are pairs of operator and name.
     #[pyo3(signature = (name, implementation, ports, multiplicity))]
     fn _add(
         &mut self,
@@ -239,9 +239,9 @@ impl Model {
         built(py, self.builder.add_program(program))
     }
 
-    /// Joins two ports, each given as ``component.port`` (and ``[slot]``): what is sent on the first is
-    /// received on the second. Filters are yMMSL's, by name, and those of ``ligament: filters:``, as a model
-    /// file has them.
+    /// Joins two ports, each given as ``component.port`` (and ``[slot]``): messages that are sent on the first
+    /// are received on the second. The filters are yMMSL's, by name, and those of ``ligament: filters:``, in
+    /// the form of a model file.
     #[pyo3(signature = (sender, receiver, filters=None))]
     fn connect(
         &mut self,
@@ -261,21 +261,21 @@ impl Model {
         if own.is_empty() {
             return built(py, self.builder.connect_filtered(sender, receiver, &ymmsl));
         }
-        // JSON is YAML, too.
+        // JSON is valid YAML.
         let text: String = PyModule::import(py, "json")?.getattr("dumps")?.call1((own,))?.extract()?;
-        // The filters first: if anything is wrong with them or the ports, nothing is added.
+        // The filters are read first: if there is a problem with them or the ports, nothing is added.
         built(py, self.builder.set_filters(&format!("{sender} -> {receiver}"), &text))?;
         built(py, self.builder.connect_filtered(sender, receiver, &ymmsl))
     }
 
-    /// Says the unit of what a port, given as ``component.port``, sends or receives.
+    /// Sets the unit of the values that a port, given as ``component.port``, sends or receives.
     fn set_unit(&mut self, py: Python<'_>, port: &str, unit: &str) -> PyResult<()> {
         built(py, self.builder.set_unit(port, unit))
     }
 
-    /// Joins many: pairs of sender and receiver.
+    /// Joins several ports, given as pairs of sender and receiver.
     fn connect_all(slf: &Bound<'_, Model>, conduits: Bound<'_, PyAny>) -> PyResult<()> {
-        // All of them first: what makes them may look at this model.
+        // All pairs are read first, because their iterator may look at this model.
         let mut pairs: Vec<(Bound<'_, PyString>, Bound<'_, PyString>)> = Vec::new();
         for pair in conduits.try_iter()? {
             pairs.push(pair?.extract()?);
@@ -287,7 +287,7 @@ impl Model {
         Ok(())
     }
 
-    /// Says how many cores each instance of a component needs.
+    /// Sets the number of cores that each instance of a component needs.
     #[pyo3(signature = (component, threads=1, mpi_processes=None))]
     fn set_resources(
         &mut self,
@@ -321,7 +321,7 @@ impl Model {
         self.root().map_or_else(Vec::new, |model| model.conduits.iter().map(ends).collect())
     }
 
-    /// Everything that is wrong with the model, as `check` says it; and how many instances and channels it has.
+    /// Returns all problems of the model, as `check` reports them, and the numbers of instances and channels.
     fn _check(
         &self,
         py: Python<'_>,

@@ -1,6 +1,6 @@
-//! A path between two programs, for `ligament.path`. Waiting lets go of the interpreter, and looks for signals
-//! between times. What is sent without a copy is held here until it has arrived: the path's own thread never
-//! touches an object.
+//! A path between two programs, for `ligament.path`. A wait releases the interpreter, and checks for signals
+//! from time to time. A buffer that is sent without a copy is held here until it has arrived: the path's own
+//! thread uses no Python object.
 
 use crate::errors;
 use ligament_link::{Key, Options, Path as Core, PathError, PathErrorKind, Request};
@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// How often a call that waits looks for signals.
+/// Time between two checks for signals in a call that waits.
 const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long the other end may take to know that this one is closed.
+/// Time for the other end to learn that this end is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn raised(py: Python<'_>, error: &PathError) -> PyErr {
@@ -38,8 +38,8 @@ pub fn make_path_key(py: Python<'_>, file: PathBuf) -> PyResult<()> {
     py.detach(|| Key::make().write(&file)).map_err(|fault| errors::raise(py, "TransportError", fault))
 }
 
-/// The bytes of a message that came, which are nobody else's. Anything that takes a buffer can use them without
-/// a copy.
+/// The bytes of a received message. They belong to this object alone, and any user of buffers can use them
+/// without a copy.
 #[pyclass(name = "_Received", frozen)]
 pub struct Received {
     bytes: Mutex<Vec<u8>>,
@@ -56,8 +56,8 @@ impl Received {
     ) -> PyResult<()> {
         let mut bytes = slf.get().bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, length) = (bytes.as_mut_ptr(), bytes.len());
-        // SAFETY: the view holds this object, whose bytes are never moved, resized or freed before it is; they
-        // may be written, because the message belongs to whoever received it.
+        // SAFETY: the view holds this object, whose bytes are not moved, resized or freed before the view is
+        // released. They may be written, because the message belongs to its receiver.
         let filled =
             unsafe { pyo3::ffi::PyBuffer_FillInfo(view, slf.as_ptr(), at.cast(), length as isize, 0, flags) };
         match filled {
@@ -67,13 +67,13 @@ impl Received {
     }
 }
 
-/// Bytes of an object that its buffer keeps where they are.
+/// Bytes of an object, which its buffer keeps in place.
 struct HeldBytes {
     at: *const u8,
     length: usize,
 }
 
-// SAFETY: the bytes are only read, and stay while the path has them, as `isend` sees to.
+// SAFETY: the bytes are only read, and stay in place while the path has them: `isend` ensures this.
 unsafe impl Send for HeldBytes {}
 // SAFETY: as above.
 unsafe impl Sync for HeldBytes {}
@@ -82,18 +82,18 @@ impl AsRef<[u8]> for HeldBytes {
     fn as_ref(&self) -> &[u8] {
         match self.length {
             0 => &[],
-            // SAFETY: `isend` holds the buffer until the path has let go of this.
+            // SAFETY: `isend` holds the buffer until the path has dropped this object.
             length => unsafe { std::slice::from_raw_parts(self.at, length) },
         }
     }
 }
 
-/// The bytes of a buffer.
+/// Returns the bytes of a buffer.
 fn bytes_of(buffer: &PyBuffer<u8>) -> HeldBytes {
     HeldBytes { at: buffer.buf_ptr().cast(), length: buffer.len_bytes() }
 }
 
-/// The bytes of a buffer that is written.
+/// Returns the bytes of a buffer, to be written.
 fn place_of(py: Python<'_>, buffer: &PyBuffer<u8>) -> PyResult<(usize, usize)> {
     if buffer.readonly() {
         return Err(PyBufferError::new_err("the place for a message cannot be written"));
@@ -105,9 +105,9 @@ fn place_of(py: Python<'_>, buffer: &PyBuffer<u8>) -> PyResult<(usize, usize)> {
 /// One end of a path.
 #[pyclass(name = "_Path", frozen)]
 pub struct Path {
-    /// None when it is closed.
+    /// `None` after `close`.
     core: RwLock<Option<Core>>,
-    /// Buffers that are being sent from.
+    /// Buffers of messages that are being sent.
     held: Mutex<HashMap<u64, PyBuffer<u8>>>,
 }
 
@@ -120,7 +120,7 @@ impl Path {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One call, without the interpreter.
+    /// Makes a call without the interpreter.
     fn once<T: Send>(
         &self,
         py: Python<'_>,
@@ -136,14 +136,14 @@ impl Path {
         }
     }
 
-    /// A call that may wait; signals are looked for meanwhile, so that Ctrl-C ends it.
+    /// Makes a call that may wait. Signals are checked meanwhile, so Ctrl-C ends the wait.
     fn waiting<T: Send>(
         &self,
         py: Python<'_>,
         within: Option<f64>,
         call: impl Fn(&Core, Option<Duration>) -> Result<T, PathError> + Sync + Send,
     ) -> PyResult<T> {
-        // A request that is over already is waited for no longer; what no clock can tell, for ever.
+        // The time to wait ends now if it is already over; a time beyond the clock's range has no end.
         let within = within.map(|within| Duration::try_from_secs_f64(within.max(0.0)).unwrap_or(Duration::MAX));
         let until = within.and_then(|within| Instant::now().checked_add(within));
         loop {
@@ -154,7 +154,7 @@ impl Path {
                 let core = self.core.read().unwrap_or_else(PoisonError::into_inner);
                 core.as_ref().map(|core| call(core, Some(now)))
             });
-            // A message that has come is given, whatever a signal wants.
+            // A message that has come is returned, even if there is a signal.
             if !matches!(done, Some(Ok(_))) {
                 py.check_signals()?;
             }
@@ -180,7 +180,7 @@ impl Path {
     }
 }
 
-/// The options of an end, as `_options` of path.py puts them: streams, encrypt, window, patience, compress,
+/// The options of an end, in the order of `_options` in path.py: streams, encrypt, window, patience, compress,
 /// longest, relays, pace.
 type EndOptions = (u16, bool, u64, f64, bool, u64, Vec<PathBuf>, u64);
 
@@ -272,7 +272,7 @@ impl Path {
     ) -> PyResult<usize> {
         let (at, length) = place_of(py, &place)?;
         let done = self.waiting(py, timeout, |core, within| {
-            // SAFETY: the buffer stays until this call returns, and is the caller's to write.
+            // SAFETY: the buffer stays until this call returns, and the caller may write to it.
             let place = unsafe { slice_of(at, length) };
             core.wait_into(Request::from_number(request), place, within)
         });
@@ -296,7 +296,7 @@ impl Path {
     fn receive_into(&self, py: Python<'_>, place: PyBuffer<u8>, timeout: Option<f64>) -> PyResult<usize> {
         let (at, length) = place_of(py, &place)?;
         self.waiting(py, timeout, |core, within| {
-            // SAFETY: the buffer stays until this call returns, and is the caller's to write.
+            // SAFETY: the buffer stays until this call returns, and the caller may write to it.
             core.receive_into(unsafe { slice_of(at, length) }, within)
         })
     }
@@ -305,7 +305,7 @@ impl Path {
         self.waiting(py, timeout, Core::barrier)
     }
 
-    /// Messages and bytes sent, messages and bytes received, bytes under way, cuts, whether there is a
+    /// Returns messages and bytes sent, messages and bytes received, bytes under way, cuts, and if there is a
     /// connection.
     fn statistics(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, bool)> {
         self.once(py, |core| {
@@ -315,7 +315,7 @@ impl Path {
         })
     }
 
-    /// Waits until all that was sent has arrived.
+    /// Waits until everything that was sent has arrived.
     fn wait_sent(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         self.waiting(py, timeout, Core::wait_sent)
     }
@@ -325,7 +325,7 @@ impl Path {
             let core = self.core.write().unwrap_or_else(PoisonError::into_inner).take();
             core.map(|core| core.close(Some(CLOSE_TIMEOUT)))
         });
-        // Its thread is gone: nothing is read any more.
+        // The path's thread has ended, so no buffer is read any more.
         self.drop_held();
         match closed {
             Some(Err(error)) if error.kind() != PathErrorKind::TimedOut => Err(raised(py, &error)),
@@ -333,7 +333,7 @@ impl Path {
         }
     }
 
-    /// Ends it without waiting for anything.
+    /// Ends the path without waiting.
     fn free(&self, py: Python<'_>) {
         let core = py.detach(|| self.core.write().unwrap_or_else(PoisonError::into_inner).take());
         py.detach(|| drop(core));
@@ -350,17 +350,17 @@ impl Path {
 }
 
 impl Path {
-    /// A request that is over needs its bytes no more, whether it was done or cannot be.
+    /// A request that is over needs its buffer no more, whether it is done or has failed.
     fn let_go(&self, py: Python<'_>, request: u64, done: bool) {
         let over = done || self.once(py, |core| core.test(Request::from_number(request))).is_err();
         if over {
-            // Its end may be code of the user's that uses the path: not while it is locked.
+            // Releasing a buffer may run code of the user that uses the path, so the path is not locked then.
             let gone = self.held().remove(&request);
             drop(gone);
         }
     }
 
-    /// Lets go of all bytes that were sent; as above.
+    /// Drops all buffers of sent messages; as above.
     fn drop_held(&self) {
         let gone = std::mem::take(&mut *self.held());
         drop(gone);
@@ -369,7 +369,7 @@ impl Path {
 
 impl Drop for Path {
     fn drop(&mut self) {
-        // The thread goes before what it reads from.
+        // The thread is dropped before the buffers that it reads.
         let core = self.core.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         Python::attach(|py| py.detach(|| drop(core)));
     }

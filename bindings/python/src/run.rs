@@ -1,4 +1,4 @@
-//! Runs from Python: the core's own runtime, with Python functions as components.
+//! Runs that Python starts: the core's runtime, with Python functions as components.
 
 use crate::errors;
 use crate::model::{ignorable, Model, Problem};
@@ -13,18 +13,18 @@ use pyo3::types::PyDict;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-/// A model that has been checked and expanded, ready to be run.
+/// A model that was checked and expanded, and can be run.
 #[pyclass(module = "ligament._ligament", name = "_Prepared", frozen)]
 pub struct Prepared {
     model: ResolvedModel,
     text: String,
     files: Vec<PathBuf>,
-    /// The components that functions are given for, and the names (theirs, or of their implementations) under
-    /// which they are given.
+    /// The components that have functions, and the names (theirs, or those of their implementations) of the
+    /// functions.
     functions: HashMap<String, String>,
 }
 
-/// Has Python hand an instance's environment to the process that was forked for it.
+/// Makes Python give an instance's environment to the process that was forked for it.
 struct ForkStarter<'a> {
     components: &'a HashMap<String, String>,
     start: Py<PyAny>,
@@ -51,8 +51,9 @@ impl Starter for ForkStarter<'_> {
 
 #[pymethods]
 impl Prepared {
-    /// Checks a model, with settings laid over its own and functions for some components; those of `light` run
-    /// all of their instances in one process. Gives the problems, and, if there are no errors, what to run.
+    /// Checks a model, with settings that override its own and functions for some components. All instances of
+    /// a component in `light` share one process. Returns the problems, and the model to run if there are no
+    /// errors.
     #[staticmethod]
     fn make(
         py: Python<'_>,
@@ -111,8 +112,8 @@ impl Prepared {
         Ok((problems, Some(Prepared { model: resolved, text, files: model.files.clone(), functions })))
     }
 
-    /// The processes that functions are given for: the first instance of each, or each of its ranks, with the
-    /// name under which its function was given.
+    /// Returns the processes that run functions, each with the name of its function: the first instance of each
+    /// component, or each of its ranks.
     fn functions(&self) -> Vec<(String, String)> {
         let mut light = HashSet::new();
         let first = |i: usize| self.model.light_program(i as u32).is_none_or(|program| light.insert(program));
@@ -128,9 +129,9 @@ impl Prepared {
         ranks.flatten().collect()
     }
 
-    /// Runs it to its end, on the calling thread, which must be the one that forked. `start` is called with an
-    /// instance's name, environment, directory and output file, and gives the process's number. Gives the
-    /// record as JSON, the run directory, and which instance failed with its last lines.
+    /// Runs the model to its end, on the calling thread, which must be the one that forked. `start` is called
+    /// with an instance's name, environment, directory and output file, and returns the process's number.
+    /// Returns the record as JSON, the run directory, and the failed instance with its last lines.
     #[pyo3(signature = (start, run_dir, show))]
     #[allow(clippy::type_complexity)] // A tuple for one caller.
     fn run(
@@ -171,21 +172,21 @@ impl Prepared {
     }
 }
 
-/// Raises the limit of open files of this process, as a run does; what it starts gets the old one.
+/// Raises the limit of open files of this process, as a run does. Programs that it starts get the old limit.
 #[pyfunction]
 #[pyo3(name = "_raise_open_files")]
 pub fn raise_open_files() {
     ligament_launch::raise_open_files();
 }
 
-/// Says below which prefix the package was installed.
+/// Sets the prefix below which the package was installed.
 #[pyfunction]
 #[pyo3(name = "_installed_below")]
 pub fn installed_below(prefix: PathBuf) {
     ligament_launch::installed_below(prefix);
 }
 
-/// Has this process die with the thread that forked it. False if that has ended already.
+/// Makes this process die with the thread that forked it. Returns false if that thread has ended already.
 #[pyfunction]
 #[pyo3(name = "_die_with_parent")]
 pub fn die_with_parent(parent: i32) -> bool {

@@ -1,4 +1,4 @@
-//! Settings: names with values, as a model, an overlay or a message has them.
+//! Settings: names with values, for a model, an overlay or a message.
 
 use crate::errors::raise;
 use crate::text::Text;
@@ -20,7 +20,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As a message holds them.
+    /// Returns the settings in the form that a message has.
     pub fn to_wire(&self) -> Vec<(String, WireValue)> {
         let wire = |value: &SettingValue| match value.clone() {
             SettingValue::Str(text) => WireValue::String(text),
@@ -34,7 +34,7 @@ impl Settings {
         self.inner.iter().map(|(name, value)| (name.to_string(), wire(value))).collect()
     }
 
-    /// From a message.
+    /// Makes settings from those of a message.
     pub fn from_wire(py: Python<'_>, entries: &[(String, WireValue)]) -> PyResult<Py<Settings>> {
         let mut inner = ligament_model::Settings::new();
         for (name, value) in entries {
@@ -53,7 +53,7 @@ impl Settings {
     }
 }
 
-/// Takes a dict, pairs from a mapping, or Settings.
+/// Takes over a dict, pairs from a mapping, or Settings.
 pub fn any_settings(object: &Bound<'_, PyAny>) -> PyResult<ligament_model::Settings> {
     if let Ok(settings) = object.cast::<Settings>() {
         return Ok(settings.try_borrow()?.inner.clone());
@@ -67,14 +67,14 @@ pub fn any_settings(object: &Bound<'_, PyAny>) -> PyResult<ligament_model::Setti
     Ok(settings)
 }
 
-/// A setting's name.
+/// Reads the name of a setting.
 pub fn reference(py: Python<'_>, name: &str) -> PyResult<Reference> {
     Reference::new(name).map_err(|error| {
         raise(py, "SettingError", fault!(BAD_SETTING_NAME, "\"{name}\" is no name for a setting: {error}"))
     })
 }
 
-/// A Python value as a setting's.
+/// Returns a Python value as the value of a setting.
 pub fn setting_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SettingValue> {
     let refuse = || {
         raise(
@@ -88,7 +88,7 @@ pub fn setting_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SettingVa
             ),
         )
     };
-    // NumPy's scalars and arrays say what they are by `tolist`.
+    // NumPy's scalars and arrays give their values by `tolist`.
     let value = if value.hasattr("tolist")? { value.call_method0("tolist")? } else { value.clone() };
     if let Ok(value) = value.cast::<PyBool>() {
         return Ok(SettingValue::Bool(value.is_true()));
@@ -118,7 +118,7 @@ pub fn setting_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SettingVa
     value.extract().map(SettingValue::FloatListList).map_err(|_| refuse())
 }
 
-/// A setting's value as Python's.
+/// Returns the value of a setting as a Python object.
 pub fn setting_to_python<'py>(py: Python<'py>, value: &SettingValue) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         SettingValue::Str(text) => PyString::new(py, text).into_any(),
@@ -131,7 +131,7 @@ pub fn setting_to_python<'py>(py: Python<'py>, value: &SettingValue) -> PyResult
     })
 }
 
-/// Reads ``name=value`` as ``ligament run -s`` does: gives the name and the value.
+/// Reads ``name=value`` as ``ligament run -s`` does, and returns the name and the value.
 #[pyfunction]
 pub fn parse_assignment<'py>(py: Python<'py>, text: &str) -> PyResult<(String, Bound<'py, PyAny>)> {
     let (name, value) =

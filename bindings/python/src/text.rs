@@ -1,4 +1,4 @@
-//! Texts of Python's that may hold what no text of Ligament's can: lone surrogates, as in file names that are
+//! Python texts with characters that texts of Ligament cannot hold: lone surrogates, as in file names that are
 //! not UTF-8.
 
 use pyo3::prelude::*;
@@ -6,8 +6,8 @@ use pyo3::types::PyString;
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// A name, or words for people: a lone surrogate stands in it as Python writes it, `\udc80`. So an unknown name
-/// is looked for and shown, and a reason is told.
+/// Returns a name or a text for people. A lone surrogate is shown in Python's notation, `\udc80`. So an unknown
+/// name can be looked up and shown, and a reason can be reported.
 pub struct Text<'a>(Cow<'a, str>);
 
 impl Deref for Text<'_> {

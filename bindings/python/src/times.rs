@@ -1,9 +1,9 @@
-//! Model times as the core compares and shows them, for the shipped components that are Python's.
+//! Model times, compared and shown as the core does, for the shipped components that are written in Python.
 
 use ligament_wire::times;
 use pyo3::prelude::*;
 
-/// Times in order: which are the same, and which is earlier.
+/// Times in order. It tells which times are equal, and which is earlier.
 #[pyclass(module = "ligament._ligament")]
 #[derive(Default)]
 pub struct TimeSeries(times::TimeSeries);
@@ -15,7 +15,7 @@ impl TimeSeries {
         TimeSeries::default()
     }
 
-    /// The next time: whether it is earlier than the one before.
+    /// Takes the next time. Returns true if it is earlier than the one before.
     fn goes_on(&mut self, time: f64) -> bool {
         self.0.goes_on(time, None)
     }
@@ -25,13 +25,13 @@ impl TimeSeries {
     }
 }
 
-/// The time after a number of equal steps.
+/// Returns the time after a number of equal steps.
 #[pyfunction]
 pub fn after_steps(begin: f64, step: f64, steps: u64) -> f64 {
     times::after_steps(begin, step, steps)
 }
 
-/// A time as people write it.
+/// Returns a time as people write it.
 #[pyfunction]
 pub fn shown_time(time: f64) -> String {
     times::ShownTime(time).to_string()

@@ -1,5 +1,5 @@
-//! Python's values on their way into a message: first into a tree that owns or keeps what it points to, so that
-//! the interpreter can be let go while the message is stored, then into the core's borrowed form.
+//! Turns Python's values into messages. A value first becomes a tree that owns or keeps its parts, so that the
+//! interpreter can be released while the message is stored. The tree then becomes the core's borrowed form.
 
 use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, ArrayLayout, UnreadableArray};
 use crate::errors::raise;
@@ -15,7 +15,7 @@ use pyo3::types::{
     PyTuple,
 };
 
-/// A value ready to be stored.
+/// A value that is ready to be stored.
 pub enum PlannedValue {
     None,
     Bool(bool),
@@ -32,14 +32,14 @@ pub enum PlannedValue {
     Settings(Vec<(String, SettingValue)>),
 }
 
-/// An array with what few arrays have.
+/// An array with properties that few arrays have.
 pub struct ArrayNode {
     placed: ArrayLayout,
     names: Vec<String>,
     unit: Option<String>,
 }
 
-/// Bytes inside an immutable Python object, which is kept with them.
+/// Bytes of an immutable Python object, which is kept with them.
 pub struct ObjectBytes {
     _owner: Py<PyAny>,
     start: *const u8,
@@ -80,7 +80,7 @@ impl ObjectBytes {
 }
 
 impl PlannedValue {
-    /// Takes a Python value, to be sent on a port.
+    /// Reads a Python value that is to be sent on a port.
     ///
     /// # Errors
     /// `UnsendableError`, with the place in the value, for what a message cannot hold, and what to send
@@ -89,7 +89,7 @@ impl PlannedValue {
         PlannedValue::within(object, &format!("on port \"{port}\""))
     }
 
-    /// Takes a Python value, to be sent on in another way, which errors name.
+    /// Reads a Python value that is to be sent in another way, which errors name.
     ///
     /// # Errors
     /// As `new`.
@@ -111,7 +111,7 @@ impl PlannedValue {
         })
     }
 
-    /// The value in the core's form.
+    /// Returns the value in the core's form.
     pub fn as_value(&self) -> ValueRef<'_> {
         match self {
             PlannedValue::None => ValueRef::None,
@@ -142,7 +142,7 @@ impl PlannedValue {
     }
 }
 
-/// Why a value cannot be taken.
+/// The reason why a value cannot be sent.
 enum UnsendableValue {
     Raised(PyErr),
     Unfit { at: String, what: String, instead: Option<&'static str> },
@@ -155,7 +155,7 @@ impl From<PyErr> for UnsendableValue {
 }
 
 impl UnsendableValue {
-    /// Says where in a list or map the value stands.
+    /// Adds the place in the list or map.
     fn inside(self, place: impl FnOnce() -> String) -> UnsendableValue {
         match self {
             UnsendableValue::Unfit { at, what, instead } => {
@@ -170,13 +170,12 @@ fn unfit(what: impl Into<String>) -> UnsendableValue {
     UnsendableValue::Unfit { at: String::new(), what: what.into(), instead: None }
 }
 
-/// The same, with what can be sent in its place.
+/// Adds what can be sent instead.
 fn unfit_but(what: impl Into<String>, instead: &'static str) -> UnsendableValue {
     UnsendableValue::Unfit { at: String::new(), what: what.into(), instead: Some(instead) }
 }
 
-/// The value that can be sent in place of an object of this class, or of an array of this dtype, as far as that
-/// is known.
+/// Returns what can be sent instead of an object of this class, or of an array of this dtype, if that is known.
 fn instead_of(name: &str) -> Option<&'static str> {
     const KNOWN: [(&[&str], &str); 13] = [
         (&["Series", "Index"], "data.to_numpy(), of a dtype of numbers"),
@@ -202,7 +201,8 @@ fn instead_of(name: &str) -> Option<&'static str> {
 }
 
 fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<PlannedValue, UnsendableValue> {
-    // The commonest first, by their exact class; NumPy is not touched before a value may be an array.
+    // The most common classes come first, and are compared exactly. NumPy is used only if the value may be an
+    // array.
     if object.is_none() {
         return Ok(PlannedValue::None);
     }
@@ -312,7 +312,7 @@ fn array(
     }
 }
 
-/// The rarer classes.
+/// Less common classes.
 fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<PlannedValue, UnsendableValue> {
     let py = object.py();
     if let Ok(named) = object.cast::<Array>() {

@@ -1,5 +1,5 @@
-"""What the tests share: a watchdog, two-component models, components that serve and drain, and runs in a
-directory of their own."""
+"""Common parts of the tests: a watchdog, models of two components, components that send and receive, and runs
+in a directory of their own."""
 
 import faulthandler
 import sys
@@ -23,7 +23,7 @@ def watchdog():
 
 @pytest.fixture
 def run_in(tmp_path):
-    """Runs a model with its run directory in the test's own."""
+    """Runs a model, with its run directory in the test's directory."""
 
     def run(model: Model, functions: dict[str, Callable], **options) -> RunResult:
         return ligament.run(model, functions, run_dir=tmp_path / "run", show="nothing", **options)
@@ -43,7 +43,7 @@ def pipe(sender_ports: str = "out", receiver_ports: str = "in", **multiplicity) 
 
 
 def dialogue() -> Model:
-    """A model in which `asker` (O_I, S) asks and `teller` (S, O_I) answers, as often as they like."""
+    """A model in which `asker` (O_I, S) asks and `teller` (S, O_I) answers, any number of times."""
     model = Model("dialogue")
     model.add("asker", ports={"O_I": ["question"], "S": ["answer"]})
     model.add("teller", ports={"S": ["question"], "O_I": ["answer"]})
@@ -69,7 +69,7 @@ def serve(answer):
 
 
 def drain():
-    """A component that takes what comes."""
+    """A component that receives all messages."""
     instance = Instance()
     while instance.reuse_instance():
         pass

@@ -1,6 +1,6 @@
-"""MPWTest of MPWide, rewritten: one end listens, the other one opens, and both send each other the same message
-some times. The bytes are checked. `ping_pong.py listen KEY :PORT` at one end,
-`ping_pong.py open KEY HOST:PORT ROUNDS BYTES` at the other."""
+"""MPWTest of MPWide, rewritten. One end listens, the other one opens, and both send each other the same message
+several times. The bytes are checked. Start `ping_pong.py listen KEY :PORT` at one end, and `ping_pong.py open
+KEY HOST:PORT ROUNDS BYTES` at the other."""
 
 import sys
 import time

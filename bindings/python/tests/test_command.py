@@ -1,4 +1,4 @@
-"""The package's command, and scripts as processes of their own."""
+"""The command of the package, and scripts as processes of their own."""
 
 import os
 import select
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_a_scripts_run_in_order(tmp_path):
         text=True,
     )
     try:
-        # The log tells when both are there.
+        # The log shows when both instances have joined.
         registered = 0
         while registered < 2:
             line = script.stderr.readline()

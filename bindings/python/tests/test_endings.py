@@ -1,4 +1,4 @@
-"""How runs end and what interrupts them: exceptions, signals, threads, logs, programs beside functions."""
+"""The ends of runs, and interruptions: exceptions, signals, threads, logs, and programs beside functions."""
 
 import logging
 import os
@@ -95,7 +95,7 @@ def test_ctrl_c_in_a_component_is_felt_while_it_waits(run_in):
             with pytest.raises(KeyboardInterrupt):
                 interrupt_soon(instance)
                 instance.receive("answer")
-            # The instance can go on after that.
+            # The instance can go on after the interruption.
             instance.send("question", Message(0.0, data=5))
             assert instance.receive("answer").data == 5
 
@@ -103,7 +103,7 @@ def test_ctrl_c_in_a_component_is_felt_while_it_waits(run_in):
 
 
 def interrupt_soon(instance):
-    """Sends this process SIGINT once its main thread sleeps in the system."""
+    """Sends SIGINT to this process when its main thread sleeps in the system."""
     main = os.getpid()
 
     def sleeps() -> bool:
@@ -143,7 +143,7 @@ def test_other_threads_go_on_while_one_waits(run_in):
             refused = []
 
             def work():
-                # The main thread waits in receive(), and lets go of the interpreter and not of the instance.
+                # The main thread waits in receive(). It has released the interpreter, but not the instance.
                 while True:
                     try:
                         instance.poll("answer")
@@ -305,7 +305,7 @@ def test_nothing_of_a_run_is_left_behind(run_in):
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
     after = set(os.listdir("/proc/self/fd"))
-    # The first run opens what the process keeps for signals.
+    # The first run opens descriptors that the process keeps for signals.
     assert len(after - before) <= 8
     assert result.directory.is_dir()
 

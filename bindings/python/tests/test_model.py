@@ -1,4 +1,4 @@
-"""Models and settings made by a script."""
+"""Models and settings that a script makes."""
 
 import time
 

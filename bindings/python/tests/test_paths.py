@@ -140,7 +140,7 @@ def test_options_that_cannot_be_are_refused(tmp_path):
                     {"pace": -1}):
         with pytest.raises(ligament.UsageError, match=str(*options.values())):
             path.open(tmp_path / "key", "127.0.0.1:1", **options)
-    # One file, and not one for each of its letters.
+    # A text is one file name, and not one for each of its letters.
     with pytest.raises(ligament.TransportError, match="no.relay: the relay's file cannot be read"):
         path.open(tmp_path / "key", relays=str(tmp_path / "no.relay"))
 

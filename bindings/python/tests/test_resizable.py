@@ -1,4 +1,4 @@
-"""Resizable ports: vector ports joined to vector ports, whose number of slots the sender sets."""
+"""Resizable ports: vector ports that are joined to vector ports. The sender sets the number of slots."""
 
 import numpy as np
 import pytest
@@ -166,7 +166,8 @@ def test_a_wait_for_any_slot_ends_with_what_comes_for_one_of_them_and_with_the_c
         while instance.reuse_instance():
             instance.set_port_length("question", 2)
             for i in range(rounds):
-                # Now at once, now a little later: at every moment of the other side's looking.
+                # The message comes at once, or a little later, so that it arrives at every possible moment of
+                # the receiver's check.
                 for _ in range(i % 50):
                     pass
                 instance.send("question", Message(float(i), data=i), slots[i % len(slots)])
@@ -177,7 +178,7 @@ def test_a_wait_for_any_slot_ends_with_what_comes_for_one_of_them_and_with_the_c
         while instance.reuse_instance():
             for i in range(rounds):
                 slot = slots[i % len(slots)]
-                # Both orders of looking: at the slot to which it comes first, or last.
+                # The receiver checks the slot with the message first, or last.
                 wanted = [("question", (slot + i // 2) % 2), ("question", (slot + i // 2 + 1) % 2)]
                 port, message = instance.receive_any(wanted)
                 assert (port, message.data) == (("question", slot), i)

@@ -122,7 +122,7 @@ def test_receive_into_fills_the_callers_array(run_in):
             instance.send("question", Message(0.0, data=np.zeros(3)))
             with pytest.raises(ligament.UnexpectedError, match="float64 with shape"):
                 instance.receive_into("answer", np.zeros(4))
-            # Any object with the buffer protocol will do, not NumPy's alone.
+            # Any object with the buffer protocol can be received into, not only NumPy arrays.
             for into in [array("d", [0.0] * 3), memoryview(bytearray(24)).cast("d"),
                          Array(np.zeros(3), unit="K")]:
                 instance.send("question", Message(0.0, data=np.arange(3.0)))
@@ -382,7 +382,7 @@ def test_an_overlay_reaches_those_it_is_sent_to_and_goes_on_with_their_messages(
 
 
 def test_a_balancer_passes_messages_on_under_the_settings_that_they_came_with(run_in):
-    """Two members of an ensemble share one code through a component that serves both."""
+    """Two members of an ensemble use one code through a component that serves both."""
     model = Model("ensemble")
     model.add("members", ports={"O_I": ["start"], "S": ["end"]})
     model.add("balancer", ports={"F_INIT": ["start"], "O_I": ["work"], "S": ["done"], "O_F": ["end"]})

@@ -1,4 +1,4 @@
-"""What becomes of values on their way through a message."""
+"""The result of sending each value in a message and receiving it again."""
 
 import collections
 import ctypes
@@ -103,7 +103,7 @@ def test_what_has_dunder_array_is_sent_as_one():
 
 
 class OnlyDlpack:
-    """Stands for a tensor of another library: nothing but DLPack."""
+    """A stand-in for a tensor of another library, which has DLPack only."""
 
     def __init__(self, array):
         self.array = array
@@ -166,14 +166,14 @@ def test_what_cannot_be_sent_is_refused_by_name(value, what):
 
 
 class DataFrame:
-    """Stands for that of pandas, which looks like an array and is none."""
+    """A stand-in for an object of pandas, which looks like an array and is none."""
 
     def __array__(self, dtype=None, copy=None):
         return np.array([object()])
 
 
 class GeoDataFrame(DataFrame):
-    """Stands for one that is derived from it."""
+    """A stand-in for an object of a derived class."""
 
 
 @dataclasses.dataclass

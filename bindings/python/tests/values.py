@@ -18,7 +18,7 @@ PLAIN = [
 
 
 def array_of(dtype: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
-    """An array of random numbers."""
+    """Returns an array of random numbers."""
     rng = np.random.default_rng(seed)
     if shape == ():
         return array_of(dtype, (1,), seed).reshape(())
@@ -33,13 +33,13 @@ def array_of(dtype: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 
 
 def shapes() -> list[tuple[int, ...]]:
-    """Shapes of 0 to 8 dimensions, and some without elements."""
+    """Shapes of 0 to 8 dimensions, some of them without elements."""
     return [(), *[(2,) * ndim for ndim in range(1, 9)], (1,), (7,), (3, 4), (100, 30), (0,), (3, 0, 2),
             (300, 300)]
 
 
 def same(a, b) -> bool:
-    """Whether two values are equal and of the same types throughout."""
+    """Returns true if two values are equal and have the same types throughout."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b)
     if isinstance(a, ligament.Array) and isinstance(b, ligament.Array):

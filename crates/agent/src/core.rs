@@ -121,6 +121,8 @@ pub struct AgentCore {
     slotted: Vec<Option<Arc<[bool]>>>,
     /// For each rank that has registered: the names of its sending ports.
     senders: Vec<Option<Arc<[String]>>>,
+    /// The ranks that have published a field of a grid.
+    publishers: BTreeSet<RankId>,
     taps: taps::TapRegistry,
     links: HashMap<ConnectionId, (Caller, ConnectionRole)>,
     /// Steering requests that endpoints have not answered yet.
@@ -231,6 +233,7 @@ impl AgentCore {
             endpoints,
             slotted,
             senders,
+            publishers: BTreeSet::new(),
             taps: taps::TapRegistry::default(),
             links,
             ledger,
@@ -518,6 +521,7 @@ impl AgentCore {
                 let rank = me.leader();
                 out.push(Action::Report(AgentReport::Checkpoint { rank, moment, outcome }));
             }
+            Request::Publishes { port, of } => self.publishes(self.resolve_rank(me, of), port, out),
             Request::Hello { .. } | Request::Client { .. } => {
                 let what = fault!(ALREADY_REGISTERED, "said a second time who it is");
                 self.fail(RunFailure { rank: Some(me.leader()), what, said: None, exit: None }, out);

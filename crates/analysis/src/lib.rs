@@ -19,6 +19,7 @@ mod report;
 mod resources;
 mod scales;
 mod scripts;
+mod self_conduits;
 mod separation;
 mod settings;
 mod shipped;
@@ -37,7 +38,7 @@ pub use scales::ComponentScales;
 pub use separation::{ScaleBox, ScaleLink, ScaleMap, Separation};
 pub use tasks::{After, OperatorTask, Tasks};
 pub use times::model_time;
-pub use topology::{Boxes, LinkEnd, NodePort, Topology, TopologyLink, TopologyNode};
+pub use topology::{Boxes, GridShape, LinkEnd, NodePort, Topology, TopologyLink, TopologyNode};
 
 use ligament_catalogue::Code;
 use ligament_model::{
@@ -266,6 +267,7 @@ fn examine(
         startup::check(&flat, options, problems);
         startup::start_and_steps(config, &flat, problems);
         timelines::check(config, &flat, problems);
+        self_conduits::check(config, &flat, problems);
         deadlocks::check(config, &flat, options, problems);
         match config.expand_flat(&flat) {
             Ok(mut expanded) => {

@@ -65,7 +65,8 @@ pub(crate) fn give_to_the_code(model: &mut ResolvedModel) {
 /// Reads a model time from a user: a number in the model's unit, or a number with a unit of its own. Returns
 /// the time in the model's unit.
 ///
-/// # Errors Fails if the text is not a time, or if it has a unit and the model declares none.
+/// # Errors
+/// Fails if the text is not a time, or if it has a unit and the model declares none.
 pub fn model_time(text: &str, model_unit: Option<&str>) -> Result<f64, Fault> {
     let text = text.trim();
     if let Ok(time) = text.parse::<f64>() {

@@ -28,10 +28,20 @@ pub struct TopologyNode {
     /// Number of ranks of each instance, if the ranks speak for themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
+    /// The grid, if the instances or the ranks are the blocks of one. Its own ports and arrows are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<GridShape>,
     /// Implementation, if all components of the box have the same implementation.
     pub implementation: Option<String>,
     /// Ports of the box.
     pub ports: Vec<NodePort>,
+}
+
+/// A grid: the numbers of points and of blocks along each axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GridShape {
+    pub shape: Vec<u64>,
+    pub blocks: Vec<usize>,
 }
 
 /// A port of a box.
@@ -132,8 +142,9 @@ struct TopologyBuilder<'a> {
     by_key: HashMap<String, usize>,
     /// Indices of the boxes that are folded models.
     folded: HashSet<usize>,
-    /// For each component, its box and the indices of its ports in this box.
-    of_component: Vec<(usize, Vec<usize>)>,
+    /// For each component, its box and the indices of its ports in this box. The box does not show the ports
+    /// of a grid.
+    of_component: Vec<(usize, Vec<Option<usize>>)>,
 }
 
 impl TopologyBuilder<'_> {
@@ -152,11 +163,14 @@ impl TopologyBuilder<'_> {
             }
         };
         let ranks = self.instances[at].first().and_then(|&first| self.model.instances[first].ranks);
+        let grid = self.instances[at].first().and_then(|&first| self.model.instances[first].grid.as_ref());
+        let grid = grid.map(|grid| GridShape { shape: grid.shape.clone(), blocks: grid.blocks.counts.clone() });
         let name = folded.clone().unwrap_or_else(|| component.name.to_string());
         let number = *self.by_key.entry(key).or_insert(self.nodes.len());
         if number == self.nodes.len() {
-            let (implementation, ports) = (implementation.clone(), Vec::new());
-            self.nodes.push(TopologyNode { name, components: 0, instances: 0, ranks, implementation, ports });
+            let (implementation, ports, grid) = (implementation.clone(), Vec::new(), grid.clone());
+            let (components, instances) = (0, 0);
+            self.nodes.push(TopologyNode { name, components, instances, ranks, grid, implementation, ports });
         }
         if folded.is_some() {
             self.folded.insert(number);
@@ -171,27 +185,34 @@ impl TopologyBuilder<'_> {
             node.implementation = None;
         }
         node.ranks = node.ranks.filter(|_| node.ranks == ranks);
+        if node.grid != grid {
+            node.grid = None;
+        }
         let inner = folded.map(|outer| component.name.to_string()[outer.len() + 1..].to_owned());
         let mut positions = Vec::new();
         for port in ports {
+            if port.of_grid {
+                positions.push(None);
+                continue;
+            }
             let name = match &inner {
                 Some(inner) => format!("{inner}.{}", port.name),
                 None => port.name.to_string(),
             };
             let found = node.ports.iter().position(|other| other.name == name);
-            positions.push(found.unwrap_or_else(|| {
+            positions.push(Some(found.unwrap_or_else(|| {
                 let (operator, sends, vector) = (port.operator, port.sends, port.has_visible_slots());
                 node.ports.push(NodePort { name, operator, sends, vector });
                 node.ports.len() - 1
-            }));
+            })));
         }
         self.of_component.push((number, positions));
     }
 
-    fn end(&self, end: Endpoint) -> LinkEnd {
+    fn end(&self, end: Endpoint) -> Option<LinkEnd> {
         let component = self.model.instances[end.instance as usize].component as usize;
         let (node, ports) = &self.of_component[component];
-        LinkEnd { node: *node, port: ports[end.port as usize] }
+        Some(LinkEnd { node: *node, port: ports[end.port as usize]? })
     }
 
     fn finished(self) -> Topology {
@@ -201,7 +222,9 @@ impl TopologyBuilder<'_> {
                 let own = channel.own_filters.iter().flat_map(|own| own.iter()).map(Filter::written);
                 own.chain(channel.filters.iter().map(|filter| filter.name().to_owned())).collect()
             };
-            links.entry((self.end(channel.from), self.end(channel.to))).or_insert_with(filters);
+            if let Some(ends) = self.end(channel.from).zip(self.end(channel.to)) {
+                links.entry(ends).or_insert_with(filters);
+            }
         }
         let inside = |(from, to): &(LinkEnd, LinkEnd)| from.node == to.node && self.folded.contains(&from.node);
         // A folded model is one box, so its inner conduits, and the ports that only they use, are not shown.

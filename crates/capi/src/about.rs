@@ -5,21 +5,22 @@ use crate::status::{lig_status_code, wanted};
 use crate::values::lig_kind_code;
 use std::ffi::{c_char, CStr};
 
-/// The first number of the C ABI's version: programs that were built for another one cannot use this library.
+/// First number of the version of the C ABI. A program that was built for another number cannot use this
+/// library.
 pub const LIG_ABI_MAJOR: i32 = 0;
 
-/// The second number of the C ABI's version: it grows with what is added.
+/// Second number of the version of the C ABI. It grows when something is added.
 pub const LIG_ABI_MINOR: i32 = 4;
 
-/// The version of the library that is loaded, such as "0.1.0". It lives for ever.
+/// The version of the loaded library, such as "0.1.0". The text is never freed.
 #[no_mangle]
 pub extern "C" fn lig_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header.
-/// A caller that loads the library by itself asks first: `major` must be what it was written for, and `minor`
-/// not less.
+/// The version of the C ABI of the loaded library; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are the version of this
+/// header. A caller that loads the library by itself checks first: `major` must be equal, and `minor` at least
+/// as large.
 ///
 /// # Safety
 /// `major` and `minor` are NULL or writable.
@@ -33,7 +34,7 @@ pub unsafe extern "C" fn lig_abi_version(major: *mut i32, minor: *mut i32) {
     }
 }
 
-/// The name of a status, such as "LIG_ERR_CLOSED", or "unknown". It lives for ever.
+/// The name of a status, such as "LIG_ERR_CLOSED", or "unknown". The text is never freed.
 #[no_mangle]
 pub extern "C" fn lig_status_name(status: lig_status_code) -> *const c_char {
     let name = match status {
@@ -56,7 +57,7 @@ pub extern "C" fn lig_status_name(status: lig_status_code) -> *const c_char {
 }
 
 /// The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float",
-/// "complex", "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
+/// "complex", "string", "bytes", "list", "map", "array", "settings"; or "unknown". The text is never freed.
 #[no_mangle]
 pub extern "C" fn lig_kind_name(kind: lig_kind_code) -> *const c_char {
     const NAMES: [&CStr; 12] = [
@@ -76,7 +77,8 @@ pub extern "C" fn lig_kind_name(kind: lig_kind_code) -> *const c_char {
     usize::try_from(kind).ok().and_then(|kind| NAMES.get(kind)).unwrap_or(&c"unknown").as_ptr()
 }
 
-/// The name of an element type, as in NumPy: "bool", "int8", … "complex128"; or "unknown". It lives for ever.
+/// The name of an element type, as in NumPy: "bool", "int8", … "complex128"; or "unknown". The text is never
+/// freed.
 #[no_mangle]
 pub extern "C" fn lig_dtype_name(dtype: lig_dtype_code) -> *const c_char {
     const NAMES: [&CStr; 14] = [
@@ -98,7 +100,7 @@ pub extern "C" fn lig_dtype_name(dtype: lig_dtype_code) -> *const c_char {
     usize::try_from(dtype).ok().and_then(|dtype| NAMES.get(dtype)).unwrap_or(&c"unknown").as_ptr()
 }
 
-/// The bytes that one element of a type takes; 0 if there is no such type.
+/// The size of one element of a type in bytes; 0 if there is no such type.
 #[no_mangle]
 pub extern "C" fn lig_dtype_size(dtype: lig_dtype_code) -> usize {
     element_type(dtype).map_or(0, |dtype| dtype.size())

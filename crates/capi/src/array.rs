@@ -1,4 +1,4 @@
-//! Arrays at the border: the caller's own, lent for one call, and views of received ones.
+//! Arrays in calls: arrays of the caller, borrowed for one call, and views of received arrays.
 
 use crate::misuse::Misuse;
 use crate::options::{dtype, lig_dtype_code, lig_order_code, order, order_code};
@@ -7,10 +7,10 @@ use ligament_instance::{Array, ArrayKind, ArrayOrder, ArrayRef, DType, Error, Pl
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
-/// The most dimensions an array may have.
+/// Maximum number of dimensions of an array.
 pub const LIG_MAX_DIMS: usize = 8;
 
-/// An array of the caller's, to be sent or received into. Set what is not mentioned to zero:
+/// An array of the caller, to be sent or to be received into. Set all members to zero that you do not use:
 /// `lig_array a = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {rows, columns}, .data = elements};`
 #[repr(C)]
 pub struct lig_array {
@@ -18,9 +18,9 @@ pub struct lig_array {
     pub dtype: lig_dtype_code,
     /// The number of dimensions: 0 (one element) to 8.
     pub ndim: u32,
-    /// Which index runs fastest. With `strides`: the order in which the elements travel.
+    /// The index that runs fastest. With `strides`: the order in which the elements are sent.
     pub order: lig_order_code,
-    /// Zero; anything else is `LIG_ERR_USAGE`.
+    /// Must be zero; any other value is `LIG_ERR_USAGE`.
     pub reserved: u32,
     /// The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first
     /// `ndim` count.
@@ -28,7 +28,7 @@ pub struct lig_array {
     /// Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie
     /// next to each other in `order`.
     pub strides: *const i64,
-    /// Element 0. May be NULL if there are no elements. Not written to when it is sent.
+    /// Element 0. May be NULL if there are no elements. A send does not write to it.
     pub data: *mut c_void,
     /// A name for each dimension, or NULL.
     pub names: *const *const c_char,
@@ -36,15 +36,15 @@ pub struct lig_array {
     pub unit: *const c_char,
 }
 
-/// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that
-/// it is part of.
+/// A received array, in the memory into which its sender put it. It is read-only, and valid as long as the
+/// message or value that contains it.
 #[repr(C)]
 pub struct lig_array_view {
     /// The type of the elements.
     pub dtype: lig_dtype_code,
     /// The number of dimensions: 0 (one element) to 8.
     pub ndim: u32,
-    /// Which index runs fastest.
+    /// The index that runs fastest.
     pub order: lig_order_code,
     /// True if the elements lie next to each other in `order`.
     pub contiguous: bool,
@@ -54,29 +54,30 @@ pub struct lig_array_view {
     pub length: u64,
     /// The extent of each dimension, in the order of the indices; only the first `ndim` count.
     pub shape: [u64; LIG_MAX_DIMS],
-    /// Bytes from one element to the next along each dimension; always set. The bytes of one element:
-    /// `lig_dtype_size`.
+    /// Bytes from one element to the next along each dimension; always set. `lig_dtype_size` gives the size of
+    /// one element.
     pub strides: [i64; LIG_MAX_DIMS],
-    /// Element 0, aligned for its type; not to be looked at if `length` is 0.
+    /// Element 0, aligned for its type; must not be read if `length` is 0.
     pub data: *const c_void,
 }
 
 impl lig_array_view {
-    /// The view of an array.
+    /// Returns the view of an array.
     pub(crate) fn of(array: &Array) -> lig_array_view {
         let mut view = MaybeUninit::uninit();
         lig_array_view::write(&mut view, array);
-        // SAFETY: just written.
+        // SAFETY: `write` has set all members.
         unsafe { view.assume_init() }
     }
 
-    /// Writes the view of an array to where it shall stand.
+    /// Writes the view of an array to `to`.
     #[inline]
     pub(crate) fn write(to: &mut MaybeUninit<lig_array_view>, array: &Array) {
         let place = to.as_mut_ptr();
         let shape = array.extents();
         let (contiguous, ndim) = (array.own_strides().is_none(), array.ndim());
-        // Member by member: a struct that is put together first and then moved costs more than all the rest.
+        // Each member is written by itself. To make a whole struct and then move it costs more than all the
+        // rest.
         // SAFETY: every place lies in `to`, and all members are written.
         unsafe {
             (&raw mut (*place).dtype).write(array.dtype() as i32);
@@ -109,8 +110,8 @@ fn strides_of(array: &Array) -> [i64; LIG_MAX_DIMS] {
     strides
 }
 
-/// The byte strides of elements that lie next to each other. Extents of received arrays were checked, so that
-/// this cannot overflow unless there are no elements; then the strides do not matter.
+/// Returns the byte strides of elements that lie next to each other. The extents of received arrays were
+/// checked, so this cannot overflow unless there are no elements, and then the strides do not matter.
 fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder, strides: &mut [i64]) {
     let mut stride = dtype.size() as i64;
     let mut set = |axis: usize| {
@@ -123,7 +124,7 @@ fn contiguous_strides(dtype: DType, shape: &[u64], order: ArrayOrder, strides: &
     }
 }
 
-/// An array's description, checked.
+/// The checked description of an array.
 pub(crate) struct ArrayDescription<'a> {
     pub dtype: DType,
     pub order: ArrayOrder,
@@ -132,7 +133,7 @@ pub(crate) struct ArrayDescription<'a> {
     pub unit: Option<&'a str>,
 }
 
-/// Checks all of a description but the memory.
+/// Checks a description, except for its memory.
 ///
 /// # Safety
 /// `array` is NULL or a `lig_array` that lives for `'a`, as do the texts in it.
@@ -190,14 +191,15 @@ impl<'a> PlainArray<'a> for CallersArray<'a> {
             && kind.shape().iter().zip(&array.shape).all(|(a, b)| a == b);
         let plain = array.strides.is_null() && array.names.is_null() && array.unit.is_null();
         let data = array.data.cast_const().cast::<u8>();
-        // SAFETY: it describes readable memory, as who made it has promised; an array of this kind has so many
-        // bytes.
+        // SAFETY: the array describes readable memory, as the caller of `new` has promised. An array of this
+        // kind has `kind.bytes()` bytes.
         (alike && plain && !data.is_null()).then(|| unsafe { std::slice::from_raw_parts(data, kind.bytes()) })
     }
 }
 
-/// The commonest array, whose elements lie together and that has neither names nor unit. None for all others,
-/// and for what is wrong: `describe` and `lent` say what that is.
+/// Returns an array of the most common kind: its elements lie next to each other, and it has neither names nor
+/// a unit. Returns `None` for any other array, and for a wrong description; `describe` and `lent` report what
+/// is wrong.
 ///
 /// # Safety
 /// `array` is NULL, or valid and describes readable memory, for `'a`.
@@ -229,11 +231,11 @@ pub(crate) fn too_many_dims(ndim: u32) -> Error {
     Misuse::TooManyDims { most: LIG_MAX_DIMS, ndim }.into()
 }
 
-/// A process has no more memory than this, bytes: the system gives no addresses above it unasked. Who says that
-/// he has more has made a mistake, such as a negative size.
+/// Upper limit of the size of an array, in bytes: the system gives a process no addresses above it unless
+/// asked. A larger size is a mistake, such as a negative number.
 pub(crate) const MAX_ADDRESSABLE_BYTES: u64 = 1 << 47;
 
-/// The bytes that contiguous elements take, if they fit any memory.
+/// Returns the size of contiguous elements in bytes, or `None` if it is above the limit.
 #[inline(always)]
 fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
     let size = dtype.size() as u64;
@@ -245,12 +247,12 @@ fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
     (bytes <= MAX_ADDRESSABLE_BYTES).then_some(bytes as usize)
 }
 
-/// As `contiguous`, or what is wrong.
+/// Does the same as `contiguous`, with an error in place of `None`.
 pub(crate) fn nbytes(dtype: DType, shape: &[u64]) -> Result<usize, Error> {
     contiguous(dtype, shape).ok_or_else(|| Misuse::TooLarge { shape: shape.to_vec() }.into())
 }
 
-/// An array of the caller's to be sent. `described` keeps what the result borrows.
+/// Returns an array of the caller that is to be sent. `described` keeps the parts that the result borrows.
 ///
 /// # Safety
 /// The memory that `array` describes is readable for `'a` and not written meanwhile.
@@ -279,7 +281,8 @@ pub(crate) unsafe fn lent<'a>(
     Ok(ArrayRef { dtype, shape, strides, order, data, offset: low, names, unit })
 }
 
-/// How far elements lie below element 0, and how many bytes it is from the lowest to the end of the highest.
+/// Returns two distances in bytes: from the lowest element to element 0, and from the lowest element to the end
+/// of the highest one.
 fn reach(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(usize, usize), Error> {
     if shape.contains(&0) {
         return Ok((0, 0));

@@ -13,32 +13,32 @@ use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 
-/// A value of the caller's, which may grow. Its handle is that of the value, which therefore comes first.
+/// A value of the caller that may grow. Its handle is that of `value`, which is therefore the first member.
 #[repr(C)]
 struct Built {
     value: Value,
-    /// The number of lists and maps that lie inside each other, at the most: never less than there are.
+    /// Upper limit of the number of lists and maps in the value that lie inside each other.
     height: usize,
-    /// The places of the keys of a map that has many.
+    /// The position of each key, for a map with many keys.
     places: Option<HashMap<String, usize>>,
 }
 
-/// Up to so many, the keys of a map are compared one by one.
+/// Maximum number of keys that are compared one by one.
 const MAX_KEYS_COMPARED: usize = 16;
 
-/// Gives a value that holds no other values to the caller.
+/// Gives the caller a value that holds no other values.
 fn give_leaf(value: Value) -> *mut lig_value {
     Box::into_raw(Box::new(Built { value, height: 0, places: None })).cast()
 }
 
-/// Gives a value to the caller.
+/// Gives the caller a value.
 pub(crate) fn give(value: Value) -> *mut lig_value {
     let height = height(&value);
     Box::into_raw(Box::new(Built { value, height, places: None })).cast()
 }
 
-/// The number of lists and maps that lie inside each other. Values are nowhere deeper than `MAX_DEPTH`: not
-/// what was received, nor what was built here.
+/// Returns the number of lists and maps that lie inside each other. It is at most `MAX_DEPTH`, in received
+/// values and in values that are built here.
 fn height(value: &Value) -> usize {
     match value {
         Value::List(items) => 1 + items.iter().map(height).max().unwrap_or(0),
@@ -56,7 +56,7 @@ unsafe fn take(value: *mut lig_value) -> Option<Built> {
     (!value.is_null()).then(|| *unsafe { Box::from_raw(value.cast::<Built>()) })
 }
 
-/// A value of the caller's that is to grow.
+/// Returns a value of the caller that is about to grow.
 ///
 /// # Safety
 /// As `take`.
@@ -76,13 +76,13 @@ impl Built {
         Ok(())
     }
 
-    /// The place of a key in the map, or none, after which it must be put at the end.
+    /// Returns the position of the key in the map, or `None` if the key must be added at the end.
     fn place(&mut self, key: &str) -> Option<usize> {
         let Value::Map(entries) = &self.value else { return None };
         if entries.len() <= MAX_KEYS_COMPARED {
             return entries.iter().position(|(name, _)| name == key);
         }
-        // Of keys that stand there twice, which only a received map has, the first counts.
+        // Only a received map may have a key twice. Its first entry counts.
         let places = self.places.get_or_insert_with(|| {
             entries.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect()
         });
@@ -96,7 +96,7 @@ impl Built {
     }
 }
 
-/// Bytes of the caller's as memory of the library's; none where there is none for so many.
+/// Copies bytes of the caller. Returns `None` if there is not enough memory.
 fn copied(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(bytes.len()).ok()?;
@@ -104,7 +104,7 @@ fn copied(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(copy)
 }
 
-/// Frees a value that was built, with all that is in it. NULL is allowed.
+/// Frees a value that was built, with everything in it. NULL is allowed.
 ///
 /// # Safety
 /// `value` is NULL, or came from a function that gives values to the caller, and was neither freed nor put into
@@ -114,8 +114,8 @@ pub unsafe extern "C" fn lig_value_free(value: *mut lig_value) {
     guard_or((), || drop(unsafe { take(value) }));
 }
 
-/// A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the
-/// memory, which stays for as long as either.
+/// Makes a copy of a value, built or received, for the caller. Arrays and bytes are not copied: both values
+/// share the memory, which stays until both are freed.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn lig_value_copy(
     })
 }
 
-/// A new value: nothing.
+/// A new value without contents.
 #[no_mangle]
 pub extern "C" fn lig_value_new_none() -> *mut lig_value {
     give_leaf(Value::None)
@@ -169,8 +169,9 @@ pub extern "C" fn lig_value_new_complex(real: f64, imaginary: f64) -> *mut lig_v
     give_leaf(Value::Complex(real, imaginary))
 }
 
-/// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if
-/// `text` is NULL and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
+/// A new text: a copy of `size` bytes of UTF-8. The result is NULL if the bytes are not UTF-8, if there is no
+/// memory for them, or if `text` is NULL and `size` is not 0. A NULL that is put into a list or map, or is
+/// sent, is an error there.
 ///
 /// # Safety
 /// `text` has `size` bytes.
@@ -185,7 +186,8 @@ pub unsafe extern "C" fn lig_value_new_string(text: *const c_char, size: usize) 
     })
 }
 
-/// New bytes: a copy. NULL if there is no memory for it, or if `data` is NULL and `size` is not 0.
+/// New bytes: a copy. The result is NULL if there is no memory for them, or if `data` is NULL and `size` is not
+/// 0.
 ///
 /// # Safety
 /// `data` has `size` bytes.
@@ -197,7 +199,7 @@ pub unsafe extern "C" fn lig_value_new_bytes(data: *const c_void, size: usize) -
     })
 }
 
-/// A new array: a copy of the caller's.
+/// A new array: a copy of an array of the caller.
 ///
 /// # Safety
 /// `array` is valid and describes readable memory; `value` is valid; `error` may be NULL.
@@ -217,7 +219,8 @@ pub unsafe extern "C" fn lig_value_new_array(
     })
 }
 
-/// The value as its receiver would have it: the codec knows how to gather strided elements.
+/// Returns the value as its receiver gets it. The value is encoded and decoded, because the codec can gather
+/// strided elements.
 fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
     let usage = |error: ligament_wire::WireError| Error::other(ErrorKind::Usage, error);
     let mut encoder = Encoder::new();
@@ -231,12 +234,12 @@ fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
     decode_body(plan.parts(), body.into(), &Limits::default()).map_err(usage)
 }
 
-/// A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until
-/// the value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie
-/// next to each other: `LIG_ERR_USAGE` with strides.
+/// A new array over the caller's own memory, without a copy. The memory must stay unchanged until the value,
+/// and everything that contains it, is freed. Sending the value copies the memory. The elements must lie next
+/// to each other: strides are `LIG_ERR_USAGE`.
 ///
 /// # Safety
-/// As `lig_value_new_array`, and the memory stays as said.
+/// All pointers are valid, and the memory stays unchanged as described above; `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_value_new_array_borrowed(
     array: *const lig_array,
@@ -276,7 +279,7 @@ pub extern "C" fn lig_value_new_map() -> *mut lig_value {
     give(Value::Map(Vec::new()))
 }
 
-/// Takes an item that is to go into `container`.
+/// Takes an item that is to be put into `container`.
 unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Built, Error> {
     if !item.is_null() && item == container {
         return Err(Misuse::IntoItself.into());
@@ -284,8 +287,8 @@ unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Built
     unsafe { take(item) }.ok_or_else(|| Misuse::NoItem.into())
 }
 
-/// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an
-/// error. No value lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
+/// Adds an item at the end of a list. The item then belongs to the list; if there is an error, it is freed. A
+/// value lies inside at most 64 lists and maps, here and in messages; more are `LIG_ERR_USAGE`.
 ///
 /// # Safety
 /// `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
@@ -309,8 +312,8 @@ pub unsafe extern "C" fn lig_value_append(
     })
 }
 
-/// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and
-/// is freed if there is an error; else as `lig_value_append`.
+/// Sets the item under a key of a map, in place of an earlier one. The item then belongs to the map; if there
+/// is an error, it is freed. Otherwise as `lig_value_append`.
 ///
 /// # Safety
 /// `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
@@ -341,7 +344,7 @@ pub unsafe extern "C" fn lig_value_set(
 }
 
 /// New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and
-/// lists of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a
+/// lists of lists of numbers; any other value in the map is `LIG_ERR_USAGE`. They can be sent to a
 /// `muscle_settings_in` port.
 ///
 /// # Safety
@@ -374,7 +377,7 @@ fn settings_of(entries: &[(String, Value)]) -> Result<Value, Error> {
     Ok(Value::Settings(entries))
 }
 
-/// The overlay that a caller gives with a message.
+/// Returns the overlay that a caller gives with a message.
 ///
 /// # Safety
 /// `value` is valid.
@@ -387,7 +390,7 @@ pub(crate) unsafe fn overlay(value: *const lig_value) -> Result<Settings, Error>
     settings.ok_or_else(|| Misuse::NoOverlay.into())
 }
 
-/// A plain value as a setting.
+/// Returns a plain value as a setting.
 fn setting(value: &Value) -> Option<SettingValue> {
     Some(match value {
         Value::Bool(truth) => SettingValue::Bool(*truth),
@@ -415,7 +418,7 @@ fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// A list of numbers.
+/// Returns a list of numbers as a setting.
 fn numbers(value: &Value) -> Option<Vec<f64>> {
     let Value::List(items) = value else { return None };
     let number = |item: &Value| match item {

@@ -77,16 +77,15 @@ pub unsafe extern "C" fn lig_insert_event(
 
 static INSERT_EVENT: Call = Call("lig_insert_event");
 
-/// Does the same as `lig_insert_event`, if nothing about the event is unusual. Returns false, and has done
-/// nothing, otherwise. It is a function of its own, because the room for errors takes longer to make than all
-/// the rest.
+/// Does the same as `lig_insert_event` in the usual case. Returns false, and has done nothing, in any unusual
+/// case. It is a function of its own, because making room for errors takes longer than all the rest.
 ///
 /// # Safety
 /// As `lig_insert_event`.
 #[inline(always)]
 unsafe fn inserts_at_once(instance: *mut lig_instance, port: *const c_char, time: f64, id: i32) -> bool {
-    // A null pointer is left to `insert_slowly`. The parts are not moved: a move reads what was just written in
-    // smaller pieces, and waits for it.
+    // `insert_slowly` reports a null pointer. The port's name and the instance are used where they are: to move
+    // a struct, its members would be read just after they were written, which stalls the processor.
     let Ok(port) = (unsafe { port_name(port) }) else { return false };
     unsafe { used(instance, &INSERT_EVENT) }
         .is_ok_and(|mut instance| instance.insert_event_at_once(port, time, id))

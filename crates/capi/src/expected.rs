@@ -1,4 +1,4 @@
-//! Arrays that are taken with what is expected of them, and where messages came from.
+//! Arrays that are checked against expected properties, and the origin of messages.
 
 use crate::array::{lig_array_view, too_many_dims, LIG_MAX_DIMS};
 use crate::message::{lig_message, received};
@@ -7,7 +7,8 @@ use crate::status::{guard, guard_or, lig_error, lig_status, null, out};
 use crate::values::{lig_value, tree};
 use ligament_instance::{Error, Expected, Origin};
 
-/// The expected properties of an array. What is zero is open, and so is all of it where NULL stands instead:
+/// The expected properties of an array. A member that is zero allows any value. NULL in place of the struct
+/// allows any array:
 /// `lig_expected e = {.size = sizeof e, .dtype = LIG_FLOAT64, .has_ndim = true, .ndim = 2};`
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -31,12 +32,12 @@ unsafe impl SizePrefixed for lig_expected {
     const NAME: &'static str = "lig_expected";
 }
 
-/// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that
-/// message. For a value that is part of no message `message` is NULL. The array lives as long as the message or
-/// value.
+/// An array in place, if it has the expected properties: the value of `message`, or `value`, which is a part of
+/// that message. `message` is NULL for a value that is part of no message. The array lives as long as the
+/// message or value.
 ///
-/// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message
-/// came, the instance that sent it, what came and what was expected.
+/// `LIG_ERR_UNEXPECTED` if it is another array, or none. The text names the port and slot of the message, its
+/// sender, the received value and the expected array.
 ///
 /// # Safety
 /// All pointers are valid; `message` or `value` (not both), `expected` and `error` may be NULL.

@@ -285,6 +285,32 @@ pub unsafe extern "C" fn lig_domain_set_data(
     })
 }
 
+/// Says in which direction the values of a field travel: -1, 0 or 1 for each axis of the grid, as in a lattice
+/// Boltzmann code. An exchange then fills only the ghosts from which a value comes into the block in this
+/// direction, and leaves those at other sides between blocks as they are. All blocks give the same directions.
+///
+/// `LIG_ERR_USAGE` if there is no such field, or if an exchange has begun.
+///
+/// # Safety
+/// `direction` has a number for each axis; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_domain_set_direction(
+    domain: *mut lig_domain,
+    field: u32,
+    direction: *const i32,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let axes = unsafe { handle(domain) }?.shape.len();
+        let direction = unsafe { numbers(direction, axes, "direction") }?;
+        unsafe {
+            with_instance(domain, &Call("lig_domain_set_direction"), |state, _| {
+                state.domain.set_direction(FieldId(field as usize), direction)
+            })
+        }
+    })
+}
+
 /// Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks
 /// make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other
 /// edges they stay as they are. `time` is the model time of the fields.
@@ -346,6 +372,29 @@ pub unsafe extern "C" fn lig_domain_end(
     guard(error, || unsafe {
         with_fields(domain, &Call("lig_domain_end"), (fields, count), |core, instance, data| {
             core.end(instance, data)
+        })
+    })
+}
+
+/// Shows a field to the taps of the port with the field's name (`ligament tap`, the page), at the time of the
+/// last exchange of the field. Nothing is joined to this port, and while nobody looks nothing is copied or
+/// computed. A block calls this after an exchange, before the points of the field change, so that the ghosts
+/// fit them.
+///
+/// `LIG_ERR_USAGE` if the field was in no exchange yet, if an exchange has begun and not ended, or if a port of
+/// the component has the field's name.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_domain_publish(
+    domain: *mut lig_domain,
+    field: u32,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || unsafe {
+        with_fields(domain, &Call("lig_domain_publish"), (&field, 1), |core, instance, data| {
+            data.iter().try_for_each(|data| core.publish(instance, data.field, data.bytes))
         })
     })
 }

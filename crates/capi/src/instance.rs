@@ -16,24 +16,23 @@ use std::ffi::{c_char, c_void, CString};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while
-/// another one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That
-/// holds for other threads, for signal handlers, and for functions that the call itself calls (an interrupt
-/// check, `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
+/// An instance of a component in a running model. Any thread may use it, one at a time. A call during another
+/// call does nothing and returns `LIG_ERR_USAGE`, with a text that names both calls. This holds for calls of
+/// other threads, of signal handlers, and of functions that the first call itself calls (an interrupt check,
+/// `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
 /// `lig_instance_ranks` can be called at any time.
 pub struct lig_instance {
-    /// The thread that is in a call. What stands in a cell is touched by that one only; all else does not
+    /// Knows which thread is in a call. Only that thread uses the members in cells; the other members do not
     /// change.
     turn: CallGuard,
-    /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what
-    /// they do through the handle is done through that reference.
+    /// The core's instance. While a formal submodel runs, it is the reference that the core gave to the
+    /// submodel's functions, so that their calls through the handle use that reference.
     current: UnsafeCell<*mut Instance>,
     own: UnsafeCell<Own>,
-    /// True if `lig_run_submodel` or `lig_run_light` is going on, also while it is in one of the caller's
-    /// functions.
+    /// True while `lig_run_submodel` or `lig_run_light` runs, also while one of the caller's functions runs.
     running: AtomicBool,
-    /// True if `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is
-    /// the core's.
+    /// True if `current` comes from `Box::into_raw` and is freed with the handle. The instance of a light
+    /// component belongs to the core.
     owned: bool,
     name: CString,
     run: CString,
@@ -52,7 +51,7 @@ pub(crate) struct Own {
     pub batches: Vec<EventBatch>,
 }
 
-/// The instance, for one call.
+/// The instance, during one call.
 pub(crate) struct InUse<'a> {
     core: &'a mut Instance,
     pub own: &'a mut Own,
@@ -60,7 +59,7 @@ pub(crate) struct InUse<'a> {
 }
 
 impl<'a> InUse<'a> {
-    /// The core's instance, and the call, which must not end before that is done with.
+    /// Returns the core's instance and the call. The call must end after the last use of the instance.
     pub fn into_parts(self) -> (&'a mut Instance, InCall<'a>) {
         (self.core, self.turn)
     }
@@ -83,7 +82,7 @@ impl DerefMut for InUse<'_> {
 }
 
 impl lig_instance {
-    /// A handle for the instance at `current`.
+    /// Makes a handle for the instance at `current`.
     pub(crate) fn of(core: &Instance, current: *mut Instance, owned: bool) -> Result<lig_instance, Error> {
         let terminated =
             |text: &str| CString::new(text).map_err(|_| Misuse::NulInName { name: text.to_owned() });
@@ -101,22 +100,22 @@ impl lig_instance {
         })
     }
 
-    /// Has the handle stand for this reference to the core's instance until `turn` ends, and gives the one
-    /// before.
+    /// Sets the reference to the core's instance that the handle uses until `turn` ends, and returns the
+    /// earlier reference.
     ///
     /// # Safety
     /// `turn` is this handle's; `instance` is valid until it is replaced.
     pub(crate) unsafe fn replace(&self, _turn: &InCall<'_>, instance: *mut Instance) -> *mut Instance {
-        // SAFETY: nobody else is in a call.
+        // SAFETY: no other thread is in a call.
         unsafe { std::mem::replace(&mut *self.current.get(), instance) }
     }
 
-    /// The thread that is in a call.
+    /// Returns the guard that knows which thread is in a call.
     pub(crate) fn turn(&self) -> &CallGuard {
         &self.turn
     }
 
-    /// Notes that the caller's functions are called from now on, or not any more.
+    /// Notes if functions of the caller may be called from now on.
     pub(crate) fn run(&self, running: bool) {
         self.running.store(running, Ordering::Relaxed);
     }
@@ -125,23 +124,23 @@ impl lig_instance {
 impl Drop for lig_instance {
     fn drop(&mut self) {
         if self.owned {
-            // SAFETY: made by `Box::into_raw` in `lig_instance_create`, and freed only here.
+            // SAFETY: `lig_instance_create` made it with `Box::into_raw`; it is freed only here.
             drop(unsafe { Box::from_raw(*self.current.get_mut()) });
         }
     }
 }
 
-/// The handle, for what does not change.
+/// Returns the handle, for its members that do not change.
 ///
 /// # Safety
 /// `instance` is NULL or a live handle for `'a`.
 #[inline(always)]
 pub(crate) unsafe fn handle<'a>(instance: *const lig_instance) -> Result<&'a lig_instance, Error> {
-    // SAFETY: as the caller promises. What changes stands in cells.
+    // SAFETY: as the caller promises. Members that change are cells.
     unsafe { instance.as_ref() }.ok_or_else(|| null("instance"))
 }
 
-/// The instance, for this call.
+/// Returns the instance for this call.
 ///
 /// # Safety
 /// As `handle`.
@@ -150,39 +149,40 @@ pub(crate) unsafe fn used<'a>(instance: *mut lig_instance, call: &'static Call) 
     // SAFETY: as the caller promises.
     let handle = unsafe { handle(instance) }?;
     let turn = handle.turn.enter(call)?;
-    // SAFETY: it is this call's turn, so nobody else is between these lines and the end of `turn`. `current` is
-    // valid for as long as the handle.
+    // SAFETY: it is this call's turn, so no other thread is between these lines and the end of `turn`.
+    // `current` is valid as long as the handle.
     unsafe { Ok(InUse { core: &mut **handle.current.get(), own: &mut *handle.own.get(), turn }) }
 }
 
 /// Unusual behaviour of an instance: bits for `flags` in `lig_instance_options`.
 #[repr(i32)]
 pub enum lig_instance_flag {
-    /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
-    /// applied: for components that serve others with different settings.
+    /// Overlays of settings that come with messages are not applied, and the code reads them
+    /// (`lig_message_settings`). This is for components that serve several others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
 }
 
-/// Options with which an instance is made. NULL instead of it means: ports as the model has them.
+/// Options of a new instance. NULL in place of the struct: the ports are those of the model.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_instance_options {
     /// `sizeof(lig_instance_options)`
     pub size: usize,
-    /// The ports that this code has; NULL to take them from the model (`lig_list_ports` says which they are).
+    /// The ports of this code; NULL to take them from the model (`lig_list_ports` lists them).
     pub ports: *const lig_port,
-    /// Their number.
+    /// Number of ports.
     pub port_count: usize,
-    /// Flags of unusual behaviour: members of `lig_instance_flag`, or-ed; 0 for nothing.
+    /// Flags of unusual behaviour: members of `lig_instance_flag`, combined with `|`; 0 for none.
     pub flags: u64,
     /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
     /// call.
     pub language: *const c_char,
-    /// The number of processes that the instance is, as MPI starts them; 0 if that is not said. One of them
-    /// joins the run, for all. While it computes, so many times `threads` cores count as busy, and who waits
-    /// for it does not spin on these; unless one of both is said, those of the model's `resources:`.
+    /// Number of processes that are one instance together, as MPI starts them; 0 if not given. One of them
+    /// joins the run for all. While the instance computes, `ranks` times `threads` cores count as busy, and
+    /// instances that wait for it do not spin on these cores. If neither number is given, those under
+    /// `resources:` in the model count.
     pub ranks: u32,
-    /// The number of threads that each of its processes has; 0 if that is not said.
+    /// Number of threads of each process; 0 if not given.
     pub threads: u32,
 }
 
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn lig_instance_create(
         let mut core = Instance::with_options(ports.as_ref(), flags, unsafe { language(&options) }?)?;
         core.set_parallelism(options.parallelism());
         let core = Box::into_raw(Box::new(core));
-        // SAFETY: just made; freed with the handle, or here.
+        // SAFETY: the instance was just made; it is freed with the handle, or below.
         let handle = match lig_instance::of(unsafe { &*core }, core, true) {
             Ok(handle) => handle,
             Err(error) => {
@@ -228,18 +228,18 @@ pub unsafe extern "C" fn lig_instance_create(
 }
 
 impl lig_instance_options {
-    /// The number of ranks and threads that it has.
+    /// Returns the number of ranks and threads of the instance.
     pub(crate) fn parallelism(&self) -> Parallelism {
         Parallelism { ranks: self.ranks, threads: self.threads }
     }
 }
 
-/// The requested flags.
+/// Reads the flags.
 pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
     Flags::from_bits(given).map_err(|unknown| Misuse::NewerFlags { unknown }.into())
 }
 
-/// The language that the options name.
+/// Returns the language that the options name.
 ///
 /// # Safety
 /// `language` is NULL or text that ends with a NUL and lives for `'a`.
@@ -252,7 +252,7 @@ pub(crate) unsafe fn language<'a>(options: &lig_instance_options) -> Result<&'a 
     }
 }
 
-/// The ports that the options declare.
+/// Returns the ports that the options declare.
 ///
 /// # Safety
 /// `ports` is NULL or has `port_count` ports with names.
@@ -272,10 +272,10 @@ pub(crate) unsafe fn declared(options: &lig_instance_options) -> Result<Option<P
     Ok(Some(ports))
 }
 
-/// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
-/// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay valid until they are freed
-/// themselves; loans do not. While another call is in progress, or in a function of a submodel, it frees
-/// nothing, and says so on stderr.
+/// Frees the instance, and first ends it cleanly unless it has ended. To report an error of the code, call
+/// `lig_error_shutdown` before. NULL is allowed. Received messages stay valid until they are freed themselves;
+/// loans do not. During another call, and in a function of a submodel, this function frees nothing and says so
+/// on stderr.
 ///
 /// # Safety
 /// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
             return complain(&Misuse::FreedWithin);
         }
         match handle.turn.enter(&Call("lig_instance_free")) {
-            // No other thread can begin a call any more.
+            // From here on, no other thread can begin a call.
             Ok(turn) => std::mem::forget(turn),
             Err(overlap) => return complain(&overlap),
         }
@@ -297,11 +297,11 @@ pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
     });
 }
 
-/// Returns true to go through the execution loop (again). Where F_INIT ports are connected, waits for a message
-/// on each of them and says true, or false if they have ended; otherwise says true once. When it says false the
-/// instance is over: all its conduits are ended and it is signed off.
+/// True if the code is to go through its execution loop once more. If F_INIT ports are connected, the call
+/// waits for a message on each of them, and gives false if their conduits have ended. Otherwise it gives true
+/// once. After false, the instance is over: all its conduits are ended and it has signed off.
 ///
-/// `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
+/// `LIG_ERR_UNEXPECTED` if the messages come with different overlays of settings; otherwise as `lig_receive`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -319,9 +319,9 @@ pub unsafe extern "C" fn lig_reuse_instance(
     })
 }
 
-/// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says
-/// false, and so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second
-/// call does nothing.
+/// Ends all conduits on which this instance sends, and signs off. `lig_reuse_instance` does this before it
+/// gives false, and so does `lig_instance_free`. Call it to end earlier, or to see if the end went well. A
+/// second call does nothing.
 ///
 /// # Safety
 /// `instance` is valid; `error` may be NULL.
@@ -330,9 +330,9 @@ pub unsafe extern "C" fn lig_finish(instance: *mut lig_instance, error: *mut lig
     guard(error, || unsafe { used(instance, &Call("lig_finish")) }?.finish())
 }
 
-/// Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
-/// afterwards but be freed. A program that ends with an exit status other than 0, or before
-/// `lig_reuse_instance` says false, ends the run as well, with what it printed last.
+/// Ends the whole run because of an error in this code. `why` is shown to the user. Afterwards the instance can
+/// only be freed. A program also ends the run if it exits with a status other than 0, or before
+/// `lig_reuse_instance` gives false; the reason is then the last output of the program.
 ///
 /// # Safety
 /// `instance` and `why` are valid; `error` may be NULL.
@@ -372,8 +372,8 @@ pub unsafe extern "C" fn lig_run_name(instance: *const lig_instance) -> *const c
     }
 }
 
-/// The instance's index among those of its component: one number for each dimension of the multiplicity, in the
-/// instance's memory. Returns how many there are: 0 for a component without multiplicity.
+/// The instance's index within its component, in the instance's memory: one number for each dimension of the
+/// multiplicity. Returns how many numbers there are: 0 for a component without multiplicity.
 ///
 /// # Safety
 /// `instance` is NULL or valid; `index` is NULL or writable.
@@ -386,8 +386,8 @@ pub unsafe extern "C" fn lig_instance_index(instance: *const lig_instance, index
     numbers.len()
 }
 
-/// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself
-/// (`ranks:` under `ligament:`); else 0.
+/// The number of this rank within its instance, from 0 on, if the model says that each rank speaks for itself
+/// (`ranks:` under `ligament:`); otherwise 0.
 ///
 /// # Safety
 /// `instance` is NULL or valid.
@@ -396,7 +396,7 @@ pub unsafe extern "C" fn lig_instance_rank(instance: *const lig_instance) -> u32
     unsafe { instance.as_ref() }.map_or(0, |instance| instance.rank)
 }
 
-/// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
+/// The number of ranks of the instance that speak for themselves; 1 if the model does not give `ranks:`.
 ///
 /// # Safety
 /// `instance` is NULL or valid.
@@ -434,26 +434,25 @@ fn log_level(code: lig_log_level_code) -> Result<LogLevel, Error> {
     }
 }
 
-/// A caller's function and its data, which the caller says may be called from the thread that uses the
-/// instance.
+/// A function of the caller and its data. The caller allows calls from the thread that uses the instance.
 struct InterruptCheck {
     check: unsafe extern "C" fn(*mut c_void) -> lig_bool,
     user: *mut c_void,
 }
 
-// SAFETY: it moves to another thread only with the whole instance, which is the caller's doing.
+// SAFETY: it moves to another thread only together with the instance, which the caller moves.
 unsafe impl Send for InterruptCheck {}
 
 impl InterruptCheck {
     fn ask(&self) -> bool {
-        // SAFETY: the caller gave the function for this.
+        // SAFETY: the caller gave the function for this purpose.
         unsafe { (self.check)(self.user) != 0 }
     }
 }
 
-/// While the library waits, which it does in the thread that called it, `check` is asked at least once a second
-/// whether to give up; when it says true, the waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check
-/// away. Calls that it makes with this instance are refused, and no exception may leave it.
+/// Sets a function that can interrupt a wait. While a call waits, it calls `check` at least once a second in
+/// its own thread. If `check` returns true, the waiting call returns `LIG_ERR_INTERRUPTED`. NULL removes the
+/// function. Calls that `check` makes with this instance are refused, and no exception may leave it.
 ///
 /// # Safety
 /// `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.

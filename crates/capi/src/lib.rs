@@ -1,13 +1,12 @@
 //! The C ABI: `libligament.so` and `include/ligament.h`, which is generated from these files. Handles are
-//! opaque, every function checks its pointers and stops panics, and nothing here decides anything that
-//! `ligament-instance` does not.
+//! opaque. Every function checks its pointers and stops panics. All decisions are made in `ligament-instance`.
 #![allow(non_camel_case_types)]
 
 mod array;
 mod options;
 mod status;
 
-// The modules stand in the order of the header.
+// The modules are in the order of the header.
 mod about;
 mod clock;
 
@@ -32,6 +31,7 @@ mod submodel;
 mod light;
 
 mod grid;
+mod module;
 
 mod path;
 

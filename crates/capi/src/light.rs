@@ -15,11 +15,11 @@ use std::rc::Rc;
 pub struct lig_light {
     /// `sizeof(lig_light)`
     pub size: usize,
-    /// The functions. Its `user` is not looked at: each instance has its own, which `make` gives.
+    /// The functions. The member `user` of this struct is not used: `make` gives each instance its own.
     pub submodel: *const lig_submodel,
-    /// Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need
-    /// none. `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`,
-    /// or what went wrong; then it writes into `error`.
+    /// Makes the data that the functions of one instance get as `user`, and writes it to `user`; NULL if they
+    /// need none. `context` is the member below. The instance already has its name and its settings. Returns
+    /// `LIG_OK`, or another status after it has written the reason to `error`.
     pub make: Option<
         unsafe extern "C" fn(
             instance: *mut lig_instance,
@@ -28,11 +28,11 @@ pub struct lig_light {
             error: *mut lig_error,
         ) -> lig_status_code,
     >,
-    /// Frees what `make` made, when the instance is over; may be NULL.
+    /// Frees the data that `make` has made, when the instance is over; may be NULL.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// The caller's own, for `make`.
+    /// Data of the caller, for `make`.
     pub context: *mut c_void,
-    /// The ports that every instance has, and the language; NULL to take the ports from the model.
+    /// The ports and the language of every instance; NULL to take the ports from the model.
     pub options: *const lig_instance_options,
 }
 
@@ -41,9 +41,9 @@ unsafe impl SizePrefixed for lig_light {
     const NAME: &'static str = "lig_light";
 }
 
-/// One instance: its handle, its functions, and what they get.
+/// One instance: its handle, its functions, and their data.
 struct LightInstance {
-    /// None only once it is dropped.
+    /// `None` only while the instance is dropped.
     functions: Option<Functions>,
     handle: *mut lig_instance,
     user: *mut c_void,
@@ -53,11 +53,11 @@ struct LightInstance {
 impl Drop for LightInstance {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: `make` made it for this, and nobody uses it any more.
+            // SAFETY: `make` made the data for this function, and nothing uses the data any more.
             unsafe { release(self.user) };
         }
         self.functions = None;
-        // SAFETY: made by `Box::into_raw` in `member`, and freed only here.
+        // SAFETY: `member` made it with `Box::into_raw`; it is freed only here.
         drop(unsafe { Box::from_raw(self.handle) });
     }
 }
@@ -92,7 +92,7 @@ impl Submodel for LightInstance {
 
 type CallFailed = Rc<Cell<Option<lig_status_code>>>;
 
-/// Makes one instance's part.
+/// Makes the handle, the functions and the data of one instance.
 ///
 /// # Safety
 /// As for `lig_run_light`.
@@ -104,10 +104,9 @@ unsafe fn member(
 ) -> Result<LightInstance, Error> {
     const CALL: &Call = &Call("lig_run_light");
     let current = std::ptr::from_mut(core);
-    // SAFETY: what is at `current` lives as long as the member, and is used through the handle only while it is
-    // lent.
+    // SAFETY: the instance at `current` lives as long as the member. The handle uses it only while it is lent.
     let handle = Box::into_raw(Box::new(lig_instance::of(unsafe { &*current }, current, false)?));
-    // SAFETY: just made, and freed with the member, after its functions.
+    // SAFETY: the handle was just made. It is freed with the member, after its functions.
     let made = unsafe { (*handle).turn() }
         .enter(CALL)
         .and_then(|turn| unsafe { Functions::of(handle, submodel, (CALL, turn), failed) });
@@ -117,7 +116,7 @@ unsafe fn member(
             LightInstance { functions: Some(functions), handle, user: std::ptr::null_mut(), release: None }
         }
         Err(error) => {
-            // SAFETY: just made.
+            // SAFETY: the handle was just made.
             drop(unsafe { Box::from_raw(handle) });
             return Err(error);
         }
@@ -127,8 +126,7 @@ unsafe fn member(
         let mut user = std::ptr::null_mut();
         let context = light.context;
         let place = &raw mut user;
-        // SAFETY: the caller gave the function for this; what it does through the handle is done through
-        // `core`.
+        // SAFETY: the caller gave the function for this purpose. Its calls through the handle use `core`.
         let made =
             member.functions().lend(core, |handle, _, error| unsafe { make(handle, context, place, error) });
         made?;
@@ -139,14 +137,14 @@ unsafe fn member(
     Ok(member)
 }
 
-/// Runs all instances of this program, which the model calls light, and returns when all of them are over;
-/// without that, the one instance that this process is. A function is called when there is a message, or the
-/// end of the conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S
-/// before `solve`), so that each port can be received from once in a function. If a function fails, the whole
-/// run ends with its text, and its status is returned.
+/// Runs all instances of this program, and returns when all of them are over. If the model does not say that
+/// the program is light, the process is one instance, which is run alone. A function is called when each
+/// connected port of its operator, and each slot, has a message or the end of its conduit: F_INIT before
+/// `initialise`, and S before `solve`. So a function can receive once from each port. If a function fails, the
+/// whole run ends with its text, and its status is returned.
 ///
-/// The instance that a function gets may be used in that function only. Calls at other times are refused while
-/// it lives, which is until its `release`.
+/// A function may use its instance only until it returns. Other calls are refused as long as the instance
+/// lives, which is until its `release`.
 ///
 /// # Safety
 /// `light` and what it names are valid until this returns; `error` may be NULL.

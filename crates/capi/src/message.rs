@@ -10,21 +10,22 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read
-/// by several threads, and be freed by any.
+/// A received message. Its arrays are read-only views of the memory into which their sender put them. Several
+/// threads may read a message, and any thread may free it.
 pub struct lig_message {
-    /// Changed only by who receives it and by who frees it, when nobody else has it.
+    /// Changed only by the call that receives the message and by the call that frees it, when no other thread
+    /// has it.
     content: UnsafeCell<Content>,
-    /// True if it belongs to a pool, which uses it again.
+    /// True if the message belongs to a pool, which uses it again.
     pooled: bool,
-    /// In a pool: nobody uses it. Its instance may look at this at any time.
+    /// True if the message is in a pool and unused. Its instance may read this at any time.
     free: AtomicBool,
 }
 
 /// The content of a message.
 pub(crate) struct Content {
     pub message: Message,
-    /// The overlay that came with it, as a map; made only where the instance asked for it.
+    /// The overlay that came with the message, as a map; made only if the instance asked for it.
     settings: Option<Box<Value>>,
 }
 
@@ -35,7 +36,7 @@ impl lig_message {
         NonNull::from(Box::leak(Box::new(message)))
     }
 
-    /// The content, to be changed.
+    /// Returns the content, to be changed.
     ///
     /// # Safety
     /// No other reference to the message is in use.
@@ -48,13 +49,13 @@ impl lig_message {
 }
 
 impl Content {
-    /// The message to receive into.
+    /// Returns the message to receive into.
     #[inline]
     pub(crate) fn inner(&mut self) -> &mut Message {
         &mut self.message
     }
 
-    /// Makes it ready for the caller.
+    /// Makes the map of the overlay, if there is one. The message is then ready for the caller.
     #[inline(always)]
     pub(crate) fn complete(&mut self) {
         if self.message.settings.is_some() {
@@ -68,26 +69,26 @@ impl Content {
     }
 }
 
-/// The messages of an instance that are used again and again, so that an ordinary receive allocates nothing.
-/// Their users may free them from any thread.
+/// Messages that an instance uses again and again, so that an ordinary receive allocates nothing. Any thread
+/// may free them.
 #[derive(Default)]
 pub(crate) struct MessagePool {
     messages: Vec<NonNull<lig_message>>,
     next: usize,
 }
 
-// SAFETY: messages may be used by any thread.
+// SAFETY: any thread may use a message.
 unsafe impl Send for MessagePool {}
 
-/// The number of messages that a pool keeps; a caller that holds more at a time gets boxes of their own.
+/// Number of messages in a pool. If a caller holds more at a time, each of the others is allocated.
 const POOLED: usize = 16;
 
 impl MessagePool {
-    /// A message to receive into. Free it with `free`.
+    /// Returns a message to receive into. Free it with `free`.
     #[inline]
     pub fn take(&mut self) -> NonNull<lig_message> {
         if let Some(&message) = self.messages.get(self.next) {
-            // SAFETY: messages of a pool live as long as it does.
+            // SAFETY: the messages of a pool live as long as the pool.
             let free = unsafe { &(*message.as_ptr()).free };
             if free.load(Ordering::Acquire) {
                 free.store(false, Ordering::Relaxed);
@@ -97,10 +98,10 @@ impl MessagePool {
         self.take_another()
     }
 
-    /// A message of the pool that is this one, for the caller.
+    /// Moves a message into one of the pool, for the caller.
     pub fn give(&mut self, message: Message) -> *mut lig_message {
         let taken = self.take();
-        // SAFETY: nobody else has it until it is given to the caller.
+        // SAFETY: no other code has the message until the caller gets it.
         let content = unsafe { taken.as_ref().content() };
         content.message = message;
         content.complete();
@@ -128,13 +129,13 @@ impl MessagePool {
     }
 }
 
-/// Messages that outlive their instance: kept reachable, since their users may still free them.
+/// Messages that outlive their instance. The list keeps them reachable, because the caller may still free them.
 static ORPHANS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl Drop for MessagePool {
     fn drop(&mut self) {
         for message in self.messages.drain(..) {
-            // SAFETY: as above; a message that is free is used by nobody, so that it can go.
+            // SAFETY: as above. Nobody uses a message that is free, so it can be dropped.
             unsafe {
                 if message.as_ref().free.load(Ordering::Acquire) {
                     drop(Box::from_raw(message.as_ptr()));
@@ -155,15 +156,15 @@ pub(crate) unsafe fn free(message: NonNull<lig_message>) {
     // SAFETY: as the caller promises.
     let here = unsafe { message.as_ref() };
     if !here.pooled {
-        // SAFETY: made by `new`, and in no pool.
+        // SAFETY: `new` made the message, and it is in no pool.
         drop(unsafe { Box::from_raw(message.as_ptr()) });
         return;
     }
-    // SAFETY: nobody uses it any more, as the caller promises; its instance looks at `free` only.
+    // SAFETY: nobody uses the message any more, as the caller promises. Its instance reads only `free`.
     let content = unsafe { here.content() };
     content.message.data.let_go();
     content.settings = None;
-    // The last thing done with it: its instance may use it again, or free it.
+    // This store comes last: afterwards the instance may use the message again, or free it.
     here.free.store(true, Ordering::Release);
 }
 
@@ -171,11 +172,11 @@ pub(crate) unsafe fn free(message: NonNull<lig_message>) {
 /// `message` is NULL or valid for `'a`.
 #[inline]
 pub(crate) unsafe fn received<'a>(message: *const lig_message) -> Result<&'a Content, Error> {
-    // SAFETY: as the caller promises; while the message is the caller's its content does not change.
+    // SAFETY: as the caller promises. The content does not change while the caller has the message.
     unsafe { message.as_ref().map(|message| &*message.content.get()) }.ok_or_else(|| null("message"))
 }
 
-/// Frees a message, and gives back the memory that its arrays are in. NULL is allowed.
+/// Frees a message, and returns the memory of its arrays. NULL is allowed.
 ///
 /// # Safety
 /// `message` is NULL, or was received and not freed.
@@ -218,9 +219,10 @@ pub unsafe extern "C" fn lig_message_value(message: *const lig_message) -> *cons
     }
 }
 
-/// A message's array, in place. It lives as long as the message.
+/// The array of a message, in place. It lives as long as the message.
 ///
-/// `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` can ask for more.
+/// `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` also checks the properties of
+/// the array.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -238,8 +240,9 @@ pub unsafe extern "C" fn lig_message_array(
     })
 }
 
-/// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless
-/// the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+/// The overlay of settings that came with a message, as a map, which lives as long as the message. The result
+/// is NULL unless the instance was made with `LIG_DONT_APPLY_OVERLAY`, or `lig_receive_with_settings` received
+/// the message.
 ///
 /// # Safety
 /// `message` is NULL or valid.

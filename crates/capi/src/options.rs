@@ -1,4 +1,4 @@
-//! Types that cross the border by value: enumerations, times, options.
+//! Types that calls pass by value: enumerations, times, options.
 
 use crate::misuse::Misuse;
 use crate::status::null;
@@ -8,14 +8,15 @@ use std::ffi::c_char;
 use std::ops::Deref;
 use std::time::Duration;
 
-// Enumerations come in from C as integers, since C can hand over any number. In the header both have one name.
+// C passes enumerations as integers, because it can pass any number. In the header, the integer and the
+// enumeration have one name.
 pub type lig_dtype_code = i32;
 pub type lig_order_code = i32;
 pub type lig_operator_code = i32;
 pub type lig_log_level_code = i32;
 
-/// A truth value that the caller gives, which is `bool` in the header: 0 is false and anything else true, since
-/// not every language's truth is 1 (Intel's Fortran has -1).
+/// A truth value that the caller gives, which is `bool` in the header: 0 is false and any other value true,
+/// since some languages have another true value than 1 (Intel's Fortran has -1).
 pub type lig_bool = u8;
 
 /// The type of an array's elements.
@@ -40,17 +41,17 @@ pub enum lig_dtype {
     LIG_COMPLEX128 = 13,
 }
 
-/// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and
-/// extents are given in the order of the indices: the order says only how the elements lie.
+/// The index that runs fastest in memory. Element (i, j) is the same for sender and receiver in either order,
+/// and extents are given in the order of the indices. The order says only how the elements lie in memory.
 #[repr(i32)]
 pub enum lig_order {
-    /// The last one, as in C. The default.
+    /// The last index runs fastest, as in C. The default.
     LIG_ROW_MAJOR = 0,
-    /// The first one, as in Fortran.
+    /// The first index runs fastest, as in Fortran.
     LIG_COLUMN_MAJOR = 1,
 }
 
-/// When in the execution loop a port is used.
+/// The moment of the execution loop in which a port is used.
 #[repr(i32)]
 pub enum lig_operator {
     /// Receives before the first step.
@@ -63,7 +64,7 @@ pub enum lig_operator {
     LIG_O_F = 4,
 }
 
-/// How important a line in the run's log is.
+/// The importance of a line in the run's log.
 #[repr(i32)]
 pub enum lig_log_level {
     LIG_LOG_DEBUG = 0,
@@ -98,18 +99,18 @@ const _: () = {
     }
 };
 
-/// Text in the library's memory: UTF-8, not ended by a NUL. Print it with `%.*s`.
+/// Text in the library's memory: UTF-8, without a NUL at its end. Print it with `%.*s`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_string {
     /// The first byte; NULL if there is no text.
     pub data: *const c_char,
-    /// Bytes.
+    /// Length in bytes.
     pub size: usize,
 }
 
 impl lig_string {
-    /// Text that lives somewhere else.
+    /// The text in memory that lives elsewhere.
     pub(crate) fn of(text: &str) -> lig_string {
         lig_string { data: text.as_ptr().cast(), size: text.len() }
     }
@@ -126,9 +127,9 @@ pub struct lig_times {
     pub timestamp: f64,
     /// The model time of the sender's next message, s. Only if `has_next_timestamp`.
     pub next_timestamp: f64,
-    /// True if the sender said when its next message will be.
+    /// True if the sender has given the time of its next message.
     pub has_next_timestamp: bool,
-    /// Zero.
+    /// Always zero.
     pub reserved: [u8; 7],
 }
 
@@ -144,8 +145,8 @@ impl From<MessageTimes> for lig_times {
     }
 }
 
-/// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector
-/// port, under the settings in force at this instance.
+/// Options of a send. NULL in place of the struct: the message has time 0 and no next message, the port is not
+/// a vector port, and the settings in force at this instance hold.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_send_options {
@@ -162,20 +163,21 @@ pub struct lig_send_options {
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
     /// The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives
-    /// it; it is read during the call. NULL for the one in force at this instance. For components that serve
-    /// others under different settings (see `LIG_DONT_APPLY_OVERLAY`).
+    /// it; it is read during the call. NULL for the overlay in force at this instance. This is for components
+    /// that serve several others with different settings (see `LIG_DONT_APPLY_OVERLAY`).
     pub settings: *const lig_value,
 }
 
-/// How to receive. NULL instead of it means: wait for as long as it takes, on a port that is not a vector port.
+/// Options of a receive. NULL in place of the struct: the call waits until a message arrives, and the port is
+/// not a vector port.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_receive_options {
     /// `sizeof(lig_receive_options)`
     pub size: usize,
-    /// How long to wait, s. Only if `has_timeout`.
+    /// Longest time to wait, s. Only if `has_timeout`.
     pub timeout: f64,
-    /// True to wait no longer than `timeout`.
+    /// True if the call waits no longer than `timeout`.
     pub has_timeout: lig_bool,
     /// True if the port is a vector port.
     pub has_slot: lig_bool,
@@ -223,16 +225,16 @@ impl lig_receive_options {
     }
 }
 
-/// A struct whose first member says how much of it the caller knows.
+/// A struct whose first member is the size of the struct in the caller's header.
 ///
 /// # Safety
 /// All bytes zero must be a value of it, and it must begin with `size: usize`.
 pub(crate) unsafe trait SizePrefixed: Copy {
-    /// The name in errors.
+    /// The name of the struct in errors.
     const NAME: &'static str;
 }
 
-// SAFETY: numbers, truth values and nullable pointers may be zero; both begin with their size.
+// SAFETY: numbers, truth values and nullable pointers may be zero; the struct begins with its size.
 unsafe impl SizePrefixed for lig_send_options {
     const NAME: &'static str = "lig_send_options";
 }
@@ -241,7 +243,8 @@ unsafe impl SizePrefixed for lig_receive_options {
     const NAME: &'static str = "lig_receive_options";
 }
 
-/// Options as the core reads them: where the caller has them, if its header is ours.
+/// Options as the core reads them: in the caller's memory if the caller's header has the same version,
+/// otherwise in a copy.
 pub(crate) enum OptionsRef<'a, T> {
     InPlace(&'a T),
     Copied(Box<T>),
@@ -259,10 +262,11 @@ impl<T> Deref for OptionsRef<'_, T> {
     }
 }
 
-/// The options that NULL means.
+/// The options that stand for NULL.
 static ZEROS: [u64; 32] = [0; 32];
 
-/// Reads options: all zero for NULL; members that the caller's older header did not have are zero.
+/// Reads options. All members are zero for NULL, and so are members that an older header of the caller did not
+/// have.
 ///
 /// # Safety
 /// `options` is NULL or points to as many readable bytes as its first member says, which stay for `'a`.
@@ -270,20 +274,20 @@ static ZEROS: [u64; 32] = [0; 32];
 pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<OptionsRef<'a, T>, Error> {
     const { assert!(size_of::<T>() <= size_of::<[u64; 32]>() && align_of::<T>() <= align_of::<u64>()) };
     if options.is_null() {
-        // SAFETY: large enough and aligned; zero is a value of it, as the trait promises.
+        // SAFETY: the zeros are large enough and aligned, and zeros are a valid value, as the trait promises.
         return Ok(OptionsRef::InPlace(unsafe { &*(&raw const ZEROS).cast::<T>() }));
     }
     // SAFETY: as the trait and the caller promise.
     let size = unsafe { options.cast::<usize>().read() };
     if size == size_of::<T>() {
-        // SAFETY: the caller has all of it.
+        // SAFETY: the caller has the whole struct.
         return Ok(OptionsRef::InPlace(unsafe { &*options }));
     }
     // SAFETY: as the caller promises.
     unsafe { read_other_size(options, size) }
 }
 
-/// No struct of options will ever be larger, bytes: what says so was not initialised.
+/// Upper limit of the size of a struct of options, in bytes. A larger size was not initialised.
 const MAX_OPTIONS_BYTES: usize = 4096;
 
 #[cold]
@@ -294,15 +298,16 @@ unsafe fn read_other_size<'a, T: SizePrefixed>(
     if !(size_of::<usize>()..=MAX_OPTIONS_BYTES).contains(&size) {
         return Err(Misuse::OptionsSize { name: T::NAME, size }.into());
     }
-    // Members of a newer header that we do not know must be unused: ignoring it would do something else than
-    // was asked for.
+    // Unknown members of a newer header must be zero: to ignore them would do something else than the caller
+    // wants.
     let unknown = size.saturating_sub(size_of::<T>());
     // SAFETY: the caller has `size` bytes.
     let rest = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(size - unknown), unknown) };
     if rest.iter().any(|&byte| byte != 0) {
         return Err(Misuse::NewerMembers { name: T::NAME }.into());
     }
-    // SAFETY: zero is a value (trait); of a larger struct only what we know is copied, of a smaller one all.
+    // SAFETY: zeros are a valid value, as the trait promises. Of a larger struct the known part is copied, of a
+    // smaller one the whole.
     unsafe {
         let mut known: T = std::mem::zeroed();
         let count = size.min(std::mem::size_of::<T>());
@@ -311,7 +316,7 @@ unsafe fn read_other_size<'a, T: SizePrefixed>(
     }
 }
 
-/// As `read`, where NULL is an error.
+/// Does the same as `read`, but NULL is an error.
 ///
 /// # Safety
 /// As `read`.
@@ -347,7 +352,7 @@ fn no_such_order(code: lig_order_code) -> Error {
     Misuse::NoOrder { code }.into()
 }
 
-/// The code of an order.
+/// Returns the number of an order.
 #[inline(always)]
 pub(crate) fn order_code(order: ArrayOrder) -> lig_order_code {
     match order {

@@ -20,51 +20,54 @@ pub struct lig_path {
     _opaque: [u8; 0],
 }
 
-/// The paths of this process that are not closed, by the numbers that C has for pointers: no number is used
-/// twice, so that a path that is closed or freed is recognised, and no call meets memory that is gone.
+/// The open paths of this process, by the numbers that C has as pointers. A number is used only once. So a
+/// closed or freed path is recognised, and no call uses memory that was freed.
 static PATHS: RwLock<BTreeMap<usize, Arc<Path>>> = RwLock::new(BTreeMap::new());
 static LAST_NUMBER: AtomicUsize = AtomicUsize::new(0);
-/// Numbers lie so far apart, so that none looks like a small integer or a character.
+/// Distance between two numbers, so that no number looks like a small integer or a character.
 const NUMBER_STEP: usize = 4096;
 
-/// Keeps a path, and gives what C has for it.
+/// Stores a path, and returns the pointer that C gets.
 fn kept(path: Path) -> *mut lig_path {
     let number = LAST_NUMBER.fetch_add(NUMBER_STEP, Ordering::Relaxed) + NUMBER_STEP;
     PATHS.write().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(path));
     std::ptr::without_provenance_mut(number)
 }
 
-/// Takes a path out of those that can be used.
+/// Removes a path from the open ones.
 fn taken_out(path: *const lig_path) -> Option<Arc<Path>> {
     PATHS.write().unwrap_or_else(PoisonError::into_inner).remove(&path.addr())
 }
 
-/// How a path is to be; all zero is what is usual. Both ends must agree on `unencrypted`.
+/// Options of a path; zero stands for the usual value of each. Both ends must agree on `unencrypted`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_path_options {
     /// `sizeof(lig_path_options)`
     pub size: usize,
-    /// The number of bytes that may be sent and not yet be received there; one message always may. 0: 64 MiB.
+    /// Number of bytes that may be under way: sent, and not yet received at the other end. One message may
+    /// always be. 0: 64 MiB.
     pub window: u64,
-    /// The longest message that is accepted, bytes. 0: 1 TiB.
+    /// Longest message that is accepted, in bytes. 0: 1 TiB.
     pub longest: u64,
-    /// For how long the path may be without a connection before it is lost, s. 0: 60.
+    /// Time after which a path without a connection is lost, s. 0: 60.
     pub patience: f64,
-    /// Files of relays, the nearest first; both ends name the same one last. NULL if `relay_count` is 0.
+    /// Files of relays, the nearest first. Both ends give the same relay as the last one. NULL if `relay_count`
+    /// is 0.
     pub relays: *const *const c_char,
     pub relay_count: usize,
-    /// Connections, 1 to 256: the opening end says how many. 0: as many as the link needs.
+    /// Number of connections, 1 to 256; the end that opens the path decides. 0: as many as the link needs.
     pub streams: u32,
-    /// Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the
-    /// same.
+    /// True if messages are not encrypted, on a network that you trust. Both ends still prove that they have
+    /// the key.
     pub unencrypted: lig_bool,
-    /// Never compress messages; else large ones are where that makes them arrive sooner.
+    /// True if messages are never compressed. Otherwise large messages are compressed where they then arrive
+    /// sooner.
     pub uncompressed: lig_bool,
-    /// Zero.
+    /// Must be zero.
     pub reserved: [u8; 2],
-    /// Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as
-    /// it goes.
+    /// Maximum rate at which this end sends over a long distance, in bytes per second, to leave room for other
+    /// traffic. 0: no maximum.
     pub pace: u64,
 }
 
@@ -77,20 +80,20 @@ unsafe impl SizePrefixed for lig_path_options {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_path_statistics {
-    /// Messages and their bytes, sent and received, ever.
+    /// Number of messages and bytes that were sent and received since the path was made.
     pub sent: u64,
     pub sent_bytes: u64,
     pub received: u64,
     pub received_bytes: u64,
-    /// Bytes sent that were not received there yet.
+    /// Number of bytes that were sent and not yet received at the other end.
     pub under_way: u64,
-    /// How often all connections were lost.
+    /// Number of times that all connections were lost.
     pub cuts: u64,
     /// True if there is a connection now.
     pub connected: lig_bool,
 }
 
-/// An error of a path, as the core of the C ABI has it.
+/// Converts an error of a path.
 fn failed(error: ligament_link::PathError) -> Error {
     let kind = match error.kind() {
         ligament_link::PathErrorKind::Usage => ErrorKind::Usage,
@@ -103,7 +106,7 @@ fn failed(error: ligament_link::PathError) -> Error {
     Error::other(kind, error.fault().clone())
 }
 
-/// How long to wait; none: as long as it takes.
+/// Returns the time to wait; `None` if the wait has no limit.
 fn within(seconds: f64) -> Result<Option<Duration>, Error> {
     if seconds < 0.0 || seconds == f64::INFINITY {
         return Ok(None);
@@ -111,7 +114,7 @@ fn within(seconds: f64) -> Result<Option<Duration>, Error> {
     Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| Misuse::Timeout { seconds }.into())
 }
 
-/// The path that C means.
+/// Returns the open path behind a pointer of C.
 fn known(path: *const lig_path) -> Result<Arc<Path>, Error> {
     if path.is_null() {
         return Err(null("path"));
@@ -180,7 +183,7 @@ unsafe fn prepared(key_file: *const c_char, options: *const lig_path_options) ->
     Ok((key, options))
 }
 
-/// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
+/// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy of it.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -193,8 +196,8 @@ pub unsafe extern "C" fn lig_path_key_make(file: *const c_char, error: *mut lig_
     })
 }
 
-/// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that
-/// is free. Returns at once; what is sent meanwhile waits. `options` may be NULL.
+/// Listens at "HOST:PORT" for the end that opens the path, or at ":PORT" for all interfaces. Port 0 takes any
+/// free port. Returns at once; messages that are sent before there is a connection wait. `options` may be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -218,8 +221,8 @@ pub unsafe extern "C" fn lig_path_listen(
     })
 }
 
-/// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only.
-/// Returns at once; what is sent meanwhile waits. `options` may be NULL.
+/// Opens a path to an end that listens, or will listen, at "HOST:PORT"; NULL if it is reached over relays only.
+/// Returns at once; messages that are sent before there is a connection wait. `options` may be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -249,9 +252,9 @@ pub unsafe extern "C" fn lig_path_open(
     })
 }
 
-/// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens,
-/// unless another program there does so already. Returns at once; what is sent meanwhile waits. `options` may
-/// be NULL.
+/// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them. That end listens,
+/// unless another program there already does so. Returns at once; messages that are sent before there is a
+/// connection wait. `options` may be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -292,8 +295,8 @@ pub unsafe extern "C" fn lig_path_port(
     })
 }
 
-/// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of
-/// paths: seconds; less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
+/// Waits until there is a connection; not needed before a send or receive. Timeouts of all calls of paths are
+/// in seconds; a negative one means no limit. `LIG_ERR_TIMED_OUT` if there was no connection in this time.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -306,8 +309,8 @@ pub unsafe extern "C" fn lig_path_wait_connected(
     guard(error, || known(path)?.wait_connected(within(timeout)?).map_err(failed))
 }
 
-/// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while
-/// more than the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
+/// Sends a message of `length` bytes. Returns when `data` may be used again, which is before the message has
+/// arrived. Waits while more bytes than the window are under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
@@ -326,7 +329,7 @@ pub unsafe extern "C" fn lig_path_send(
     })
 }
 
-/// Bytes that the caller keeps until they have arrived.
+/// Bytes of the caller that stay unchanged until they have arrived.
 struct Lent {
     data: *const u8,
     length: usize,
@@ -347,9 +350,9 @@ impl AsRef<[u8]> for Lent {
     }
 }
 
-/// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the
-/// request, or has said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says
-/// whether it has arrived.
+/// Begins to send a message without a copy. `data` must stay unchanged until one of these: `lig_path_wait` has
+/// ended the request, or has failed because the path is lost or closed; or this end is closed or freed.
+/// `lig_path_test` tells if the message has arrived.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
@@ -371,7 +374,7 @@ pub unsafe extern "C" fn lig_path_isend(
     })
 }
 
-/// Begins to receive the next message that nobody has asked for yet; `lig_path_wait` brings it.
+/// Begins to receive the next message for which there is no request yet; `lig_path_wait` returns the message.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -389,7 +392,7 @@ pub unsafe extern "C" fn lig_path_ireceive(
     })
 }
 
-/// Returns true if a request is done: what it sends has arrived there, or what it receives has come here.
+/// True if a request is done: the sent message has arrived at the other end, or a message has arrived here.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -408,9 +411,10 @@ pub unsafe extern "C" fn lig_path_test(
     })
 }
 
-/// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and
-/// its length to `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough
-/// room: `length` then says how much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
+/// Waits until a request is done, and ends it. A received message is written to `data`, which has room for
+/// `room` bytes, and its length to `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there
+/// is not enough room: `length` is then the needed room, and the request stays. The request also stays after
+/// `LIG_ERR_TIMED_OUT`.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
@@ -433,8 +437,8 @@ pub unsafe extern "C" fn lig_path_wait(
     })
 }
 
-/// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given
-/// up.
+/// Withdraws a request for a message. The next request gets the message that has come for it. A request that
+/// sends cannot be withdrawn.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -447,7 +451,7 @@ pub unsafe extern "C" fn lig_path_cancel(
     guard(error, || known(path)?.cancel(Request::from_number(request)).map_err(failed))
 }
 
-/// Waits for the next message; its length, bytes.
+/// Waits for the next message, and gives its length in bytes.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -466,9 +470,9 @@ pub unsafe extern "C" fn lig_path_probe(
     })
 }
 
-/// Receives the next message into `data`, which has room for `room` bytes; its length goes to `length`.
-/// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message
-/// stays. `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
+/// Receives the next message into `data`, which has room for `room` bytes, and writes its length to `length`.
+/// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` is then the needed room, and the message stays.
+/// `LIG_ERR_CLOSED` if the other end has closed the path and no message is left.
 ///
 /// # Safety
 /// All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
@@ -490,7 +494,7 @@ pub unsafe extern "C" fn lig_path_receive(
     })
 }
 
-/// Writes the length of what came, or of what has no room.
+/// Writes the length of a message that came, or for which there is not enough room.
 ///
 /// # Safety
 /// `length` is NULL or writable.
@@ -506,9 +510,9 @@ unsafe fn told(came: Result<usize, ligament_link::PathError>, length: *mut usize
     came.map(|_| ()).map_err(failed)
 }
 
-/// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After
-/// `LIG_ERR_TIMED_OUT` and `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it
-/// again.
+/// Sends a message and receives one at the same time, as `lig_path_send` and `lig_path_receive` do. After
+/// `LIG_ERR_TIMED_OUT` and `LIG_ERR_UNEXPECTED` the message was sent: call `lig_path_receive` then, and do not
+/// send again.
 ///
 /// # Safety
 /// All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error`
@@ -534,7 +538,7 @@ pub unsafe extern "C" fn lig_path_send_receive(
     })
 }
 
-/// Waits until the other end calls it as well.
+/// Waits until the other end also calls this function.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -547,7 +551,7 @@ pub unsafe extern "C" fn lig_path_barrier(
     guard(error, || known(path)?.barrier(within(timeout)?).map_err(failed))
 }
 
-/// Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
+/// Changes the maximum rate at which this end sends over a long distance, in bytes per second; 0: no maximum.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -587,9 +591,9 @@ pub unsafe extern "C" fn lig_path_get_statistics(
     })
 }
 
-/// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the
-/// path. It is freed whatever is returned: every later call is refused, but for `lig_path_close` and
-/// `lig_path_free`, which do nothing then. NULL is let pass.
+/// Waits until everything that was sent has arrived, tells the other end that no more messages come, and frees
+/// the path. The path is freed whatever the result is. Later calls are refused, except for `lig_path_close` and
+/// `lig_path_free`, which then do nothing. NULL does nothing.
 ///
 /// # Safety
 /// `error` is valid or NULL.
@@ -600,14 +604,14 @@ pub unsafe extern "C" fn lig_path_close(
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || {
-        // NULL is none of them, nor is one that is closed.
+        // NULL and the pointer of a closed path are not in the table.
         let Some(path) = taken_out(path) else { return Ok(()) };
         let timeout = within(timeout).inspect_err(|_| path.stop())?;
         path.end(timeout).map_err(failed)
     })
 }
 
-/// Frees a path at once; what is under way is lost. NULL, and a path that is closed or freed, are let pass.
+/// Frees a path at once. Messages under way are lost. NULL, and a path that is closed or freed, do nothing.
 #[no_mangle]
 pub extern "C" fn lig_path_free(path: *mut lig_path) {
     crate::status::guard_or((), || {

@@ -7,10 +7,10 @@ use crate::status::{guard, guard_or, lig_error, lig_status, name, out};
 use ligament_instance::{Call, Error};
 use std::ffi::{c_char, CString, NulError};
 
-/// A port that a code has.
+/// A port of a code.
 #[repr(C)]
 pub struct lig_port {
-    /// When it is used.
+    /// The moment of the execution loop in which it is used.
     pub op: lig_operator_code,
     /// Its name; "name[]" for a vector port.
     pub name: *const c_char,
@@ -42,7 +42,8 @@ pub unsafe extern "C" fn lig_names_count(names: *const lig_names) -> usize {
     unsafe { names.as_ref() }.map_or(0, |names| names.names.len())
 }
 
-/// One of the names, ended by a NUL. It lives as long as the list; NULL if there is none of this number.
+/// One of the names, with a NUL at its end. It lives as long as the list; NULL if the index is beyond the last
+/// name.
 ///
 /// # Safety
 /// `names` is NULL or valid.
@@ -65,9 +66,9 @@ pub unsafe extern "C" fn lig_names_free(names: *mut lig_names) {
     });
 }
 
-/// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are
-/// connected: those that were declared, or, where none were, those that the model gives. `muscle_settings_in`,
-/// which the library itself receives on, is not among them. Free the list with `lig_names_free`.
+/// The names of the ports with this operator, in the model's order and without "[]". Ports that are not
+/// connected are included. If the code declares no ports, they are those of the model. `muscle_settings_in`, on
+/// which the library itself receives, is not included. Free the list with `lig_names_free`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn lig_list_ports(
     })
 }
 
-/// Returns true if something is connected to a port.
+/// True if a conduit is connected to a port.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn lig_is_connected(
     })
 }
 
-/// Returns true if a port has slots.
+/// True if a port has slots.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -129,8 +130,8 @@ pub unsafe extern "C" fn lig_is_vector_port(
     })
 }
 
-/// Returns true if `lig_set_port_length` can set the number of the port's slots: of vector ports that are
-/// joined to vector ports, not to the instances of a component.
+/// True if `lig_set_port_length` can set the port's number of slots. This holds for vector ports that are
+/// connected to vector ports, and not to the instances of a component.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -151,9 +152,9 @@ pub unsafe extern "C" fn lig_is_resizable(
     })
 }
 
-/// Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+/// Sets the number of slots of a resizable port, which is 0 at first. Each message tells it to the receivers.
 ///
-/// `LIG_ERR_USAGE` for a port without slots, or whose number of slots is another and the model's.
+/// `LIG_ERR_USAGE` for a port without slots, or if the model has set another number of slots.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -170,8 +171,8 @@ pub unsafe extern "C" fn lig_set_port_length(
     })
 }
 
-/// The number of slots that a vector port has; for a resizable port that receives, as many as came with the
-/// message that was received last.
+/// The number of slots of a vector port. For a resizable port that receives, this is the number that came with
+/// the last received message.
 ///
 /// `LIG_ERR_USAGE` for a port that is not a vector port.
 ///

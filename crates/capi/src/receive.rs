@@ -1,4 +1,4 @@
-//! Receiving: messages, arrays into the caller's memory, waiting for any of several ports.
+//! Receiving: messages, arrays into the caller's memory, and waiting for any of several ports.
 
 use crate::array::{describe, lig_array, nbytes};
 use crate::instance::{lig_instance, used};
@@ -11,9 +11,9 @@ use std::ffi::c_char;
 
 /// Waits for the next message on a port. Free it with `lig_message_free`.
 ///
-/// `LIG_ERR_USAGE` for a port that is not there, does not receive, or is not connected; `LIG_ERR_CLOSED` if the
-/// conduit has ended; `LIG_ERR_TIMED_OUT`; `LIG_ERR_UNEXPECTED` if it comes with another overlay of settings;
-/// `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
+/// `LIG_ERR_USAGE` if there is no such port, or if it does not receive or is not connected; `LIG_ERR_CLOSED` if
+/// the conduit has ended; `LIG_ERR_TIMED_OUT`; `LIG_ERR_UNEXPECTED` if the message has another overlay of
+/// settings than the one in force; `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn lig_receive(
         let wait = options.wait()?;
         let mut instance = unsafe { used(instance, &Call("lig_receive")) }?;
         let taken = instance.own.messages.take();
-        // SAFETY: nobody else has it until it is given to the caller.
+        // SAFETY: no other code has the message until the caller gets it.
         let received = unsafe { taken.as_ref().content() };
         match instance.receive_to(port, options.slot(), wait, received.inner()) {
             Ok(()) => {
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn lig_receive(
     })
 }
 
-/// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for
+/// Does the same as `lig_receive`, but sets `message` to NULL if nothing is connected to the port. This is for
 /// inputs for which the code has a value of its own.
 ///
 /// # Safety
@@ -77,10 +77,10 @@ pub unsafe extern "C" fn lig_receive_if_connected(
     })
 }
 
-/// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The
-/// overlay is not compared with that in force here: for codes that serve others under different settings. That
-/// of an `F_INIT` message is in force for the pass already, unless the instance was made with
-/// `LIG_DONT_APPLY_OVERLAY`.
+/// Does the same as `lig_receive`, and keeps the message's overlay of settings for `lig_message_settings`. The
+/// overlay is not compared with the one in force. This is for codes that serve several others with different
+/// settings. The overlay of an `F_INIT` message is already in force for the pass, unless the instance was made
+/// with `LIG_DONT_APPLY_OVERLAY`.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -105,12 +105,12 @@ pub unsafe extern "C" fn lig_receive_with_settings(
     })
 }
 
-/// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes;
-/// its strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that
-/// element (i, j) stays element (i, j). `times` may be NULL.
+/// Receives an array into the caller's memory. `into` gives the type and the shape that must come, and the
+/// place for the elements; its strides must be NULL. An array that comes in the other order is rearranged to
+/// the order of `into`, so element (i, j) stays element (i, j). `times` may be NULL.
 ///
-/// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and
-/// nothing is written.
+/// Otherwise as `lig_receive`. `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed
+/// nevertheless, and nothing is written.
 ///
 /// # Safety
 /// All pointers are valid, and `into` describes writable memory; `options`, `times` and `error` may be NULL.
@@ -147,8 +147,8 @@ pub unsafe extern "C" fn lig_receive_into(
     })
 }
 
-/// Returns true if a receive on this port would return at once, also because the conduit has ended. Of
-/// `options` only the slot matters.
+/// True if a receive on this port would return at once, with a message or because the conduit has ended. Of
+/// `options` only the slot is used.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -171,9 +171,9 @@ pub unsafe extern "C" fn lig_poll(
     })
 }
 
-/// Returns true if another message will come on this port: waits until one is there, or the conduit has ended.
-/// On an F_INIT port in the reuse loop: whether the message of this pass is still to be received. Of `options`
-/// only slot and timeout matter.
+/// Waits until a message has arrived on this port, or the conduit has ended. True if there is a message. On an
+/// F_INIT port in the reuse loop, true if the message of this pass has not been received yet. Of `options` only
+/// slot and timeout are used.
 ///
 /// # Safety
 /// All pointers are valid; `options` and `error` may be NULL.
@@ -206,14 +206,14 @@ pub struct lig_port_slot {
     pub slot: u32,
 }
 
-/// More than this are a mistake.
+/// Maximum number of ports. A larger number is taken for a mistake.
 const MAX_PORTS: usize = 4 << 20;
 
-/// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit
-/// that ends is passed over for as long as another one may bring something. Of `options` only the timeout
-/// matters.
+/// Waits until a message has arrived on one of several ports, and sets `which` to the port's index in `ports`.
+/// A conduit that has ended is ignored while another one may still have a message. Of `options` only the
+/// timeout is used.
 ///
-/// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+/// `LIG_ERR_CLOSED` if all of them have ended; otherwise as `lig_receive`.
 ///
 /// # Safety
 /// All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
@@ -235,10 +235,11 @@ pub unsafe extern "C" fn lig_wait_any(
     })
 }
 
-/// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that
-/// ends is passed over for as long as another one may bring something. Of `options` only the timeout matters.
+/// Receives the first message that arrives on one of several ports, and sets `which` to the port's index in
+/// `ports`. A conduit that has ended is ignored while another one may still have a message. Of `options` only
+/// the timeout is used.
 ///
-/// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+/// `LIG_ERR_CLOSED` if all of them have ended; otherwise as `lig_receive`.
 ///
 /// # Safety
 /// All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
@@ -266,7 +267,7 @@ pub unsafe extern "C" fn lig_receive_any(
     })
 }
 
-/// The ports that a caller waits for.
+/// Reads the ports that a caller waits for.
 ///
 /// # Safety
 /// `ports` is NULL, or has `count` entries that live for `'a`.

@@ -14,12 +14,12 @@ use ligament_instance::{
 };
 use std::ffi::{c_char, c_void};
 
-/// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory
-/// afterwards is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not
+/// Sends a value; NULL sends a message without a value. Returns as soon as the value is stored: the caller may
+/// then change its memory. Blocks only while the conduit's budget is spent. Does nothing if the port is not
 /// connected.
 ///
-/// `LIG_ERR_USAGE` for a port that is not there or does not send; `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_RUN_ENDS`;
-/// `LIG_ERR_INTERRUPTED`.
+/// `LIG_ERR_USAGE` if there is no such port, or if it does not send; `LIG_ERR_OUT_OF_MEMORY`;
+/// `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
 ///
 /// # Safety
 /// `instance` and `port` are valid; `options`, `value` and `error` may be NULL.
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn lig_send(
     })
 }
 
-/// Sends a truth value; else as `lig_send`.
+/// Sends a truth value; otherwise as `lig_send`.
 ///
 /// # Safety
 /// As `lig_send`.
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn lig_send_bool(
     })
 }
 
-/// Sends an integer; else as `lig_send`.
+/// Sends an integer; otherwise as `lig_send`.
 ///
 /// # Safety
 /// As `lig_send`.
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn lig_send_int(
     guard(error, || unsafe { send(instance, &Call("lig_send_int"), port, options, ValueRef::Int(value)) })
 }
 
-/// Sends a number; else as `lig_send`.
+/// Sends a number; otherwise as `lig_send`.
 ///
 /// # Safety
 /// As `lig_send`.
@@ -85,10 +85,10 @@ pub unsafe extern "C" fn lig_send_float(
     guard(error, || unsafe { send(instance, &Call("lig_send_float"), port, options, ValueRef::Float(value)) })
 }
 
-/// Sends text that ends with a NUL; else as `lig_send`.
+/// Sends text that ends with a NUL; otherwise as `lig_send`.
 ///
 /// # Safety
-/// As `lig_send`; `text` is valid.
+/// All pointers are valid; `options` and `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_string(
     instance: *mut lig_instance,
@@ -103,10 +103,11 @@ pub unsafe extern "C" fn lig_send_string(
     })
 }
 
-/// Sends bytes; else as `lig_send`.
+/// Sends bytes; otherwise as `lig_send`.
 ///
 /// # Safety
-/// As `lig_send`; `data` has `size` bytes, and may be NULL if that is 0.
+/// All pointers are valid; `data` has `size` bytes, and may be NULL if that is 0. `options` and `error` may be
+/// NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_bytes(
     instance: *mut lig_instance,
@@ -122,10 +123,10 @@ pub unsafe extern "C" fn lig_send_bytes(
     })
 }
 
-/// Sends an array over the caller's memory, with one copy; else as `lig_send`.
+/// Sends an array in the caller's memory, with one copy; otherwise as `lig_send`.
 ///
 /// # Safety
-/// As `lig_send`; `array` is valid and describes readable memory.
+/// All pointers are valid, and `array` describes readable memory; `options` and `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_array(
     instance: *mut lig_instance,
@@ -148,7 +149,7 @@ pub unsafe extern "C" fn lig_send_array(
     })
 }
 
-/// Sends an array that is not like the one before it.
+/// Sends an array that differs in kind from the one before it.
 ///
 /// # Safety
 /// As `lig_send_array`.
@@ -214,7 +215,7 @@ fn send_under(
     instance.send(port, &message, options.slot())
 }
 
-/// Bytes of the caller's.
+/// Returns bytes of the caller.
 ///
 /// # Safety
 /// `data` has `size` readable bytes for `'a`.
@@ -227,18 +228,18 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     }
 }
 
-/// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver
-/// in place. Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it
-/// that they are done.
+/// Memory for an array: fill it, then send it with `lig_send_loan`. The receiver reads more than 64 KiB in
+/// place. Several threads may write to it at once, each to its own elements; they must have finished before the
+/// loan is sent or freed.
 pub struct lig_loan {
-    /// None in a handle that waits for its next loan.
+    /// `None` in a handle that waits for its next loan.
     loan: Option<Loan>,
-    /// The instance that lent it, to be compared only.
+    /// The instance that lent the memory. The pointer is only compared.
     lender: *const lig_instance,
 }
 
-/// Handles of loans that were sent or freed, kept for the next ones. All are kept, as many as were out at a
-/// time: so a loan that is sent or freed twice is always found.
+/// Handles of loans that were sent or freed, kept for the next loans. None of them is freed before the
+/// instance, so a loan that is sent or freed twice is always recognised.
 #[allow(clippy::vec_box)] // they keep their place: the caller knows them by it
 #[derive(Default)]
 pub(crate) struct SpareLoans(Vec<Box<lig_loan>>);
@@ -259,7 +260,7 @@ impl Own {
     /// `handle` was made by `give_loan` of a live instance.
     #[inline]
     unsafe fn take_loan(&mut self, handle: *mut lig_loan, by: *const lig_instance) -> Result<Loan, Error> {
-        // SAFETY: as the caller promises; one that was taken before is among the spare ones.
+        // SAFETY: as the caller promises; the handle of a loan that was taken before is among the spare ones.
         if unsafe { (*handle).lender } != by {
             return Err(Misuse::LoanOfAnother.into());
         }
@@ -274,11 +275,11 @@ impl Own {
     }
 }
 
-/// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB
-/// with one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there
-/// before.
+/// Lends memory for an array in row-major order. The code fills it, and it is sent without a copy (up to 64 KiB
+/// with one, which is faster). `data` is set to the first byte, which is 64-byte aligned. New memory holds
+/// arbitrary bytes.
 ///
-/// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
+/// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` if the shape is not possible.
 ///
 /// # Safety
 /// All pointers are valid, `shape` for `ndim` extents; `data` and `error` may be NULL.
@@ -310,8 +311,8 @@ pub unsafe extern "C" fn lig_loan_create(
     })
 }
 
-/// As `lig_loan_create`, for an array like the one described: its type, shape, order, names and unit. The
-/// description's data is not looked at and its strides must be NULL.
+/// Does the same as `lig_loan_create`, for an array with the type, shape, order, names and unit of the
+/// description. The description's data is not read, and its strides must be NULL.
 ///
 /// # Safety
 /// All pointers are valid; `data` and `error` may be NULL.
@@ -357,12 +358,13 @@ pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
     }
 }
 
-/// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone
-/// afterwards, also after an error (but for that of a call which comes while another is in progress), and its
-/// memory must not be touched any more.
+/// Sends the array of a loan, without a copy if it has more than 64 KiB; otherwise as `lig_send`. The loan is
+/// gone afterwards, also after an error, and its memory must not be used any more. (Exception: a call that is
+/// refused because another one is in progress leaves the loan.)
 ///
 /// # Safety
-/// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
+/// All pointers are valid; `options` and `error` may be NULL. `loan` was made with this instance and neither
+/// sent nor freed.
 #[no_mangle]
 pub unsafe extern "C" fn lig_send_loan(
     instance: *mut lig_instance,
@@ -396,8 +398,8 @@ pub unsafe extern "C" fn lig_send_loan(
     })
 }
 
-/// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does
-/// nothing, and says so on stderr.
+/// Takes a loan back without sending it. NULL is allowed. During another call of the instance this function
+/// does nothing, and says so on stderr.
 ///
 /// # Safety
 /// `loan` is NULL, or was made with this instance and neither sent nor freed.

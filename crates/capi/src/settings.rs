@@ -1,4 +1,4 @@
-//! Settings: by name, by type.
+//! Settings, by name and type.
 
 use crate::instance::{lig_instance, used};
 use crate::misuse::Misuse;
@@ -27,16 +27,16 @@ pub enum lig_setting_type {
 pub struct lig_float_row {
     /// The numbers.
     pub values: *const f64,
-    /// Their number.
+    /// Number of values.
     pub count: usize,
 }
 
-/// A setting that was handed out as a pointer: kept until the same name is asked for again.
+/// A setting of which the caller has a pointer. It is kept until the same name is asked for again.
 pub(crate) struct HandedOut {
     value: SettingValue,
-    /// The text, if `value` is one: the same with a NUL at its end.
+    /// The text of `value` with a NUL at its end, if `value` is a text.
     text: CString,
-    /// The rows, if `value` is a list of lists: pointers to its rows.
+    /// Pointers to the rows of `value`, if `value` is a list of lists.
     rows: Vec<lig_float_row>,
 }
 
@@ -52,8 +52,8 @@ unsafe fn get(
     unsafe { used(instance, call) }?.get_setting(unsafe { name(setting, "the setting's name") }?, Some(wanted))
 }
 
-/// Gets a setting whose value the handle keeps. What was handed out for this name stays where it is if the
-/// value has not changed.
+/// Returns a setting whose value the handle keeps. The earlier value of this name stays in place if it has not
+/// changed.
 ///
 /// # Safety
 /// As `get`.
@@ -67,7 +67,7 @@ unsafe fn keep<'a>(
     let instance = unsafe { used(instance, call) }?;
     let value = instance.get_setting(name, Some(wanted))?;
     let all = &mut instance.own.kept;
-    // The same name can be asked for as two types: integers also come as numbers.
+    // A setting may be asked for as two types: integers also as numbers.
     let key = format!("{name}:{}", wanted.name());
     let same = all.get(&key).is_some_and(|kept| kept.value == value);
     if !same {
@@ -87,7 +87,7 @@ unsafe fn keep<'a>(
     Ok(&all[&key])
 }
 
-/// A case that the core never makes: give a setting of another type than was asked for.
+/// Returns the error for a setting of another type than the requested one, which the core never gives.
 #[cold]
 fn confused(setting: &str) -> Error {
     Misuse::Confused { wanted: setting.to_owned() }.into()

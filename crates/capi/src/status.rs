@@ -1,4 +1,4 @@
-//! How a call ends: the status, the text for people, and the boundary that no panic crosses.
+//! The results of calls: the status, the text for people, and the border that no panic crosses.
 
 use crate::misuse::Misuse;
 use ligament_catalogue::said;
@@ -13,51 +13,51 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::fd::FromRawFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-// A status that comes from the caller; in the header both have one name.
+// A status that comes from the caller. In the header, the integer and the enumeration have one name.
 pub type lig_status_code = i32;
 
-/// How a call ended. The numbers never change.
+/// The result of a call. The numbers never change.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum lig_status {
-    /// Done.
+    /// The call succeeded.
     LIG_OK = 0,
-    /// There is no run to take part in, or it refused this instance.
+    /// There is no run to join, or the run refused this instance.
     LIG_ERR_REGISTRATION = 1,
-    /// The library was used in a way that cannot work: an unknown port, a slot that is not there, NULL where
-    /// something must be, a call at the wrong moment.
+    /// The code used the library in a way that cannot work: an unknown port, a slot that is not there, NULL for
+    /// a pointer that must not be NULL, a call at the wrong moment.
     LIG_ERR_USAGE = 2,
-    /// A message is not what was asked for: another kind of value, type or shape.
+    /// A message is not what the caller asked for: another kind of value, type or shape.
     LIG_ERR_UNEXPECTED = 3,
-    /// The conduit has ended: nothing more will come on this port.
+    /// The conduit has ended: no more messages will arrive on this port.
     LIG_ERR_CLOSED = 4,
     /// A setting is not set.
     LIG_ERR_SETTING_UNSET = 5,
-    /// Nothing came within the time allowed.
+    /// No message arrived within the time allowed.
     LIG_ERR_TIMED_OUT = 6,
-    /// The interrupt check said to give up waiting.
+    /// The interrupt check ended the wait.
     LIG_ERR_INTERRUPTED = 7,
-    /// The message cannot be stored: the run has no memory left for it.
+    /// The run has too little memory to store the message.
     LIG_ERR_OUT_OF_MEMORY = 8,
-    /// The run is ending; the text has the reason.
+    /// The run is ending; the text gives the reason.
     LIG_ERR_RUN_ENDS = 9,
-    /// The system, or data from another process, failed us.
+    /// The operating system failed, or another process sent wrong data.
     LIG_ERR_SYSTEM = 10,
-    /// A fault in the library itself. The instance should not be used any more.
+    /// The library itself has a fault. The instance should not be used any more.
     LIG_ERR_PANIC = 11,
-    /// A setting is of another type than was asked for.
+    /// A setting is of another type than the requested one.
     LIG_ERR_SETTING_TYPE = 12,
 }
 
-/// An error, in words for people: what, where, and what to do. It belongs to the caller, and every function
-/// that takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
+/// An error, in words for people: what, where, and what to do. The struct belongs to the caller, who may pass
+/// NULL in its place. It is written only if a call does not return `LIG_OK`.
 #[repr(C)]
 pub struct lig_error {
-    /// UTF-8, ended by a NUL; longer texts are cut.
+    /// UTF-8, with a NUL at its end; longer texts are cut.
     pub message: [c_char; 1024],
 }
 
-/// The status that an error of the core becomes.
+/// Returns the status for an error of the core.
 pub(crate) fn status_of(error: &Error) -> lig_status {
     match error.kind() {
         ErrorKind::Registration => lig_status::LIG_ERR_REGISTRATION,
@@ -74,7 +74,7 @@ pub(crate) fn status_of(error: &Error) -> lig_status {
     }
 }
 
-/// Runs the body of an API function: turns its error, or a panic, into a status and a text.
+/// Runs the body of an API function, and turns its error, or a panic, into a status and a text.
 #[inline]
 pub(crate) fn guard(error: *mut lig_error, body: impl FnOnce() -> Result<(), Error>) -> lig_status {
     // A panic may leave the instance half done, and the status says not to use it any more.
@@ -85,7 +85,7 @@ pub(crate) fn guard(error: *mut lig_error, body: impl FnOnce() -> Result<(), Err
     }
 }
 
-/// The same for functions that give a value and cannot fail but by a panic.
+/// Does the same for a function that returns a value and can only fail by a panic.
 #[inline]
 pub(crate) fn guard_or<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
@@ -108,7 +108,7 @@ fn report_panic(panic: &(dyn Any + Send), error: *mut lig_error) -> lig_status {
     lig_status::LIG_ERR_PANIC
 }
 
-/// Bytes to write a text to, which is cut between characters where it is too long. Nothing is allocated: the
+/// Memory for a text. A text that is too long is cut between two characters. Nothing is allocated, because the
 /// caller may be a signal handler.
 struct Room<'a> {
     bytes: &'a mut [MaybeUninit<u8>],
@@ -126,7 +126,7 @@ impl fmt::Write for Room<'_> {
             to.write(byte);
         }
         self.used += end;
-        // After a cut nothing follows.
+        // A text that was cut is complete: nothing may follow.
         if end < text.len() {
             Err(fmt::Error)
         } else {
@@ -135,12 +135,12 @@ impl fmt::Write for Room<'_> {
     }
 }
 
-/// Writes a text into the caller's error, cut where it is too long.
+/// Writes a text to the caller's error. A text that is too long is cut.
 pub(crate) fn write(error: *mut lig_error, text: &dyn fmt::Display) {
     if error.is_null() {
         return;
     }
-    // SAFETY: the caller's struct, which the text is never part of.
+    // SAFETY: the struct belongs to the caller, and `text` is never part of it.
     let bytes = unsafe { &mut *error.cast::<[MaybeUninit<u8>; size_of::<lig_error>()]>() };
     let (end, bytes) = bytes.split_last_mut().expect("it has room");
     let mut room = Room { bytes, used: 0 };
@@ -149,15 +149,15 @@ pub(crate) fn write(error: *mut lig_error, text: &dyn fmt::Display) {
     bytes.get_mut(used).unwrap_or(end).write(0);
 }
 
-/// Tells people what a function that gives no status would not do.
+/// Prints why a function that returns no status did nothing.
 #[cold]
 pub(crate) fn complain(text: &dyn fmt::Display) {
     let mut error = lig_error { message: [0; 1024] };
     write(&mut error, text);
-    // SAFETY: reading the bytes of a struct that we own; `from_bytes_until_nul` looks no further.
+    // SAFETY: the bytes belong to a struct of this function; `from_bytes_until_nul` reads no further.
     let bytes = unsafe { &*std::ptr::from_ref(&error.message).cast::<[u8; 1024]>() };
     let text = CStr::from_bytes_until_nul(bytes).map(CStr::to_bytes).unwrap_or_default();
-    // Not by `eprintln`, whose lock the code below a signal handler may hold.
+    // Not by `eprintln`: the code that a signal handler has interrupted may hold its lock.
     // SAFETY: the descriptor is not closed here; if it is no file, writing fails.
     let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });
     for part in [b"ligament: ", text, b"\n"] {
@@ -165,20 +165,20 @@ pub(crate) fn complain(text: &dyn fmt::Display) {
     }
 }
 
-/// The text that a caller's callback left in an error.
+/// Returns the text that a callback of the caller has written to an error.
 pub(crate) fn read(error: &lig_error) -> String {
-    // SAFETY: reading the bytes of a struct that we own; `from_bytes_until_nul` looks no further.
+    // SAFETY: the bytes belong to the struct; `from_bytes_until_nul` reads no further.
     let bytes = unsafe { &*std::ptr::from_ref(&error.message).cast::<[u8; 1024]>() };
     CStr::from_bytes_until_nul(bytes).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A usage error about a pointer that must not be NULL.
+/// Returns the error for a pointer that must not be NULL.
 #[cold]
 pub(crate) fn null(what: &str) -> Error {
     Misuse::Null { what: what.to_owned() }.into()
 }
 
-/// A name that the caller gives, as UTF-8.
+/// Returns a name that the caller gives, as UTF-8.
 ///
 /// # Safety
 /// `text` is NULL or ends with a NUL, and lives for `'a`.
@@ -191,7 +191,7 @@ pub(crate) unsafe fn name<'a>(text: *const c_char, what: &str) -> Result<&'a str
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Misuse::NotUtf8 { what: what.to_owned() }.into())
 }
 
-/// A port's name as the caller gives it, which is compared where it stands.
+/// A port's name in the caller's memory, where it is compared.
 #[derive(Clone, Copy)]
 pub(crate) struct NameInPlace<'a> {
     start: *const c_char,
@@ -211,8 +211,7 @@ pub(crate) unsafe fn port_name<'a>(port: *const c_char) -> Result<NameInPlace<'a
 impl PortName for NameInPlace<'_> {
     #[inline(always)]
     fn is(self, name: &str) -> bool {
-        // SAFETY: no byte beyond the caller's NUL is read: a name has none inside, so the comparison ends
-        // there.
+        // SAFETY: the comparison ends at the caller's NUL, because `name` contains none.
         let at = |i| unsafe { *self.start.add(i) } as u8;
         for (i, byte) in name.bytes().enumerate() {
             if at(i) != byte {
@@ -223,7 +222,7 @@ impl PortName for NameInPlace<'_> {
     }
 
     fn text(self) -> String {
-        // SAFETY: `port_name`'s caller promised a NUL at the end.
+        // SAFETY: the caller of `port_name` promised a NUL at the end.
         unsafe { CStr::from_ptr(self.start) }.to_string_lossy().into_owned()
     }
 }
@@ -245,7 +244,7 @@ pub(crate) unsafe fn numbers<'a, T>(
     }
 }
 
-/// A place to write a result to.
+/// Returns the place to which a result is written.
 ///
 /// # Safety
 /// `place` is NULL or points to writable memory of its type for `'a`, which may be uninitialised.
@@ -255,12 +254,12 @@ pub(crate) unsafe fn out<'a, T>(place: *mut T, what: &str) -> Result<&'a mut std
     unsafe { wanted(place) }.ok_or_else(|| null(what))
 }
 
-/// A place to write a result to, if the caller wants it.
+/// Returns the place to which a result is written, if the caller wants the result.
 ///
 /// # Safety
 /// As `out`.
 #[inline]
 pub(crate) unsafe fn wanted<'a, T>(place: *mut T) -> Option<&'a mut std::mem::MaybeUninit<T>> {
-    // SAFETY: as the caller promises; `MaybeUninit` asks nothing of the bytes.
+    // SAFETY: as the caller promises; a `MaybeUninit` may hold any bytes.
     unsafe { place.cast::<std::mem::MaybeUninit<T>>().as_mut() }
 }

@@ -5,12 +5,13 @@ use crate::status::{guard, lig_error, lig_status, name, out};
 use ligament_instance::{Call, SettingDeclaration};
 use std::ffi::c_char;
 
-/// To be called once in each step, with the model time of what is done in it, s, before that is done. Says
-/// whether settings have changed; those that the step needs are then to be asked for again. All whom a change
-/// concerns make it in their first step at or after the same model time. Waits while such a change is being
-/// agreed on, and where the run is to stand still. With nothing to do it takes some nanoseconds.
+/// Applies changes of settings. Call it once in each step, before the step's work, with the step's model time
+/// in s. `changed` is true if settings have changed: read the settings that the step needs again. All instances
+/// that a change concerns make it in their first step at or after the same model time. The call waits while
+/// instances agree on such a change, and while the run is halted. If there is nothing to do, it takes some
+/// nanoseconds.
 ///
-/// `LIG_ERR_USAGE` for a time that is no number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
+/// `LIG_ERR_USAGE` if the time is not a finite number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -33,8 +34,9 @@ pub unsafe extern "C" fn lig_steer(
 
 static STEER: Call = Call("lig_steer");
 
-/// As `lig_steer`, if there is nothing to be done: whether that is so. What is wrong is left to `steer_slowly`.
-/// By itself, since the room for errors takes longer to make than the rest.
+/// Does the same as `lig_steer` if there is nothing to do, and returns true. Returns false in any other case,
+/// which is left to `steer_slowly`. It is a function of its own, because making room for errors takes longer
+/// than all the rest.
 ///
 /// # Safety
 /// As `lig_steer`.
@@ -46,7 +48,7 @@ unsafe fn steers_at_once(instance: *mut lig_instance, time: f64, changed: *mut b
     // SAFETY: all pointers are as the caller promises.
     let calm = unsafe { used(instance, &STEER) }.is_ok_and(|mut instance| instance.steer_at_once(time));
     if calm {
-        // SAFETY: it is not null, and valid as the caller promises.
+        // SAFETY: the pointer is not NULL, and valid as the caller promises.
         unsafe { changed.write(false) };
     }
     calm
@@ -71,10 +73,11 @@ unsafe fn steer_slowly(
 }
 
 /// Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the
-/// model declares it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit`
-/// is for people, and may be NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
+/// model declares the same setting, the model's declaration counts. `minimum` and `maximum` are the permitted
+/// range; an infinite one means no limit. `unit` is for people, and may be NULL. `restart` is true if the code
+/// reads the setting once in each pass of the reuse loop, and not in each step.
 ///
-/// `LIG_ERR_USAGE` if that is no name, or the range is none.
+/// `LIG_ERR_USAGE` if the name or the range is not valid.
 ///
 /// # Safety
 /// `instance` and `setting` are valid; `unit` and `error` may be NULL.

@@ -1,4 +1,4 @@
-//! The formal submodel: the caller's functions, called in the order of the execution loop.
+//! The formal submodel: functions of the caller that the library calls in the order of the execution loop.
 
 use crate::instance::{lig_instance, used};
 use crate::misuse::Misuse;
@@ -9,9 +9,10 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong,
-/// and then write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one
-/// thread at a time and until they return. It must not be freed in them, and no exception may leave them.
+/// A submodel, given by its functions. None of them may be NULL, and each gets `user`. A function returns
+/// `LIG_OK`, or another status after it has written the reason to `error`. It may use the instance until it
+/// returns, by one thread at a time; `is_done` may not. A function must not free the instance, and no exception
+/// may leave it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_submodel {
@@ -25,9 +26,9 @@ pub struct lig_submodel {
             error: *mut lig_error,
         ) -> lig_status_code,
     >,
-    /// True if this pass is over; asked before each step.
+    /// Returns true if this pass is over; called before each step.
     pub is_done: Option<unsafe extern "C" fn(user: *mut c_void) -> lig_bool>,
-    /// O_I: shows the state to others.
+    /// O_I: sends the state.
     pub observe: Option<
         unsafe extern "C" fn(
             instance: *mut lig_instance,
@@ -43,7 +44,7 @@ pub struct lig_submodel {
             error: *mut lig_error,
         ) -> lig_status_code,
     >,
-    /// O_F: shows the final state.
+    /// O_F: sends the final state.
     pub observe_final: Option<
         unsafe extern "C" fn(
             instance: *mut lig_instance,
@@ -51,7 +52,7 @@ pub struct lig_submodel {
             error: *mut lig_error,
         ) -> lig_status_code,
     >,
-    /// The caller's own.
+    /// Data of the caller.
     pub user: *mut c_void,
 }
 
@@ -62,11 +63,11 @@ unsafe impl SizePrefixed for lig_submodel {
 
 type Operation = unsafe extern "C" fn(*mut lig_instance, *mut c_void, *mut lig_error) -> lig_status_code;
 
-/// The caller's functions as the core wants them.
+/// The caller's functions, as a submodel of the core.
 pub(crate) struct Functions {
     handle: *mut lig_instance,
-    /// The call that drives the functions. It is in progress but for the time in which one of them runs that
-    /// may use the instance.
+    /// The call that runs the functions. It is in progress, except while a function runs that may use the
+    /// instance.
     driver: &'static Call,
     turn: Option<InCall<'static>>,
     initialise: Operation,
@@ -75,13 +76,13 @@ pub(crate) struct Functions {
     solve: Operation,
     observe_final: Operation,
     user: *mut c_void,
-    /// How the function that failed ended.
+    /// The status of the function that failed.
     failed: Rc<Cell<Option<lig_status_code>>>,
 }
 
 impl Functions {
-    /// The functions of `submodel`, for the instance behind `handle`, with `user`, called by `driver`, whose
-    /// `turn` it is. How one that fails ends is noted in `failed`.
+    /// Makes the submodel of the functions in `submodel`, for the instance behind `handle`. They are called by
+    /// `driver`, whose turn is `turn`. The status of a function that fails is stored in `failed`.
     ///
     /// # Safety
     /// `handle` lives longer than the result.
@@ -111,25 +112,24 @@ impl Functions {
         Ok(functions)
     }
 
-    /// The argument of the functions.
+    /// Sets the argument of the functions.
     pub fn set_user(&mut self, user: *mut c_void) {
         self.user = user;
     }
 
-    /// Calls one of the caller's functions, which may use `instance` through the handle.
+    /// Calls a function of the caller, which may use `instance` through the handle.
     pub fn lend(
         &mut self,
         instance: &mut Instance,
         function: impl FnOnce(*mut lig_instance, *mut c_void, *mut lig_error) -> lig_status_code,
     ) -> Result<(), Error> {
         let (handle, user) = (self.handle, self.user);
-        // SAFETY: the handle is live, as `of`'s caller has promised. What the function does through it is done
-        // through `instance`, which nobody else uses until the function returns: then it is this call's turn
-        // again.
+        // SAFETY: the handle is live, as the caller of `of` has promised. The function uses `instance` through
+        // the handle, and no other code uses it until the function returns: then it is this call's turn again.
         let before = unsafe { (*handle).replace(self.turn.as_ref().expect("our turn"), instance) };
         self.turn = None;
         let called = call(|error| function(handle, user, error));
-        // A thread of the caller's may be in a call still, with the instance that is ours again now.
+        // Another thread of the caller may still be in a call with the instance. This waits for its end.
         // SAFETY: as above.
         let (turn, overlap) = unsafe { (*handle).turn() }.enter_at_last(self.driver);
         // SAFETY: as above.
@@ -146,19 +146,19 @@ impl Functions {
     }
 
     fn call(&mut self, operation: Operation, instance: &mut Instance) -> Result<(), Error> {
-        // SAFETY: the caller gave the function for this.
+        // SAFETY: the caller gave the function for this purpose.
         self.lend(instance, |handle, user, error| unsafe { operation(handle, user, error) })
     }
 }
 
 impl Drop for Functions {
     fn drop(&mut self) {
-        // SAFETY: the handle is live, as `of`'s caller has promised.
+        // SAFETY: the handle is live, as the caller of `of` has promised.
         unsafe { (*self.handle).run(false) };
     }
 }
 
-/// Calls a function of the caller's: how it ended and what it said if it failed.
+/// Calls a function of the caller. Returns its status and its text if it failed.
 pub(crate) fn call(
     function: impl FnOnce(*mut lig_error) -> lig_status_code,
 ) -> Result<(), (lig_status_code, Error)> {
@@ -178,7 +178,7 @@ impl Submodel for Functions {
     }
 
     fn is_done(&self) -> bool {
-        // SAFETY: the caller gave the function for this.
+        // SAFETY: the caller gave the function for this purpose.
         unsafe { (self.is_done)(self.user) != 0 }
     }
 
@@ -195,9 +195,9 @@ impl Submodel for Functions {
     }
 }
 
-/// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`;
-/// again for as long as there are start messages. If a function fails, the whole run ends with its text, and
-/// its status is returned.
+/// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`. This
+/// is repeated as long as there are messages to start from. If a function fails, the whole run ends with its
+/// text, and its status is returned.
 ///
 /// # Safety
 /// `instance` and `submodel` are valid; `error` may be NULL.
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn lig_run_submodel(
         // SAFETY: as the caller promises.
         let submodel = unsafe { read_required(submodel) }?;
         let (core, turn) = unsafe { used(instance, CALL) }?.into_parts();
-        // SAFETY: `core` is the handle's own; the functions reach it through what they are given only.
+        // SAFETY: `core` is the handle's own instance. The functions use it only through their arguments.
         let mut functions = unsafe { Functions::of(instance, &submodel, (CALL, turn), &failed) }?;
         run_submodel(core, &mut functions)
     });

@@ -1,4 +1,4 @@
-//! Reading values: those that were received and those that were built.
+//! Reading values, both received and built ones.
 
 use crate::array::lig_array_view;
 use crate::misuse::Misuse;
@@ -7,14 +7,15 @@ use crate::status::{guard, lig_error, lig_status, name, null, out};
 use ligament_instance::{Array, Error, SettingValue, Settings, Value};
 use std::ffi::{c_char, c_void};
 
-/// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is
-/// part of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read
-/// a value at once; while one changes, sends or frees what it has built, no other uses it.
+/// A value of a message, or one that was built. A `const lig_value *` is borrowed, and lives as long as the
+/// message or value that contains it. A `lig_value *` from a `lig_value_new_…` function belongs to the caller.
+/// Several threads may read a value at once; while a thread changes, sends or frees a value, no other may use
+/// it.
 pub struct lig_value {
     _is_a_value_of_the_core: [u8; 0],
 }
 
-// A kind that comes from the caller; in the header both have one name.
+// A kind that comes from the caller. In the header, the integer and the enumeration have one name.
 pub type lig_kind_code = i32;
 
 /// The kind of a value.
@@ -37,13 +38,13 @@ pub enum lig_kind {
     LIG_KIND_SETTINGS = 11,
 }
 
-/// The handle of a value that lives somewhere.
+/// Returns the handle of a value.
 #[inline]
 pub(crate) fn handle(value: &Value) -> *const lig_value {
     std::ptr::from_ref(value).cast()
 }
 
-/// The value behind a handle.
+/// Returns the value behind a handle.
 ///
 /// # Safety
 /// `value` is NULL, or came from this library and lives for `'a`.
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn lig_value_int(
     })
 }
 
-/// An integer of 0 or more; `LIG_ERR_UNEXPECTED` if the value is something else.
+/// A non-negative integer; `LIG_ERR_UNEXPECTED` if the value is something else.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -158,7 +159,7 @@ pub unsafe extern "C" fn lig_value_uint(
     })
 }
 
-/// A number, also an integer; `LIG_ERR_UNEXPECTED` if the value is something else.
+/// A number; integers are accepted. `LIG_ERR_UNEXPECTED` if the value is something else.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -248,8 +249,7 @@ pub unsafe extern "C" fn lig_value_bytes(
     })
 }
 
-/// The number of items that a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something
-/// else.
+/// The number of items of a list, map or settings; `LIG_ERR_UNEXPECTED` if the value is something else.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -276,9 +276,10 @@ fn beyond(index: usize, count: usize) -> Error {
     Misuse::NoSuchItem { index, count }.into()
 }
 
-/// An item of a list, or the value of an entry of a map, which lives as long as `value`.
+/// An item of a list, or the value of an entry of a map. It lives as long as `value`.
 ///
-/// `LIG_ERR_USAGE` if there is none of this number; `LIG_ERR_UNEXPECTED` if the value is no list and no map.
+/// `LIG_ERR_USAGE` if the index is beyond the last item; `LIG_ERR_UNEXPECTED` if the value is no list and no
+/// map.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -303,7 +304,7 @@ pub unsafe extern "C" fn lig_value_at(
 
 /// The key of an entry of a map or of settings, in the value's memory.
 ///
-/// `LIG_ERR_USAGE` if there is none of this number; `LIG_ERR_UNEXPECTED` if the value is no map.
+/// `LIG_ERR_USAGE` if the index is beyond the last entry; `LIG_ERR_UNEXPECTED` if the value is neither.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -441,7 +442,7 @@ pub unsafe extern "C" fn lig_value_settings(
     })
 }
 
-/// A setting of a message as a plain value.
+/// Returns a setting of a message as a plain value.
 fn plain(setting: &ligament_wire::SettingValue) -> Value {
     use ligament_wire::SettingValue as Wire;
     match setting {
@@ -459,7 +460,7 @@ fn floats(list: &[f64]) -> Value {
     Value::List(list.iter().map(|&number| Value::Float(number)).collect())
 }
 
-/// The core's settings as a map of plain values.
+/// Returns the core's settings as a map of plain values.
 pub(crate) fn of_settings(settings: &Settings) -> Value {
     let value = |setting: &SettingValue| match setting {
         SettingValue::Bool(truth) => Value::Bool(*truth),

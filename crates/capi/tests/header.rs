@@ -1,10 +1,10 @@
-//! Keeps include/ligament.h equal to what the sources say. To write it anew:
-//! `LIGAMENT_WRITE_HEADER=1 cargo test -p ligament-capi --test header`
+//! Checks that include/ligament.h follows from the sources. To write it anew: `LIGAMENT_WRITE_HEADER=1 cargo
+//! test -p ligament-capi --test header`
 
 use std::path::Path;
 
-/// The header that cbindgen makes, tidied for readers: one line for each kind of enumeration, and no word about
-/// safety where it says only what the top of the header says.
+/// Returns the header that cbindgen makes, tidied for readers: each enumeration has one form, and text about
+/// safety is left out where it repeats the top of the header.
 fn generated(root: &Path) -> String {
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
     let bindings = cbindgen::generate_with_config(root, config).unwrap();
@@ -16,8 +16,9 @@ fn generated(root: &Path) -> String {
 fn tidied(raw: &str) -> String {
     let mut text = raw
         .replace("\n//\n// # Safety\n// All pointers are valid; `error` may be NULL.\n", "\n")
+        .replace("\n//\n// # Safety\n// As `lig_send`.\n", "\n")
         .replace("\n//\n// # Safety\n", "\n//\n");
-    // `enum x` with a fixed size in C++, and an integer of the same size in C.
+    // In C++ an enumeration has a fixed size; in C it is an integer of the same size.
     let mut rest = text.as_str();
     let mut enums = String::new();
     while let Some(at) = rest.find("\nenum ") {

@@ -159,8 +159,9 @@ impl ModelSource {
 
 /// Checks that a run is of this model.
 ///
-/// # Errors Fails if no instance of the run belongs to a component of the model, or if the names of the models
-/// differ and the run has a component that the model lacks.
+/// # Errors
+/// Fails if no instance of the run belongs to a component of the model, or if the names of the models differ
+/// and the run has a component that the model lacks.
 pub(crate) fn of_model(record: &RunRecord, model: &ResolvedModel) -> Result<(), Fault> {
     let known: HashSet<String> = model.components.iter().map(|one| one.name.to_string()).collect();
     let is_foreign = |one: &&InstanceRecord| !known.contains(component_of(&one.name));

@@ -118,7 +118,8 @@ fn quoted(path: &Path) -> String {
 
 /// Returns the directory of the crate that codes in Rust depend on.
 ///
-/// # Errors Fails if this command belongs to no installation, or if the installation has no crate.
+/// # Errors
+/// Fails if this command belongs to no installation, or if the installation has no crate.
 pub(crate) fn rust_crate() -> Result<PathBuf, Fault> {
     let found = Installation::of_this_program()?.rust();
     if found.join("Cargo.toml").is_file() {

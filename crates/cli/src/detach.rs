@@ -35,7 +35,8 @@ pub(crate) fn detach(
 /// Starts a process that makes the run, and waits for the byte with which this process reports that the run is
 /// up. Returns the run directory and the number of the process.
 ///
-/// # Errors Fails if the run fails before it is up. The reason is printed, and the error is the exit status.
+/// # Errors
+/// Fails if the run fails before it is up. The reason is printed, and the error is the exit status.
 pub(crate) fn begin(
     directory: Option<&Path>,
     model: &str,

@@ -13,7 +13,8 @@ pub(crate) struct InterruptWatch {
 impl InterruptWatch {
     /// Begins to receive Ctrl-C.
     ///
-    /// # Errors Fails if the system provides no event loop, or does not let signals be watched.
+    /// # Errors
+    /// Fails if the system provides no event loop, or does not let signals be watched.
     pub fn new() -> Result<InterruptWatch, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;

@@ -23,7 +23,8 @@ const MAX_ANSWER_BYTES: u64 = 64 << 10;
 /// Prepares the directory of a run, and starts the process that serves its page. Returns the directory. If the
 /// page cannot be started, a message tells so and the run begins nevertheless.
 ///
-/// # Errors Fails if the directory cannot be prepared.
+/// # Errors
+/// Fails if the directory cannot be prepared.
 pub(crate) fn open(wanted: Option<&Path>, model: &str, role: Role) -> Result<PathBuf, Fault> {
     let run = RunDirectory::prepare(wanted, model, UtcTime::now())?;
     match begin(&run, role) {

@@ -86,7 +86,8 @@ fn ago(seconds: u64) -> String {
 
 /// Shows a file from an offset on. With `follow`, shows further bytes until the end of the run, too.
 ///
-/// # Errors Fails if the file cannot be read, or if the standard output cannot be written.
+/// # Errors
+/// Fails if the file cannot be read, or if the standard output cannot be written.
 pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: bool) -> Result<(), Fault> {
     let mut out = ProgramOutput::begin();
     let (mut at, mut known) = (from, None);

@@ -20,7 +20,8 @@ impl ProgramOutput {
 
     /// Shows the next bytes of the file.
     ///
-    /// # Errors Returns the error of the system if the standard output cannot be written.
+    /// # Errors
+    /// Returns the error of the system if the standard output cannot be written.
     pub fn show(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match &mut self.cleaner {
             Some(cleaner) => self.out.write_all(cleaner.clean(bytes).as_bytes())?,

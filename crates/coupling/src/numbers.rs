@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 /// Returns the real numbers in a value: a number, a list of numbers, or an array.
 ///
-/// # Errors The value holds something else. The error names the component `who`.
+/// # Errors
+/// The value holds something else. The error names the component `who`.
 pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<NumberBuffer<'static>, Error> {
     let mut data = Data::Kept(value.clone());
     match NumberBuffer::of(&mut data) {

@@ -68,7 +68,8 @@ impl Journal {
     /// Adds an answer. After an error the journal takes no more answers, because the file may end in a part of
     /// a line.
     ///
-    /// # Errors Fails if the file cannot be written.
+    /// # Errors
+    /// Fails if the file cannot be written.
     pub fn add(&mut self, entry: &AnswerEntry) -> Result<(), Fault> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let line = serde_json::to_string(entry).map(|line| line + "\n").map_err(std::io::Error::from);
@@ -96,7 +97,8 @@ fn file_of(place: &Path, name: &str) -> PathBuf {
 /// Reads the answers of an earlier run for the points of this plan, in the order of the file. A last line
 /// without a line end is ignored, because the run was killed while it wrote the line.
 ///
-/// # Errors Fails if the file cannot be read, if a line is damaged, or if the earlier study had other points.
+/// # Errors
+/// Fails if the file cannot be read, if a line is damaged, or if the earlier study had other points.
 pub(crate) fn read(place: &str, name: &str, plan: &SamplingPlan) -> Result<Vec<AnswerEntry>, Fault> {
     let file = file_of(Path::new(place), name);
     let shown = file.display();

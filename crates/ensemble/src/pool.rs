@@ -163,8 +163,9 @@ impl<T> InstancePool<T> {
     /// Stores the answer of an instance. `said` is the number of the evaluation, if the answer has a number.
     /// Returns the number of the evaluation.
     ///
-    /// # Errors Fails if the instance has no evaluation, or if the answer is for another evaluation than the
-    /// one that is due.
+    /// # Errors
+    /// Fails if the instance has no evaluation, or if the answer is for another evaluation than the one that is
+    /// due.
     pub fn answer(
         &mut self,
         instance: usize,

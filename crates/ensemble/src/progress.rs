@@ -94,8 +94,8 @@ impl ProgressFile {
 
     /// Writes the state. After an error, no more states are written.
     ///
-    /// # Errors Fails if the file cannot be written, or if a file with this name exists and is not from a
-    /// study.
+    /// # Errors
+    /// Fails if the file cannot be written, or if a file with this name exists and is not from a study.
     pub fn write(&mut self, at: StudyProgress, instances: [usize; 2], names: &[String]) -> Result<(), Fault> {
         let [instances, instances_left] = instances;
         let record = ProgressRecord {

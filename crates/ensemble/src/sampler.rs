@@ -63,8 +63,8 @@ pub struct SamplingPlan {
 impl SamplingPlan {
     /// Chooses `count` points. The same seed gives the same points.
     ///
-    /// # Errors Fails if `count` is 0 or too large, or if the method does not support this number of
-    /// parameters.
+    /// # Errors
+    /// Fails if `count` is 0 or too large, or if the method does not support this number of parameters.
     pub fn sampled(
         method: SamplingMethod,
         parameters: &[Parameter],
@@ -111,8 +111,8 @@ impl SamplingPlan {
     /// Makes all combinations of values. `counts` has the number of values for each parameter. The last
     /// parameter varies fastest. A parameter with a list has at most as many values as the list.
     ///
-    /// # Errors Fails if there are too many combinations, or if `counts` does not have one number for each
-    /// parameter.
+    /// # Errors
+    /// Fails if there are too many combinations, or if `counts` does not have one number for each parameter.
     pub fn grid(parameters: &[Parameter], counts: &[usize]) -> Result<SamplingPlan, Fault> {
         if counts.len() != parameters.len() {
             let (n, m) = (parameters.len(), counts.len());

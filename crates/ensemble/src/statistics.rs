@@ -48,8 +48,9 @@ impl Statistics {
 
     /// Adds an answer with this shape.
     ///
-    /// # Errors Fails, and adds nothing, if the shape differs from the earlier answers, if a number is not
-    /// finite, or if the values stored for quantiles would need too much memory.
+    /// # Errors
+    /// Fails, and adds nothing, if the shape differs from the earlier answers, if a number is not finite, or if
+    /// the values stored for quantiles would need too much memory.
     pub fn add(&mut self, shape: &[u64], values: &[f64]) -> Result<(), Fault> {
         let known = self.shape.as_deref().unwrap_or(shape);
         if known != shape {

@@ -28,8 +28,9 @@ type StudyNumbers = (Vec<u64>, Vec<f64>);
 
 /// Joins the run as an instance that makes studies, one in each pass of the reuse loop.
 ///
-/// # Errors Fails, and ends the run, if the study's settings are wrong, or if an evaluation fails and failed
-/// evaluations may not be left out.
+/// # Errors
+/// Fails, and ends the run, if the study's settings are wrong, or if an evaluation fails and failed evaluations
+/// may not be left out.
 pub fn run_study() -> Result<(), Error> {
     let ports = Ports::new()
         .with(Operator::OI, "settings[]")

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 /// Writes a file, and replaces an earlier file with this name.
 ///
-/// # Errors Returns the error of the system.
+/// # Errors
+/// Returns the error of the system.
 pub(crate) fn write_whole(name: &str, text: &str) -> io::Result<()> {
     let part = format!("{name}.part");
     // The temporary file of an earlier pass is removed first. If the name is a symbolic link, this removes the

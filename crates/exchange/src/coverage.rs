@@ -18,7 +18,8 @@ impl Coverage {
 
     /// Marks the elements that a route brings.
     ///
-    /// # Errors An element comes by another route, too. The error is its place.
+    /// # Errors
+    /// An element comes by another route, too. The error is its place.
     pub fn add(&mut self, route: &Route) -> Result<(), u64> {
         let mut twice = None;
         route.for_each_run(|_, to, length, stride| {

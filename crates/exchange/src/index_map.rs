@@ -121,7 +121,8 @@ const LENGTH: &str = "length";
 impl IndexMap {
     /// Makes the map of a part of an array of shape `array`.
     ///
-    /// # Errors The part is not within the array, or has an element twice.
+    /// # Errors
+    /// The part is not within the array, or has an element twice.
     pub fn new(array: &[u64], part: Part<'_>) -> Result<IndexMap, MapError> {
         match part {
             Part::Block { start, shape } => IndexMap::block(array, start, shape),

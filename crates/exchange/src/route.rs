@@ -78,7 +78,8 @@ impl Route {
 
     /// Copies the elements of the route, of `size` bytes each, from the sender's part to the receiver's part.
     ///
-    /// # Panics A part is shorter than its map says.
+    /// # Panics
+    /// A part is shorter than its map says.
     pub fn copy(&self, size: usize, from: &[u8], to: &mut [u8]) {
         match size {
             1 => self.copy_sized::<1>(from, to),

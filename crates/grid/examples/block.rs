@@ -80,6 +80,7 @@ fn pass(instance: &mut Instance) -> Result<(), Box<dyn std::error::Error>> {
         } else {
             domain.exchange(instance, number as f64, &mut fields)?;
         }
+        domain.publish(instance, u_field, fields[0].bytes)?;
         for margin in 1..=ghosts {
             (u, v) = block.step(&u, &v, margin);
         }

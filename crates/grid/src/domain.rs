@@ -5,11 +5,14 @@ use crate::error::GridError;
 use crate::exact_sum::ExactSum;
 use crate::pieces::{Neighbour, Piece};
 use crate::region::Region;
+use crate::window::Window;
 use ligament_instance::{Error, Instance, OpenExchange, Outgoing};
 use ligament_model::{block_range, Blocks, Edges, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
+use ligament_surface::Encoder;
 use ligament_wire::control::{GridEdges, GridInfo};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{ArrayOrder, ArrayRef, DType, Value, ValueRef};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,6 +26,9 @@ pub struct Field {
     dtype: DType,
     ghosts: usize,
     order: ArrayOrder,
+    /// The direction in which the values travel, -1, 0 or 1 along each axis. Without one, they are needed at
+    /// all sides.
+    direction: Option<Vec<i8>>,
 }
 
 impl Field {
@@ -34,6 +40,7 @@ impl Field {
             dtype: DType::Float64,
             ghosts: 0,
             order: ArrayOrder::RowMajor,
+            direction: None,
         }
     }
 
@@ -63,6 +70,11 @@ impl Field {
         &self.name
     }
 
+    /// The unit; empty if there is none.
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
     /// The number of ghosts.
     pub fn ghosts(&self) -> usize {
         self.ghosts
@@ -73,8 +85,20 @@ impl Field {
         self.dtype
     }
 
+    /// Returns true if a neighbour at this side of a block needs the block's values.
+    fn travels_to(&self, side: &[i8]) -> bool {
+        let Some(direction) = &self.direction else { return true };
+        side.iter().zip(direction).all(|(side, step)| *side == 0 || side == step)
+    }
+
+    /// The order of the elements in memory.
+    pub fn order(&self) -> ArrayOrder {
+        self.order
+    }
+
     fn describe(&self) -> String {
-        let Field { name, unit, dtype, ghosts, order } = self;
+        let Field { name, unit, dtype, ghosts, order, direction } = self;
+        let direction = direction.as_ref().map_or(String::new(), |steps| format!(", towards {steps:?}"));
         let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
         // Of a field without ghosts, nothing is sent.
         let order = match order {
@@ -82,7 +106,7 @@ impl Field {
             ArrayOrder::RowMajor => ", row-major",
             ArrayOrder::ColumnMajor => ", column-major",
         };
-        format!("\"{name}\"{unit} ({}, {ghosts} ghosts{order})", dtype.name())
+        format!("\"{name}\"{unit} ({}, {ghosts} ghosts{order}{direction})", dtype.name())
     }
 }
 
@@ -144,7 +168,11 @@ pub struct Domain {
     begun: Option<(Vec<FieldId>, f64)>,
     /// The time of the last exchange.
     time: f64,
+    /// The time of the last exchange of each field, if there was one.
+    field_times: Vec<Option<f64>>,
     packed: Vec<u8>,
+    /// Makes the surfaces that taps want, and keeps its memory.
+    encoder: RefCell<Encoder>,
 }
 
 impl Domain {
@@ -191,8 +219,14 @@ impl Domain {
             plans: HashMap::new(),
             begun: None,
             time: 0.0,
+            field_times: Vec::new(),
             packed: Vec::new(),
+            encoder: RefCell::default(),
         })
+    }
+
+    pub(crate) fn encoder(&self) -> &RefCell<Encoder> {
+        &self.encoder
     }
 
     /// The number of points of the whole grid along each axis.
@@ -228,6 +262,11 @@ impl Domain {
         }
     }
 
+    /// The name of this block, for texts that people read.
+    pub fn block_name(&self) -> String {
+        self.name_of(self.block)
+    }
+
     /// The fields, in the order in which they were added.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -260,7 +299,32 @@ impl Domain {
             return Err(GridError::FieldSize { field: field.name }.into());
         }
         self.fields.push(field);
+        self.field_times.push(None);
         Ok(FieldId(self.fields.len() - 1))
+    }
+
+    /// Says in which direction the values of a field travel: -1, 0 or 1 along each axis. An exchange then fills
+    /// only the ghosts from which a value comes into the block in this direction, and leaves those at other
+    /// sides between blocks as they are. Ghosts beyond mirrored edges are filled as those of other fields.
+    /// All blocks give the same directions.
+    ///
+    /// # Errors
+    /// `Usage` if there is no such field, if the direction is none of this grid's, or if an exchange has begun.
+    pub fn set_direction(&mut self, id: FieldId, direction: &[i32]) -> Result<(), Error> {
+        if self.begun.is_some() {
+            return Err(GridError::Begun.into());
+        }
+        let axes = self.shape.len();
+        let Some(field) = self.fields.get_mut(id.0) else {
+            return Err(GridError::NoField { field: id.0 }.into());
+        };
+        if direction.len() != axes || direction.iter().any(|step| step.unsigned_abs() > 1) {
+            let (field, direction) = (field.name.clone(), direction.to_vec());
+            return Err(GridError::Direction { field, direction, axes }.into());
+        }
+        field.direction = Some(direction.iter().map(|step| *step as i8).collect());
+        self.plans.retain(|ids, _| !ids.contains(&id));
+        Ok(())
     }
 
     /// Checks that an array of this shape can be that of a field: the block with its ghosts.
@@ -343,8 +407,7 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
-        self.time = time;
-        instance.grid_progress().open = None;
+        self.complete(instance, time, fields);
         Ok(())
     }
 
@@ -393,9 +456,41 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
-        self.time = time;
-        instance.grid_progress().open = None;
+        self.complete(instance, time, fields);
         Ok(())
+    }
+
+    /// Notes that an exchange is at its end.
+    fn complete(&mut self, instance: &mut Instance, time: f64, fields: &[FieldData<'_>]) {
+        self.time = time;
+        fields.iter().for_each(|data| self.field_times[data.field.0] = Some(time));
+        instance.grid_progress().open = None;
+    }
+
+    /// Shows a field to the taps of the port with the field's name, at the time of the last exchange of the
+    /// field. Nothing is joined to this port. While no tap asks for a value, nothing is copied or computed. A
+    /// block calls this after an exchange, before the points of the field change, so that the ghosts fit them.
+    /// `bytes` is the array of the field, with the ghosts.
+    ///
+    /// # Errors
+    /// `Usage` if the array is of another size than the field, if the field was in no exchange yet, if an
+    /// exchange has begun and not ended, if the field has a direction, or if a port cannot have its name.
+    pub fn publish(&self, instance: &mut Instance, id: FieldId, bytes: &[u8]) -> Result<(), Error> {
+        let Some(field) = self.fields.get(id.0) else { return Err(GridError::NoField { field: id.0 }.into()) };
+        nothing_is_open(instance)?;
+        let expected = self.elements(id) * field.dtype.size();
+        if bytes.len() != expected {
+            let field = field.name.clone();
+            return Err(GridError::FieldBytes { field, expected, bytes: bytes.len() }.into());
+        }
+        let Some(time) = self.field_times[id.0] else {
+            return Err(GridError::NotExchanged { field: field.name.clone() }.into());
+        };
+        if field.direction.is_some() {
+            return Err(GridError::OneDirection { field: field.name.clone() }.into());
+        }
+        let window = Window::new(self, field, bytes);
+        instance.publish(&field.name, time, &window)
     }
 
     /// Returns the sum of all numbers that all blocks give. It is the exact sum, rounded once. So it does not
@@ -594,6 +689,10 @@ impl Domain {
         // Fields without ghosts have nothing to exchange.
         let exchanged: Vec<(usize, FieldId)> =
             ids.iter().copied().enumerate().filter(|(_, id)| self.fields[id.0].ghosts > 0).collect();
+        let travelling = |direction: &[i8]| -> Vec<(usize, FieldId)> {
+            let travels = |(_, id): &&(usize, FieldId)| self.fields[id.0].travels_to(direction);
+            exchanged.iter().filter(travels).copied().collect()
+        };
         let neighbours = self.blocks.neighbours(self.block).into_iter().map(|(block, slot)| {
             // Both blocks list the directions of the sender in the same order.
             let of_sender = |from: usize, to: usize| {
@@ -605,7 +704,7 @@ impl Domain {
                 let regions = of_sender(ends.0, ends.1).flat_map(|direction| {
                     let side = if sends { direction.clone() } else { back(direction) };
                     let region = move |(place, id): &(usize, FieldId)| (*place, self.region(*id, &side, sends));
-                    exchanged.iter().map(region).collect::<Vec<_>>()
+                    travelling(direction).iter().map(region).collect::<Vec<_>>()
                 });
                 Piece::cut(regions.collect())
             };
@@ -614,9 +713,9 @@ impl Domain {
         let to_itself = |direction: &&Vec<i8>| self.blocks.neighbour(self.block, direction) == Some(self.block);
         let own = directions.iter().filter(to_itself).flat_map(|direction| {
             let copy = |(place, id): &(usize, FieldId)| {
-                (*place, self.region(*id, &back(direction), true), self.region(*id, direction, false))
+                (*place, self.region(*id, direction, true), self.region(*id, &back(direction), false))
             };
-            exchanged.iter().map(copy).collect::<Vec<_>>()
+            travelling(direction).iter().map(copy).collect::<Vec<_>>()
         });
         let mirrored = exchanged.iter().flat_map(|(place, id)| {
             self.mirrored(*id).into_iter().map(|(from, to)| (*place, from, to)).collect::<Vec<_>>()

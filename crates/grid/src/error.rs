@@ -37,6 +37,18 @@ errors! {
         /// No field with this number.
         NoField { field: usize } => BAD_FIELD,
             "the grid has no field with the number {field}; use the number that the call to add the field gave";
+        /// A direction with another number of axes than the grid, or a step of more than one point.
+        Direction { field: String, direction: Vec<i32>, axes: usize } => BAD_FIELD,
+            "the direction of the field \"{field}\" is {direction:?}; give -1, 0 or 1 for each axis of the \
+             grid, which has {axes}";
+        /// A published field without all ghosts.
+        OneDirection { field: String } => BAD_FIELD,
+            "the values of the field \"{field}\" travel in one direction, so an exchange does not fill all of \
+             its ghosts, and surfaces need them; publish another field";
+        /// A field without a time.
+        NotExchanged { field: String } => BAD_FIELD,
+            "the field \"{field}\" was in no exchange yet, so it has no time; call exchange with it before \
+             publish";
         /// A field that stands twice in an exchange.
         FieldTwice { field: String } => BAD_FIELD,
             "the field \"{field}\" stands twice in one exchange; name each field once";

@@ -26,6 +26,8 @@ mod error;
 mod exact_sum;
 mod pieces;
 mod region;
+mod window;
 
 pub use domain::{Domain, Field, FieldData, FieldId};
 pub use error::GridError;
+pub use ligament_model::Edges;

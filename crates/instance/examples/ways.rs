@@ -1,8 +1,8 @@
-//! Plays a series of calls, drawn by a seed, on an instance, and writes down all that came of each:
-//! `tests/ways` plays the same series with ordinary messages on their own way, and with all messages on the
-//! general way, and compares.
+//! Makes a series of calls on an instance and writes down the result of each. A seed determines the series.
+//! `tests/ways` makes the same series twice, with the fast way for ordinary messages and with the general way
+//! for all, and compares the results.
 //!
-//! `left` sends and `right` receives. Both draw from the same seed, so that `right` knows what comes.
+//! `left` sends and `right` receives. Both use the same seed, so `right` knows which messages come.
 
 use ligament_instance::{
     Array, ArrayMut, ArrayOrder, ArrayRef, DType, Error, Instance, Message, MessageTimes, Operator, Outgoing,
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-/// Elements of the arrays that are sent: small ones, several classes of blocks, and one too large to be
+/// Numbers of elements of the arrays: small arrays, several classes of blocks, and one that is too large to be
 /// ordinary.
 const COUNTS: [usize; 6] = [1, 30, 128, 1000, 8192, 40_000];
 
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// A message.
+/// A message of the series, and the way in which it is sent and received.
 struct Draft {
     times: MessageTimes,
     count: usize,
@@ -54,7 +54,7 @@ impl Draft {
     }
 }
 
-/// The record.
+/// The file with the result of each call.
 struct Trace(BufWriter<File>);
 
 impl Trace {
@@ -86,7 +86,7 @@ fn send(instance: &mut Instance, draft: &Draft, settings: &Settings) -> Result<(
     }
 }
 
-/// Calls that must be refused, or must do nothing, whatever the way.
+/// Makes a call that must be refused, or must do nothing, on either way.
 fn wrong_send(instance: &mut Instance, draft: &Draft) -> Option<Result<(), Error>> {
     let array = ArrayRef::from_slice(&[1u64], &[1], ArrayOrder::RowMajor);
     let at = |timestamp, next_timestamp| MessageTimes { timestamp, next_timestamp };
@@ -112,7 +112,7 @@ fn receive(instance: &mut Instance, draft: &Draft, trace: &mut Trace, step: usiz
         let mut into =
             ArrayMut { dtype: DType::UInt64, shape: &shape, order: ArrayOrder::RowMajor, data: &mut data };
         let came = instance.receive_into("in", None, wait, &mut into);
-        // After an error a part of what came may stand there.
+        // After an error, the array may hold a part of the message.
         let sum = came.is_ok().then(|| data.iter().map(|&byte| u64::from(byte)).sum::<u64>());
         trace.note(step, "into", (came, sum));
         return;

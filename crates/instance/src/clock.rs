@@ -1,8 +1,10 @@
-//! The clock of an instance, in whole nanoseconds. `tick` advances it by one step: sends what is due, waits for
-//! what is due, and passes the gate of `steer`. Exchange number k of a sender, from 0 on, covers the times from
-//! S(k) to S(k+1), with S(k) = k times the interval of the port. The receiver has it when its clock, with the
-//! step g, comes to ⌊(S(k) + L)/g⌋·g. So the number of a message is its place in the conduit, and nobody asks
-//! anybody. A clock begins anew in each pass of the reuse loop: a mark on the conduit says that a pass is over.
+//! The clock of an instance, in whole nanoseconds. `tick` advances it by one step: it sends the events that are
+//! due, waits for those that must be delivered by then, and applies changes of settings, as `steer` does.
+//! Exchange number k of a sender, from 0 on, covers the times from S(k) to S(k+1), with S(k) = k times the
+//! interval of the port. It is delivered when the clock of the receiver, whose step is g, comes to ⌊(S(k) +
+//! L)/g⌋·g. L is the latency. So the place of a message on its conduit tells when to deliver it, and no process
+//! has to ask another. A clock begins anew in each pass of the reuse loop: a mark on the conduit says that a
+//! pass is over.
 
 use crate::error::{ClockError, Error};
 use crate::events::EventPort;
@@ -89,13 +91,14 @@ impl Clock {
         begin < u128::from(at_ns) + u128::from(self.tick_ns)
     }
 
-    /// Returns true if a time is that of the clock, but for the roundings of a code that adds up its steps.
+    /// Returns true if a time is that of the clock, except for rounding errors of a code that adds up its
+    /// steps.
     pub fn is_now(&self, time: f64) -> bool {
         (time - self.time_of(self.now_ns())).abs() <= self.slack()
     }
 
-    /// Returns how far the sum of a code's steps may be from the time of the clock. It never reaches into
-    /// another tick.
+    /// Returns the largest possible difference between the sum of a code's steps and the time of the clock. It
+    /// never reaches into another tick.
     fn slack(&self) -> f64 {
         let (now, next) = (self.time_of(self.now_ns()), self.time_of(self.next_ns()));
         rounding_of_sum(next, self.ticks + 1).min((next - now) / 4.0)
@@ -115,7 +118,7 @@ pub(crate) struct ClockedPort {
     pub info: PortClockInfo,
     /// For each slot of a receiving port: true if the sender's pass is over.
     pub over: Vec<bool>,
-    /// For each slot of a receiving port: true while the rest of an earlier pass of the sender is passed over.
+    /// For each slot of a receiving port: true while messages of an earlier pass of the sender are skipped.
     pub passing: Vec<bool>,
     /// The channels of a sending port whose receivers go by a clock. They get the marks.
     pub marked: Vec<usize>,
@@ -295,8 +298,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Begins a new pass on all receiving ports: what their senders still send in the pass before is passed
-    /// over.
+    /// Begins a new pass on all receiving ports. Messages that their senders still send in the earlier pass are
+    /// skipped.
     pub(crate) fn begin_receiving_pass(&mut self) {
         self.table
             .ports
@@ -314,8 +317,8 @@ impl Instance {
         }
     }
 
-    /// Notes the mark of the end of a sender's pass. Returns false if nobody waits for it: the port does not go
-    /// with the clock, or the mark belongs to a pass that is passed over.
+    /// Notes the mark at the end of a sender's pass. Returns false if nothing waits for the mark: the port does
+    /// not go with the clock, or the mark belongs to a pass that is skipped.
     #[cold]
     pub(crate) fn ends_sender_pass(&mut self, port: usize, slot: usize) -> bool {
         let Some(clocked) = &mut self.table.ports[port].clocked else { return false };
@@ -336,7 +339,7 @@ mod tests {
     #[test]
     fn the_windows_of_two_ticks_never_overlap() {
         for (tick, unit) in [(1, 1_000_000_000), (5_000_000, 1_000_000), (100_000, DAY_NS), (DAY_NS, DAY_NS)] {
-            // Up to a century, which a clock can count.
+            // A century is the longest time that a clock can count.
             let last = (100 * 365 * DAY_NS / tick).min(1 << 40);
             for ticks in [0, 1, 7, last / 1000, last] {
                 let mut clock = Clock::new(ClockInfo { tick, unit });

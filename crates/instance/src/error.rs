@@ -88,32 +88,32 @@ pub enum ErrorKind {
 errors! {
     /// Why a process is not an instance.
     pub enum IdentityError {
-        /// It was told of a run before.
+        /// The process, or one that started it, has joined the run before.
         TakesPart => ALREADY_REGISTERED,
             "this process, or one that it comes from, takes part in the run already; a program makes one \
              Instance and no more";
-        /// Nothing told it of a run.
+        /// The environment names no run.
         NotInARun { variable: String } => NOT_IN_A_RUN,
             "this program takes part in a coupled model, but {variable} is not set, so it does not know in \
              which run; start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- \
              PROGRAM`";
-        /// Another rank of its program speaks for it.
+        /// Rank 0 speaks for this process.
         OtherRank { rank: u32, ranks: u32, instance: String } => MPI_OTHER_RANK,
             "this is rank {rank} of the {ranks} of {instance}, and rank 0 speaks for all of them; make the \
              instance on all ranks together with the MPI interface of your language (ligament_mpi.h, \
              ligament/mpi.hpp), or on rank 0 only";
-        /// There are not as many ranks in the model.
+        /// The model gives the instance fewer ranks.
         RankBeyond { rank: u32, last: u32, instance: String } => MPI_RANK_BEYOND,
             "this is rank {rank}, and the model gives {instance} the ranks 0 to {last}; start as many \
              processes as \"ranks:\" under \"ligament:\" says";
-        /// No launcher says which rank this is.
+        /// No launcher has set a variable with the number of this rank.
         RankUnknown { instance: String, variables: String } => MPI_RANK_UNKNOWN,
             "each rank of {instance} speaks for itself, and nothing says which one this is: none of \
              {variables} is set; start the processes with the MPI that they are built with";
-        /// It was forked from an instance.
+        /// The process is a forked child of an instance.
         Forked { instance: String } => FORKED,
             "this process is a fork of instance {instance}; only the process that made it may use it";
-        /// It was one.
+        /// The instance has ended.
         Over { instance: String } => INSTANCE_OVER,
             "instance {instance} is over: reuse_instance() said no, or it was shut down";
     }
@@ -122,111 +122,112 @@ errors! {
 errors! {
     /// Why a port cannot be used as the code wants to.
     pub enum PortError {
-        /// It has no brackets in its name.
+        /// The caller wrote the port's name with brackets.
         NameWithBrackets { port: String, bare: String } => NO_SUCH_PORT,
             "there is no port \"{port}\"; call it \"{bare}\" here";
-        /// There is none of this name.
+        /// No port has this name.
         Unknown { port: String, known: String } => NO_SUCH_PORT,
             "there is no port \"{port}\"; this instance has {known}. Declare it where the instance is made, \
              and in the model";
-        /// Sending on a port that receives.
+        /// The caller sends on a port that receives.
         Receives { port: String, operator: &'static str } => WRONG_OPERATOR,
             "port \"{port}\" is an {operator} port, which receives; send on O_I and O_F ports";
-        /// Receiving on a port that sends.
+        /// The caller receives on a port that sends.
         Sends { port: String, operator: &'static str } => WRONG_OPERATOR,
             "port \"{port}\" is an {operator} port, which sends; receive on F_INIT and S ports";
-        /// Receiving where no conduit leads.
+        /// The caller receives on a port without a conduit.
         NotConnected { port: String } => NOT_CONNECTED,
             "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the \
              model, or ask is_connected() first";
-        /// Receiving on a slot where no conduit leads, although one leads to another.
+        /// The caller receives on a slot without a conduit; other slots of the port have one.
         SlotNotConnected { port: String, slot: usize } => NOT_CONNECTED,
             "nothing is connected to slot {slot} of port \"{port}\", so nothing can be received on it; connect \
              it in the model, where other slots of this port are connected";
-        /// A slot beyond those that the code has set.
+        /// The slot is beyond the length that the code has set.
         BeyondLength { port: String, slots: usize, slot: u32 } => NO_SUCH_SLOT,
             "port \"{port}\" has {slots} slots now, so there is no slot {slot}; set their number with \
              set_port_length()";
-        /// A slot beyond those of the model.
+        /// The slot is beyond the length that the model has set.
         BeyondModel { port: String, last: usize, slot: u32 } => NO_SUCH_SLOT,
             "port \"{port}\" has slots 0 to {last}, so there is no slot {slot}";
-        /// A slot of a port that has none.
+        /// The caller names a slot of a port without slots.
         Scalar { port: String, slot: u32 } => NO_SUCH_SLOT,
             "port \"{port}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare \
              the port as \"{port}[]\"";
-        /// No slot of a port that has some.
+        /// The caller names no slot of a port with slots.
         WhichSlot { port: String, slots: usize } => WHICH_SLOT,
             "port \"{port}\" is a vector port with {slots} slots: say which slot is meant";
-        /// A length of a port without slots.
+        /// The caller sets the length of a port without slots.
         NoLength { port: String } => NOT_RESIZABLE, "port \"{port}\" is not a vector port, so it has no length";
-        /// A length that the model has set.
+        /// The caller sets a length that the model has set already.
         LengthOfModel { port: String, slots: usize, length: usize } => NOT_RESIZABLE,
             "port \"{port}\" has {slots} slots, as the model says, and cannot be made to have {length}; change \
              the multiplicities in the model, or ask is_resizable() first";
-        /// More slots than there can be.
+        /// The length is beyond the maximum.
         TooManySlots { port: String, length: usize, most: usize } => NOT_RESIZABLE,
             "port \"{port}\" cannot have {length} slots; {most} are the most";
     }
 }
 
 errors! {
-    /// Why something cannot be sent.
+    /// The reason why a message cannot be sent.
     pub enum SendError {
-        /// The message of this pass was sent.
+        /// The message of this pass on an `O_F` port was already sent.
         SecondFinal { port: String, at: f64 } => SECOND_FINAL_MESSAGE,
             "port {port} is an O_F port and has sent its message of this pass already, so that the one at time \
              {at} would be taken for that of the next pass; send once in each pass that reuse_instance() \
              begins, or on an O_I port";
-        /// The next message would be in the past.
+        /// The next timestamp is earlier than the timestamp.
         NextIsEarlier { at: f64, next: f64 } => NOT_A_TIME,
             "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message \
              on this port, or none if there will be none";
-        /// The next message would be at no time.
+        /// The next timestamp is not finite.
         NextIsNoTime { next: f64 } => NOT_A_TIME,
             "the next timestamp is {next}, which is no time; give a finite number, or none if there will \
              be no next message";
-        /// The message would be at no time.
+        /// The timestamp is not finite.
         NoTime { at: f64 } => NOT_A_TIME,
             "the timestamp is {at}, which is no time; give a finite number";
     }
 }
 
 errors! {
-    /// Why there is nothing to receive, or not what was asked for.
+    /// The reason why a receive gives no message, or not the requested one.
     pub enum ReceiveError {
         /// The sender has ended.
         Closed { port: String, peer: String } => CLOSED,
             "port {port} was closed by its sender ({peer}): nothing more will come; does the sender end its \
              loop before this one does?";
-        /// The sender has ended without asking whether it is wanted again.
+        /// The sender has ended within a pass, without a further call of `reuse_instance`.
         ClosedWithinPass { port: String, peer: String } => CLOSED,
             "port {port} was closed by its sender ({peer}), which ended without calling reuse_instance() \
              again, so that nothing more will come; a code that is wanted more than once goes on while \
              reuse_instance() says yes";
-        /// All senders have ended.
+        /// The senders of all ports have ended.
         AllClosed => CLOSED, "all of the ports waited for have ended";
-        /// The initial message of a slot that did not come in this pass.
+        /// No initial message came for this slot in this pass.
         NoSlotCame { port: String, slots: usize, slot: usize } => INITIAL_MESSAGE_USED,
             "port \"{port}\" has {slots} slots this time, so nothing came for slot {slot}";
-        /// The initial message was received before.
+        /// The code has already received the initial message of this pass.
         Used { port: String } => INITIAL_MESSAGE_USED,
             "the message on F_INIT port {port} was received already; there is one for each time that \
              reuse_instance() says yes";
         /// The message belongs to another member of an ensemble.
         OtherSettings { port: String } => OTHER_SETTINGS,
             "the message on port {port} was made with other settings than this instance has now: two branches \
-             of an ensemble are being mixed. Check that its F_INIT and S ports are connected to the same \
-             member";
-        /// An overlay must be settings.
+             of an ensemble are being mixed, or two blocks of a grid have different overlays. Check that its \
+             F_INIT and S ports are connected to the same member, and give all blocks of a grid the same \
+             overlay";
+        /// The message on the settings port holds another value than settings.
         OnlySettings { port: &'static str, value: String } => ONLY_SETTINGS,
             "{port} received {value}; only settings can be sent to it";
-        /// Something else than an array; `found` says also where it came from.
+        /// The value is no array; `found` describes it and its origin.
         NoArray { found: String, expected: String } => NOT_AN_ARRAY, "{found}, where {expected} was expected";
-        /// An array with elements of another type.
+        /// The elements of the array have another type.
         OtherType { found: String, expected: String } => OTHER_TYPE, "{found}, where {expected} was expected";
-        /// An array of that type, with another shape.
+        /// The array has another shape.
         OtherShape { found: String, expected: String } => OTHER_SHAPE, "{found}, where {expected} was expected";
-        /// The array to receive into is not as large as its shape.
+        /// The memory to receive into does not fit its shape and type.
         OtherSize { shape: Vec<u64>, dtype: &'static str, bytes: u64, room: usize } => NOT_AN_ARRAY,
             "shape {shape:?} of {dtype} takes {bytes} bytes, but the array to receive into has {room}";
     }
@@ -235,46 +236,46 @@ errors! {
 errors! {
     /// The reason why a part of a distributed array cannot be sent or received.
     pub enum ExchangeError {
-        /// A port without an array.
+        /// The port has no distributed array.
         NoArray { port: String } => NO_ARRAY_PORT,
             "port \"{port}\" has no distributed array; give its conduit \"{{array: [...]}}\", or \"{{signal: \
              [...], delay: 1 ms}}\" for one that goes by clocks, under \"exchange:\" in the model, or leave \
              out the call";
-        /// A part that cannot be.
+        /// The map is not possible for this array.
         BadMap { port: String, error: String } => BAD_MAP, "the part of port \"{port}\": {error}";
-        /// A part before its map.
+        /// The rank has not given its map.
         NoMap { port: String } => MAP_MISSING,
             "port \"{port}\" carries parts of an array, and this rank has not said which part it has; call map \
              first";
-        /// Another value than an array.
+        /// The value is no array.
         OnlyArrays { port: String } => UNFIT_ARRAY,
             "port \"{port}\" carries parts of an array; send an array, also where this rank has no elements";
-        /// An array of another shape than the part.
+        /// The array to send has another shape than the part.
         PartShape { port: String, part: Vec<u64>, shape: Vec<u64> } => UNFIT_ARRAY,
             "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to \
              send has {shape:?}; send the part that was given to map, or call map again";
-        /// An array to receive into of another shape than the part.
+        /// The array to receive into has another shape than the part.
         IntoShape { port: String, part: Vec<u64>, shape: Vec<u64> } => UNFIT_ARRAY,
             "this rank's part of the array of port \"{port}\" has the shape {part:?}, and the array to \
              receive into has {shape:?}; use an array of the part that was given to map, or call map \
              again";
-        /// An element that nobody sends.
+        /// No rank sends this element.
         NoOwner { port: String, index: String, sender: String } => MAP_GAP,
             "port \"{port}\" is to receive the element with index {index}, which no rank has that sends to it \
              ({sender} and its other ranks); let one of them have it, or leave it out of this rank's part";
-        /// An element that two ranks send.
+        /// Two ranks send this element.
         TwoOwners { port: String, index: String, owners: String } => MAP_OVERLAP,
             "port \"{port}\" would receive the element with index {index} from {owners}; let only one rank of \
              the sender have it";
-        /// Messages of different times.
+        /// The parts have different times.
         Times { port: String, times: String } => PARTS_DIFFER,
             "the parts that came on port \"{port}\" are of different times: {times}; let all ranks send at \
              the same times";
-        /// Messages of different types or units.
+        /// The parts have different types or units.
         Kinds { port: String, kinds: String } => PARTS_DIFFER,
             "the parts that came on port \"{port}\" are of different kinds: {kinds}; let all ranks send the \
              same";
-        /// A map or a part that the library of the sender would not send.
+        /// The sender's library cannot have sent this map or part.
         Malformed { port: String, peer: String } => MALFORMED_DATA,
             "{peer} sent a part of an array on port \"{port}\" that does not fit its map";
     }
@@ -283,84 +284,84 @@ errors! {
 errors! {
     /// The reason why an instance cannot go on by its clock.
     pub enum ClockError {
-        /// An instance without a tick.
+        /// The model gives the instance no tick.
         NoClock { instance: String } => NO_CLOCK,
             "\"{instance}\" has no clock; give it a tick under \"ligament:\" in the model, for example \
              \"ticks: {{{instance}: 1 ms}}\"";
-        /// A port without events.
+        /// The port carries no events.
         NoEvents { port: String } => NO_EVENT_PORT,
             "port \"{port}\" carries no events; give its conduit \"{{events: N, latency: 5 ms}}\" under \
              \"exchange:\" in the model, or leave out the call";
-        /// A port of events in a call for messages.
+        /// The port carries events, and the call is for messages.
         CarriesEvents { port: String, call: &'static str } => NO_EVENT_PORT,
             "port \"{port}\" carries events, and no messages of the code; call {call} instead";
-        /// Times and ids of different number.
+        /// The numbers of times and of ids differ.
         Lengths { port: String, times: usize, ids: usize } => BAD_EVENT,
             "port \"{port}\": {times} times and {ids} ids; each event has one of both";
-        /// A time that does not lie within the tick.
+        /// The time of an event is not within the tick.
         OutsideTick { port: String, id: i32, time: f64, window: String } => BAD_EVENT,
             "port \"{port}\": the event with the id {id} has the time {time}, and those of this tick have \
              times {window}, in the model's time_unit (s, if it has none); insert each event before the tick \
              that passes its time";
-        /// An id that the model does not have.
+        /// The id is beyond those that the model gives.
         BadId { port: String, id: i32, last: u64 } => BAD_EVENT,
             "port \"{port}\": an event has the id {id}, and the model gives the conduit ids from 0 to {last}; \
              correct the id, or give the conduit another number of \"events:\" in the model";
-        /// An id that another rank sends.
+        /// The id belongs to another rank.
         OtherId { port: String, id: i32 } => BAD_EVENT,
             "port \"{port}\": an event has the id {id}, which is not among those that this rank has given to \
              map";
-        /// Events that nobody reads.
+        /// The code has not read the events of the previous tick.
         Unread { port: String } => EVENTS_UNREAD,
             "tick: port \"{port}\" has events that were not read; read them after each tick";
-        /// A sample of another time.
+        /// The timestamp of a sample is not the time of the clock.
         OffClock { port: String, timestamp: f64, now: f64 } => OFF_CLOCK,
             "port \"{port}\": the sample has the timestamp {timestamp}, and the clock is at {now}; send each \
              sample at the time of the clock";
-        /// A second sample of one tick.
+        /// The port has a sample of this tick already.
         SecondSample { port: String, now: String } => OFF_CLOCK,
             "port \"{port}\" has a sample of the time {now} already; send one sample, and then call tick";
-        /// A clock that was used too early.
+        /// The code has used the clock before the first pass.
         BeforeLoop => OFF_CLOCK,
             "the clock was used before the first reuse_instance, and begins anew there; call reuse_instance \
              first";
-        /// A map after the sender was sent another one.
+        /// The code calls `map` although the sender already has the ids of this rank.
         LateIds { port: String } => BAD_MAP,
             "port \"{port}\": its sender sorts the events, and was sent the ids that this rank wants; call map \
              before the first tick of a pass";
-        /// A map after samples.
+        /// The code calls `map` after it has received samples.
         LateMap { port: String } => BAD_MAP,
             "port \"{port}\": the part of a signal changes between passes only; call map before the first \
              receive of a pass";
-        /// A sample that will not come.
+        /// The sender has ended its pass before the time of the sample.
         SignalOver { port: String, peer: String } => SIGNAL_OVER,
             "port \"{port}\": {peer} has ended its pass before the time of which a sample is wanted; let it \
              run as long as this code, or end earlier here";
-        /// Samples between which there is no line.
+        /// The samples cannot be joined by a line.
         NoLine { port: String } => UNFIT_ARRAY,
             "port \"{port}\": two samples of the signal have no line between them, because they are no \
              floating numbers of one type; write \"interpolation: nearest\" into the model";
-        /// Wanted ids that the library of a receiver would not send.
+        /// The receiver's library cannot have sent these ids.
         OtherIds { port: String } => MALFORMED_DATA,
             "a receiver of port \"{port}\" sent something else than the ids that it wants";
-        /// Events that the library of the sender would not send.
+        /// The sender's library cannot have sent these events.
         Malformed { port: String, peer: String } => MALFORMED_DATA,
             "{peer} sent something else than events on port \"{port}\"";
     }
 }
 
 errors! {
-    /// Why messages cannot pass a conduit's filters.
+    /// The reason why messages cannot pass a conduit's filters.
     pub enum FilterError {
-        /// A filter cannot take a message.
+        /// A filter failed, or cannot take a message.
         Failed { conduit: String, failure: String } => FILTER_FAILED, "conduit {conduit}: {failure}";
     }
 }
 
 errors! {
-    /// An omission of a mapper.
+    /// A message that a mapper did not make.
     pub enum MapperError {
-        /// Nothing was sent on a port.
+        /// The mapper sent no message on this slot.
         Incomplete { port: String, slot: String } => MAPPER_INCOMPLETE,
             "the mapper made no message for port \"{port}\"{slot}; it makes one for each slot of each port \
              that is connected";
@@ -368,66 +369,66 @@ errors! {
 }
 
 errors! {
-    /// An impossible message of the agent.
+    /// Data of the agent that the library cannot read.
     pub enum AgentError {
-        /// Settings in another form.
+        /// The settings are malformed.
         Settings => MALFORMED_DATA, "the agent sent settings that cannot be read";
-        /// Filters in another form.
+        /// The filters are malformed.
         Filters => MALFORMED_DATA, "the agent sent filters that cannot be read";
-        /// A port with a NUL in its name.
+        /// The name of a port contains a NUL.
         PortName { name: String } => MALFORMED_DATA, "the agent speaks of a port {name:?}";
-        /// An operator of another version.
+        /// The operator is unknown: the agent has another version.
         Operator { operator: String } => OTHER_VERSION, "the agent speaks of an operator \"{operator}\"";
-        /// A channel of a port that there is not.
+        /// A channel belongs to an unknown port.
         ChannelOfPort { port: u32 } => MALFORMED_DATA,
             "the agent gave a channel to port {port}, which does not exist";
-        /// A channel of a slot that there is not.
+        /// A channel belongs to an unknown slot.
         ChannelOfSlot { port: String, slot: usize } => MALFORMED_DATA,
             "the agent gave a channel to port \"{port}\" slot {slot}, which does not exist";
-        /// A channel of an instance that there is not.
+        /// A channel belongs to an unknown instance.
         ChannelOfMember { member: u32 } => MALFORMED_DATA, "the agent gave a channel to member {member}";
-        /// Ports that it has not told of.
+        /// An instance has a list of port names that was not sent.
         ListOfPorts { list: usize } => MALFORMED_DATA, "the agent speaks of a list of ports {list}";
-        /// An overlay that its sender has not announced.
+        /// A message names an overlay that its sender has not announced.
         UnknownOverlay { port: String, overlay: u32 } => MALFORMED_DATA,
             "a message on port {port} names settings overlay {overlay}, which never came";
-        /// Something else than a resizable port sends.
+        /// The sender of a resizable port has sent an unexpected kind of message.
         OnResizable { what: String, port: String } => MALFORMED_DATA, "{what} came on the resizable port \
                                                                        \"{port}\"";
     }
 }
 
 errors! {
-    /// Why an instance cannot go on along its timelines.
+    /// The reason why an instance cannot go on along its timelines.
     pub enum TimelineError {
-        /// Nested deeper than anything that a check lets through.
+        /// Iterations are nested deeper than a check permits.
         TooDeep { most: usize } => MALFORMED_DATA,
             "the agent speaks of iterations that are nested more than {most} deep";
-        /// Messages of one start that belong to different iterations.
+        /// The messages of one pass belong to iterations of which neither lies within the other.
         Apart { one: String, other: String } => ITERATIONS_APART,
             "messages for one pass are of the iterations {one} and {other}, and neither lies in the other. \
              Send on all O_I ports of a timeline once in each step, and once on each O_F port in each pass";
-        /// An iteration that is no iteration of this instance.
+        /// The iteration is nested less or more deeply than those of this instance.
         Depth { iteration: String, depth: usize } => ITERATIONS_APART,
             "the messages that came are of the iteration {iteration}, and this instance's are nested {depth} \
              deep";
-        /// A milestone that does not follow on what came before.
+        /// A milestone is not the expected next one.
         OutOfStep { port: String, over: String, due: String } => ITERATIONS_APART,
             "port {port} heard that the iteration {over} is over, when {due} was due. Send on all O_I ports of \
              a timeline once in each step, and once on each O_F port in each pass";
-        /// Something else than the path of an iteration.
+        /// The body of a milestone is not the path of an iteration.
         NoMilestone { port: String } => MALFORMED_DATA,
             "a milestone that names no iteration came on port {port}";
-        /// `last` on a port whose length changes from message to message.
+        /// The filter `last` is on a port whose length changes from message to message.
         LastOfSlots { port: String } => BAD_FILTER,
             "the conduit of port \"{port}\" has the filter \"last\", and the code sets the length of this \
              port, so that nobody knows of how many slots a last message is due; give the port its length by a \
              multiplicity, or take the filter out";
-        /// Nothing is repeated outside the loop.
+        /// A conduit repeats messages, and the code does not use the reuse loop.
         NeedsLoop { port: String } => NEEDS_REUSE_LOOP,
             "the conduit to port {port} repeats a message for as long as it counts, which the reuse loop says; \
              call reuse_instance() before each pass";
-        /// There is no message to repeat.
+        /// No message came that could be repeated.
         Nothing { port: String } => ITERATIONS_APART,
             "no message came for port {port} in this pass";
     }

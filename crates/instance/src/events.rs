@@ -70,7 +70,8 @@ impl EventBatch {
         (named && flat && typed).then(|| EventBatch { times: times.clone(), ids: ids.clone() })
     }
 
-    /// Returns those of the events whose ids are in a set. `places` is memory for the work.
+    /// Returns the events whose ids are in a set. `places` is working memory, which is used again for each
+    /// call.
     fn within(self, wanted: &IdSet, places: &mut Vec<u32>) -> EventBatch {
         let (times, ids) = (self.times(), self.ids());
         places.resize(ids.len().max(places.len()), 0);
@@ -144,14 +145,13 @@ impl IdSet {
 /// Returns a bit. A place before the first bit or after the last one has none.
 #[inline(always)]
 fn has_bit(bits: &[u64], place: i64) -> bool {
-    // A place before the first bit becomes one far beyond the last.
+    // A place before the first bit wraps around to a very large number.
     let place = place as u64 as usize;
     bits.get(place / 64).map_or(0, |word| word >> (place % 64)) & 1 != 0
 }
 
-/// Writes the places of those ids that are wanted, and returns their number. The place of each id is written,
-/// and the next one replaces it if the id is not wanted: so there is no branch that a processor could guess
-/// wrong.
+/// Writes the places of the wanted ids, and returns their number. The place of every id is written, and the
+/// next id overwrites it if it is not wanted. So the loop has no branch that the processor could guess wrong.
 #[inline(always)]
 fn choose(ids: &[i32], places: &mut [u32], wants: impl Fn(i32) -> bool) -> usize {
     let mut count = 0;
@@ -245,10 +245,10 @@ impl EventPort {
 
     /// Returns the first event that cannot be sent now.
     fn first_unfit(&self, window: TickWindow, times: &[f64], ids: &[i32]) -> Option<usize> {
-        // A negative id is beyond the last one as an unsigned number.
+        // As an unsigned number, a negative id is larger than the last id.
         let fits_id = |id: i32| u64::from(id as u32) < self.ids;
         let fits = |time: f64| (time >= window.begin) & (time < window.end);
-        // A loop that looks at all of them without a branch is several times faster than one that stops.
+        // A loop that looks at all events without a branch is several times faster than one that stops early.
         let all_fit = times.iter().fold(true, |fit, time| fit & fits(*time))
             & ids.iter().fold(true, |fit, id| fit & fits_id(*id));
         if all_fit && self.part.is_none() {
@@ -277,8 +277,8 @@ impl Instance {
         self.insert_events(port, &[time], &[id])
     }
 
-    /// Sends an event, if nothing about it is unusual. Returns false, and has done nothing, if something is;
-    /// `insert_event` then says what.
+    /// Sends an event in the usual case. Returns false, and has done nothing, in any unusual case; the caller
+    /// then calls `insert_event`, which reports it.
     #[doc(hidden)]
     #[inline]
     pub fn insert_event_at_once(&mut self, port: impl PortName, time: f64, id: i32) -> bool {
@@ -327,7 +327,7 @@ impl Instance {
         if let Some(place) = events.first_unfit(window, times, ids) {
             return Err(self.unfit_event(index, times[place], ids[place]));
         }
-        // An event at the time of the next tick belongs to the next exchange, if there is a border.
+        // An event at the time of the next tick belongs to the next exchange, if an exchange ends there.
         let border = next_ns % interval == 0;
         if !border || times.iter().fold(true, |before, time| before & (*time < window.next)) {
             events.collected.times.extend_from_slice(times);
@@ -456,7 +456,7 @@ impl Instance {
             None => collected.with_value(|data| self.send_own(port, &Outgoing::at(timestamp, data).next(next))),
             Some(_) => self.send_sorted(port, times, &collected),
         };
-        // The memory serves again, also after an error, which ends the run or the call.
+        // The memory is used again, also after an error, which ends the run or the call.
         collected.clear();
         if let Some((events, _)) = events_of(&mut self.table.ports[port].clocked) {
             events.collected = std::mem::replace(&mut events.later, collected);

@@ -1,7 +1,7 @@
 //! Exchanges of distributed arrays: each rank sends its own part, and receives its own part. The sender sends
 //! the same message to all ranks of the receiver, and its map before the first message and after each change.
-//! Each receiver copies the elements that it wants out of the messages of all ranks of the sender. So nobody
-//! needs to know who wants what, and each element is copied once.
+//! Each receiver copies the elements that it wants out of the messages of all ranks of the sender. So the
+//! sender needs not know what each receiver wants, and each element is copied once.
 
 use crate::error::{Error, ErrorKind, ExchangeError, ReceiveError};
 use crate::instance::Instance;

@@ -48,8 +48,8 @@ fn as_rank(told: Identity, get: impl Fn(&str) -> Option<String>) -> Result<Ident
 mod tests {
     use super::*;
 
-    /// The token with which a process registers that was given this one and finds these variables; or why it
-    /// does not.
+    /// Returns the token with which a process registers, from the token that the agent gave it and the
+    /// variables of its launcher; or the error.
     fn of(token: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let told = Identity { agent: "@a".into(), instance: "flow".into(), token: token.into() };
         let get = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
@@ -66,7 +66,7 @@ mod tests {
         refused(&[(ENV_RANKS, "2"), ("PMI_RANK", "1")], "1 of the 2");
         let may = |variables: &[(&str, &str)]| assert_eq!(of("t", variables), Ok("t".into()));
         may(&[(ENV_RANKS, "2"), ("PMI_RANK", "0")]);
-        // A code that was not started with MPI by Ligament, in a job.
+        // A code in a batch job that Ligament has not started with MPI.
         may(&[("SLURM_PROCID", "1")]);
         may(&[(ENV_RANKS, "2")]);
     }

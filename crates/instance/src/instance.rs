@@ -121,9 +121,9 @@ pub struct GridProgress {
 /// An exchange or reduction whose messages have not all been received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenExchange {
-    /// It has begun, and its end is still to come.
+    /// The exchange has begun, and its second half is still to come.
     Begun,
-    /// It has failed, or a call is in it.
+    /// The exchange has failed, or a call is working on it.
     Within,
 }
 
@@ -185,6 +185,8 @@ pub struct Instance {
     pub(crate) checkpoints: Option<Box<CheckpointState>>,
     /// The call for checkpoints that comes next.
     pub(crate) loop_step: LoopStep,
+    /// The fields of a grid that were published.
+    pub(crate) published: Vec<Box<str>>,
 }
 
 /// The data that all instances of a process share.
@@ -333,6 +335,7 @@ impl Instance {
             grid_progress: GridProgress::default(),
             checkpoints: None,
             loop_step: LoopStep::Reuse,
+            published: Vec::new(),
         })
     }
 

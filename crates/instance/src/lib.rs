@@ -71,4 +71,6 @@ pub use ports::{PortName, Ports};
 pub use receive::Wait;
 pub use steer::SettingDeclaration;
 pub use submodel::{run_submodel, Submodel};
+pub use sys::CrashNote;
+pub use tap_writer::PublishedField;
 pub use turn::{Call, CallGuard, InCall, Overlap};

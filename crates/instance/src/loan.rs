@@ -38,7 +38,7 @@ impl Loan {
         Loan(Box::new(LoanState { lent: Some(lent), kind, meta: meta.map(Box::new) }))
     }
 
-    /// The bytes of the elements, 64-byte aligned. They hold whatever was there before.
+    /// The bytes of the elements, 64-byte aligned. New memory holds arbitrary bytes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.0.lent {
             Some(LoanMemory::Block(loan)) => loan.bytes_mut(),
@@ -290,7 +290,7 @@ impl Spare {
 mod tests {
     use super::*;
 
-    /// A loan of so many bytes, of a draft that comes from the spare ones if it can.
+    /// Returns a loan of `len` bytes, in a stored draft if one fits.
     fn lend(spare: &mut Spare, len: u64) -> Loan {
         let kind = ArrayKind::new(DType::UInt8, &[len], ArrayOrder::RowMajor).unwrap();
         let reused = spare.with_room(&kind, None);

@@ -296,14 +296,17 @@ static NOTE_LENGTH: AtomicUsize = AtomicUsize::new(0);
 static NOTE_THREAD: AtomicI32 = AtomicI32::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// While this value lives, a crash in this thread prints a note, and then goes on as usual.
-struct CrashNote<'a> {
+/// While this value lives, a crash in this thread prints a note, and then goes on as usual. A second value
+/// waits until the first one is dropped.
+#[derive(Debug)]
+pub struct CrashNote<'a> {
     _text: &'a str,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl CrashNote<'_> {
-    fn put_up(text: &str) -> CrashNote<'_> {
+    /// Sets the text of the note.
+    pub fn put_up(text: &str) -> CrashNote<'_> {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         NOTE.store(text.as_ptr().cast_mut(), Ordering::Relaxed);
         NOTE_LENGTH.store(text.len(), Ordering::Relaxed);

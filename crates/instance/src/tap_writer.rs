@@ -1,15 +1,84 @@
 //! Taps at the sending side: the messages of a port are shown to clients (`ligament_shm::tap`). A send
 //! first checks at low cost if any client may be watching; everything else is in this file.
 
+use crate::error::{Error, ErrorKind};
 use crate::instance::Instance;
 use crate::message::MessageTimes;
 use crate::ports::PortName;
+use ligament_catalogue::fault;
+use ligament_model::Identifier;
 use ligament_shm::endpoint::PortTap;
-use ligament_shm::tap::{Note, MAX_VALUE_BYTES};
-use ligament_wire::tap::{Histogram, TapOutcome, TapSelection};
+use ligament_shm::tap::{Note, Wish, MAX_VALUE_BYTES};
+use ligament_wire::tap::{Histogram, Level, TapOutcome, TapSelection};
 use ligament_wire::{ArrayOrder, ArrayRef, Encoder, Value, ValueRef};
+use rustix::time::{clock_gettime, ClockId};
+
+/// A field of a grid that taps show.
+pub trait PublishedField {
+    /// Returns the value that a tap without levels shows.
+    fn value(&self) -> ArrayRef<'_>;
+    /// Returns the value that a tap with these levels shows: a map with the surfaces and the unit, or with the
+    /// reason why the field has none.
+    fn surfaces(&self, levels: &[Level]) -> Value;
+}
+
+/// A value that taps may show.
+enum TappedValue<'a> {
+    Message(&'a ValueRef<'a>),
+    Field(&'a dyn PublishedField),
+}
+
+/// A message on its way to a tap.
+struct TappedMessage<'a> {
+    slot: Option<u32>,
+    times: MessageTimes,
+    shown: TappedValue<'a>,
+}
 
 impl Instance {
+    /// Shows a field of a grid to the taps of the port with the field's name. Nothing is joined to this port,
+    /// so nothing is copied or computed while no tap asks for a value.
+    ///
+    /// # Errors
+    /// `Usage` if the instance has a port with this name, or if a port cannot have it. `System` if the agent
+    /// cannot be told that there is such a port.
+    #[inline]
+    pub fn publish(&mut self, port: &str, time: f64, field: &dyn PublishedField) -> Result<(), Error> {
+        self.alive()?;
+        if !self.published.iter().any(|known| **known == *port) {
+            self.begin_to_publish(port)?;
+        }
+        if self.may_be_tapped() {
+            let times = MessageTimes { timestamp: time, next_timestamp: None };
+            self.show_to_taps(port, &TappedMessage { slot: None, times, shown: TappedValue::Field(field) });
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn begin_to_publish(&mut self, port: &str) -> Result<(), Error> {
+        if self.table.find_quietly(port).is_some() {
+            return Err(Error::other(
+                ErrorKind::Usage,
+                fault!(
+                    BAD_FIELD,
+                    "the field \"{port}\" is published on a port of its name, and the component has such a \
+                     port; give the field or the port another name"
+                ),
+            ));
+        }
+        if let Err(why) = Identifier::new(port) {
+            return Err(Error::other(
+                ErrorKind::Usage,
+                fault!(BAD_FIELD, "the field cannot be published: {why}"),
+            ));
+        }
+        let told = self.endpoint.publishes(port.to_owned());
+        told.map_err(|error| Error::during(error, || format!("publishing the field \"{port}\"")))?;
+        self.published.push(port.into());
+        Ok(())
+    }
+
     /// Returns true if a client may be watching the messages of this instance. The caller then calls `show`
     /// before it sends.
     #[inline(always)]
@@ -33,40 +102,71 @@ impl Instance {
         if !here.operator.sends() || !self.is_alive() {
             return;
         }
-        let (name, encoder) = (here.name.clone(), &mut self.encoder);
+        let name = here.name.clone();
+        self.show_to_taps(&name, &TappedMessage { slot, times, shown: TappedValue::Message(value) });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn show_to_taps(&mut self, port: &str, message: &TappedMessage<'_>) {
+        let encoder = &mut self.encoder;
         self.endpoint.each_tap(|tapped| {
-            if tapped.tap.port == *name && (tapped.tap.slot.is_none() || tapped.tap.slot == slot) {
-                show_to(tapped, slot, times, value, encoder);
+            if tapped.tap.port == *port && (tapped.tap.slot.is_none() || tapped.tap.slot == message.slot) {
+                show_to(tapped, message, encoder);
             }
         });
     }
 }
 
-fn show_to(
-    tapped: &mut PortTap,
-    slot: Option<u32>,
-    times: MessageTimes,
-    value: &ValueRef<'_>,
-    encoder: &mut Encoder,
-) {
+/// Returns the time that the processor has worked for this thread, ns.
+fn processor_time() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
+}
+
+fn show_to(tapped: &mut PortTap, message: &TappedMessage<'_>, encoder: &mut Encoder) {
     tapped.passed += 1;
     tapped.bin.count(tapped.passed);
     if !tapped.bin.is_asked() {
         return;
     }
-    let MessageTimes { timestamp, next_timestamp } = times;
-    let number = tapped.passed;
-    let outcome = TapOutcome::Value;
-    let note = Note { outcome, parts: 0, body_len: 0, timestamp, next_timestamp, slot, number };
+    let MessageTimes { timestamp, next_timestamp } = message.times;
+    let (number, outcome) = (tapped.passed, TapOutcome::Value);
+    let note =
+        Note { outcome, parts: 0, body_len: 0, timestamp, next_timestamp, slot: message.slot, number, cost: 0 };
+    match tapped.bin.wish() {
+        Wish::From(time) if timestamp < time => return,
+        Wish::From(_) => {}
+        Wish::Time => return tapped.bin.answer(Note { outcome: TapOutcome::Time, ..note }),
+    }
+    let began = processor_time();
+    let note = put_in(tapped, message, note, encoder);
+    tapped.bin.answer(Note { cost: processor_time().saturating_sub(began), ..note });
+}
+
+/// Puts the wanted part of a value into the box of a tap. Returns the note that describes it.
+fn put_in(tapped: &PortTap, message: &TappedMessage<'_>, note: Note, encoder: &mut Encoder) -> Note {
     let put = |value: &ValueRef<'_>, encoder: &mut Encoder| match encoder.plan(value) {
         Ok(plan) => {
             let note = Note { parts: plan.parts(), body_len: plan.body_len(), ..note };
-            tapped.bin.fill(note, |to| plan.write_body(to));
+            tapped.bin.put_value(note, |to| plan.write_body(to))
         }
-        Err(_) => tapped.bin.fill(Note { outcome: TapOutcome::Unsendable, ..note }, |_| {}),
+        Err(_) => Note { outcome: TapOutcome::Unsendable, ..note },
     };
-    let nothing = |outcome| tapped.bin.fill(Note { outcome, ..note }, |_| {});
+    let nothing = |outcome| Note { outcome, ..note };
     let wanted = &tapped.tap.wanted;
+    let array;
+    let value = match message.shown {
+        TappedValue::Field(field) if !wanted.levels.is_empty() => {
+            return put(&ValueRef::Owned(&field.surfaces(&wanted.levels)), encoder);
+        }
+        _ if !wanted.levels.is_empty() => return nothing(TapOutcome::NoSurface),
+        TappedValue::Field(field) => {
+            array = ValueRef::Array(field.value());
+            &array
+        }
+        TappedValue::Message(value) => value,
+    };
     let Some(found) = under(value, &wanted.keys) else { return nothing(TapOutcome::NoKey) };
     let array = match &found {
         ValueRef::Array(array) => *array,
@@ -105,9 +205,7 @@ fn show_to(
         0 => put(&ValueRef::Array(cut), encoder),
         // The selected elements are gathered in the code's memory, and a client must not fill that memory.
         _ => match bytes_of(&cut) {
-            bytes if bytes > MAX_VALUE_BYTES => {
-                tapped.bin.fill(Note { outcome: TapOutcome::TooLarge, body_len: bytes, ..note }, |_| {});
-            }
+            bytes if bytes > MAX_VALUE_BYTES => Note { outcome: TapOutcome::TooLarge, body_len: bytes, ..note },
             _ => match histogram(&cut, wanted, encoder) {
                 Some(found) => put(&shown(&found), encoder),
                 None => nothing(TapOutcome::NoMemory),

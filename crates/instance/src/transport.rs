@@ -233,6 +233,14 @@ impl Transport {
         }
     }
 
+    /// Tells the agent that this instance sends values on a port to which nothing is joined.
+    pub fn publishes(&mut self, port: String) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Publishes { port, of: None }),
+            Transport::Shared(share) => share.tell(|of| Request::Publishes { port, of }),
+        }
+    }
+
     /// Writes to the status page that the instance has ended or failed.
     pub fn end(&mut self, failed: bool) {
         match self {

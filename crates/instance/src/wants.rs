@@ -164,8 +164,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Sends the events of an exchange: to each receiver that wants sorted events those that it wants, and all
-    /// of them to the others.
+    /// Sends the events of an exchange. A receiver with `routing: pairwise` gets the events that it wants; the
+    /// others get all events.
     pub(crate) fn send_sorted(
         &mut self,
         port: usize,

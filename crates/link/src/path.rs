@@ -134,7 +134,8 @@ impl Path {
     /// belongs to this machine and no program listens there, this end listens. Otherwise this end opens a
     /// path to it. Returns at once, as `listen` and `open` do.
     ///
-    /// # Errors The address or an option makes no sense, or has port 0; or this end may not listen there.
+    /// # Errors
+    /// The address or an option makes no sense, or has port 0; or this end may not listen there.
     pub fn meet(key: &Key, at: &str, options: &Options) -> Result<Path, PathError> {
         options.check()?;
         let listen = listening(at)?;
@@ -174,7 +175,8 @@ impl Path {
 
     /// Waits until there is a connection. Programs need not call this function before they send or receive.
     ///
-    /// # Errors There is no connection within this time, or the path is lost.
+    /// # Errors
+    /// There is no connection within this time, or the path is lost.
     pub fn wait_connected(&self, within: Option<Duration>) -> Result<(), PathError> {
         let connected = self.wait_for("no connection", within, |state| {
             if state.up {

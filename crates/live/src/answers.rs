@@ -3,10 +3,12 @@
 
 use crate::demand::Demand;
 use crate::door::{self, same, Door, Visitor};
+use crate::feed::Feed;
 use crate::history::{plain_file, History};
 use crate::listen::TrustFlag;
 use crate::picture::SharedPicture;
 use crate::study::studies_of;
+use crate::surfaces::{Surface, SurfaceAnswer, SurfaceTable};
 use crate::taps::TapTable;
 use crate::{metrics, plan, steer};
 use axum::body::{Body, Bytes};
@@ -17,7 +19,7 @@ use axum::middleware::{from_fn_with_state, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use ligament_catalogue::Fault;
+use ligament_catalogue::{Code, Fault};
 use ligament_manager::timeline::RunTimeline;
 use ligament_manager::{RunDirectory, RunLog};
 use ligament_runtime::client::{record_of, InstanceFiles};
@@ -76,6 +78,7 @@ pub struct Server {
     demand: Arc<Demand>,
     metrics: Option<String>,
     taps: Arc<TapTable>,
+    surfaces: Arc<SurfaceTable>,
     history: Mutex<History>,
     plan: Mutex<Option<Arc<Value>>>,
     timeline: ReadOnce<Arc<Result<RunTimeline, Fault>>>,
@@ -93,6 +96,7 @@ impl Server {
         metrics: Option<String>,
     ) -> Server {
         let taps = Arc::new(TapTable::new(run.clone()));
+        let surfaces = Arc::new(SurfaceTable::new(run.clone()));
         Server {
             run,
             door,
@@ -100,6 +104,7 @@ impl Server {
             demand,
             metrics,
             taps,
+            surfaces,
             history: Mutex::default(),
             plan: Mutex::default(),
             timeline: Mutex::default(),
@@ -141,6 +146,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/api/timeline", get(timeline))
         .route("/api/trace", get(trace))
         .route("/api/tap", get(tap))
+        .route("/api/surface", get(surface))
         .route("/api/log", get(log))
         .route("/api/output", get(output))
         .route("/api/steering", get(steering))
@@ -298,25 +304,57 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
     let TapQuery { port, slice, thin, bars, key, has, every } = asked;
     let feed = TapSelection::cuts_of(&slice).and_then(|cuts| {
         let keys = key.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
-        server.taps.feed(&port, TapSelection { keys, cuts, thin, bars })
+        server.taps.feed(&port, TapSelection { keys, cuts, thin, bars, levels: Vec::new() })
     });
-    let feed = match feed {
-        Ok(feed) => feed,
-        Err(why) => return refusal(StatusCode::BAD_REQUEST, &why.to_string()),
-    };
+    match feed {
+        Ok(feed) => next_frame(&feed.feed, has, every)
+            .await
+            .unwrap_or_else(|has| Json(json!({ "kind": "same", "frame": has })).into_response()),
+        Err(why) => refusal(StatusCode::BAD_REQUEST, &why.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+struct SurfaceQuery {
+    grid: String,
+    field: String,
+    level: f64,
+    /// Number of the last picture that the browser has.
+    #[serde(default)]
+    has: u64,
+}
+
+/// Returns the next picture of a surface, as soon as there is one.
+async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQuery>) -> Response {
+    let SurfaceQuery { grid, field, level, has } = asked;
+    match server.surfaces.feed(Surface { grid, field, level }) {
+        Ok(feed) => next_frame(&feed.feed, has, 0)
+            .await
+            .unwrap_or_else(|frame| Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()),
+        // The page asks again later.
+        Err(why) if why.code() == Code::CANNOT_SERVE => {
+            refusal(StatusCode::SERVICE_UNAVAILABLE, &why.to_string())
+        }
+        Err(why) => refusal(StatusCode::BAD_REQUEST, &why.to_string()),
+    }
+}
+
+/// Returns the frame after `has`, as soon as there is one, but not earlier than `every` ms after it. Returns
+/// the number of the last frame if none comes for a while.
+async fn next_frame(feed: &Feed, has: u64, every: u64) -> Result<Response, u64> {
     let mut frames = feed.frames();
-    // The browser's number may come from an earlier tap of this port, whose frames had higher numbers.
+    // The browser's number may come from an earlier feed, whose frames had higher numbers.
     let has = has.min(frames.borrow().number);
     feed.ask(has, every);
     let until = tokio::time::Instant::now() + GLIMPSE;
     loop {
         let frame = frames.borrow_and_update().clone();
         if frame.number > has {
-            return ([(header::CONTENT_TYPE, "application/octet-stream")], Body::from(frame.bytes.to_vec()))
-                .into_response();
+            let kind = [(header::CONTENT_TYPE, "application/octet-stream")];
+            return Ok((kind, Body::from(frame.bytes.to_vec())).into_response());
         }
         if !matches!(tokio::time::timeout_at(until, frames.changed()).await, Ok(Ok(()))) {
-            return Json(json!({ "kind": "same", "frame": has })).into_response();
+            return Err(has);
         }
     }
 }

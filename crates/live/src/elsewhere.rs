@@ -25,7 +25,7 @@ const MARK: &str = "ligament-view-1 ";
 /// Maximum length of the line with `MARK`, and of the output before it, in bytes.
 const MAX_LINE_BYTES: u64 = 8192;
 const MAX_BANNER_BYTES: usize = 1 << 20;
-/// Maximum time for which ssh may take to end, and the time between two checks.
+/// Maximum time that ssh has to end, and the time between two checks.
 const SSH_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 

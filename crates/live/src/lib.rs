@@ -1,17 +1,18 @@
 //! The server of a run's live page. It is a process of its own, which uses the run's directory and socket
 //! like any client, so that the process that holds the run's memory never listens for browsers. `follow`
 //! collects the state of the run, and `picture` stores it for all browsers. `door` admits browsers, `links`
-//! makes further links, `listen` opens the port or socket, and `public` describes the address behind a
-//! proxy. `elsewhere` serves the page of a run at a site over ssh's pipes; `pipes` carries the connections.
-//! `answers` has the addresses, `plan` the drawing of the model, `taps` the values of ports, `steer` the
-//! requests for changes, `history` the changes made, `study` the studies, `metrics` the metrics for
-//! Prometheus, and `usage` the use of the machine by instances. The page itself is in `dashboard/`, and its
-//! built files are included here.
+//! makes further links, `listen` opens the port or socket, and `public` describes the address behind a proxy.
+//! `elsewhere` serves the page of a run at a site over ssh's pipes; `pipes` carries the connections.
+//! `answers` has the addresses, `plan` the drawing of the model, `taps` the values of ports, `surfaces` those
+//! of fields of grids, `feed` what viewers have and want of both, `steer` the requests for changes, `history`
+//! the changes made, `study` the studies, `metrics` the metrics for Prometheus, and `usage` the use of the
+//! machine by instances. The page itself is in `dashboard/`, and its built files are included here.
 
 mod answers;
 mod demand;
 mod door;
 mod elsewhere;
+mod feed;
 mod follow;
 mod history;
 mod links;
@@ -23,6 +24,7 @@ mod plan;
 mod public;
 mod steer;
 mod study;
+mod surfaces;
 mod taps;
 mod usage;
 

@@ -25,7 +25,7 @@ const MAX_CONNECTIONS: usize = 128;
 /// Maximum number of refusals that are being sent at a time. Further connections are closed without an
 /// answer.
 const MAX_REFUSALS: usize = 64;
-/// Maximum time for which a refused connection may take to read the answer.
+/// Maximum time that a refused connection has to read the answer.
 const HEARING: Duration = Duration::from_secs(1);
 /// Maximum time until a connection's first request, so that unused connections do not keep users out for
 /// long.

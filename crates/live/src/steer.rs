@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum length of a request, in bytes.
 pub const MAX_REQUEST_BYTES: usize = 64 << 10;
-/// Time for which instances may take to agree on a change, in s: the default, and the maximum.
+/// Time that instances have to agree on a change, in s: the default, and the maximum.
 const DEFAULT_PATIENCE_S: f64 = 10.0;
 const MAX_PATIENCE_S: f64 = 60.0;
 
@@ -36,7 +36,7 @@ pub struct SteerBody {
     at: Option<f64>,
     /// Number of the change that is to be withdrawn.
     change: Option<u64>,
-    /// Time for which instances may take to agree, in s.
+    /// Time that instances have to agree, in s.
     patience: Option<f64>,
     #[serde(default)]
     dry: bool,

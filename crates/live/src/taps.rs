@@ -1,25 +1,19 @@
 //! The ports whose values viewers watch. Each port has one tap, whatever the number of its viewers, and one
-//! thread. The thread takes a value when the fastest viewer requests the next one. A viewer that reads
-//! slowly or not at all sends no requests, and so delays no other. A frame is a line of JSON, followed by
-//! the elements of an array as doubles.
+//! thread. The thread takes a value when the fastest viewer requests the next one. A frame is a line of JSON,
+//! followed by the elements of an array as doubles.
 
+use crate::feed::{lock, Feed};
 use ligament_catalogue::{said, Code, Fault};
 use ligament_manager::RunDirectory;
 use ligament_runtime::client::{record_of, PortOf, PortValue, TapEvent, TapSession, DEFAULT_BOX_BYTES};
 use ligament_wire::tap::{numbers_of, text_of, TapSelection};
 use ligament_wire::{Array, Value};
 use serde_json::{json, Value as Json};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
 /// Maximum number of different selections from ports that are watched at a time.
 const MAX_PORTS: usize = 16;
-/// Minimum and maximum time between two values, in ms.
-const MIN_INTERVAL_MS: u64 = 50;
-const MAX_INTERVAL_MS: u64 = 60_000;
-/// Time without a request after which a tap ends.
-const IDLE: Duration = Duration::from_secs(10);
 /// Time for which the thread waits for a value before it checks again if a viewer requests one.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum number of elements in a frame, and maximum length of a text, in characters. Longer texts are
@@ -27,28 +21,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const MAX_ELEMENTS: u64 = 1 << 18;
 const MAX_TEXT_CHARS: usize = 20_000;
 
-/// A value that is shown: a number that grows, and the bytes that browsers get.
-#[derive(Debug, Clone, Default)]
-pub struct ValueFrame {
-    pub number: u64,
-    pub bytes: Arc<Vec<u8>>,
-}
-
-#[derive(Debug)]
-struct Demand {
-    /// Highest number of a frame that a viewer has. The viewer requests the next one.
-    has: u64,
-    looked: Instant,
-    every: Duration,
-}
-
 /// A port that is watched, and its latest frame.
 pub struct PortFeed {
     port: PortOf,
     wanted: TapSelection,
-    frames: watch::Sender<ValueFrame>,
-    demand: Mutex<Demand>,
-    changed: Condvar,
+    pub feed: Feed,
 }
 
 /// All ports that are watched.
@@ -57,54 +34,11 @@ pub struct TapTable {
     feeds: Mutex<Vec<Arc<PortFeed>>>,
 }
 
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 impl PortFeed {
-    /// Requests the frame after `has`, but not earlier than `every` ms after it.
-    pub fn ask(&self, has: u64, every: u64) {
-        let every = Duration::from_millis(every.clamp(MIN_INTERVAL_MS, MAX_INTERVAL_MS));
-        let mut demand = lock(&self.demand);
-        let others = demand.looked.elapsed() < demand.every * 4;
-        demand.every = if others { demand.every.min(every) } else { every };
-        // The number comes from a browser. A number of a frame that does not exist yet is replaced by the
-        // last one.
-        demand.has = demand.has.max(has.min(self.frames.borrow().number));
-        demand.looked = Instant::now();
-        self.changed.notify_all();
-    }
-
-    /// Returns a receiver that gets every frame.
-    pub fn frames(&self) -> watch::Receiver<ValueFrame> {
-        self.frames.subscribe()
-    }
-
     fn push(&self, mut head: Json, elements: &[f64]) {
-        let number = self.frames.borrow().number + 1;
-        head["frame"] = json!(number);
         head["port"] = json!(self.port.to_string());
-        let mut bytes = head.to_string().into_bytes();
-        bytes.push(b'\n');
-        bytes.extend(elements.iter().flat_map(|x| x.to_le_bytes()));
-        self.frames.send_replace(ValueFrame { number, bytes: Arc::new(bytes) });
-    }
-
-    /// Waits until a viewer requests a value. Returns the time between two values, or `None` if there was
-    /// no request for long.
-    fn wait(&self) -> Option<Duration> {
-        let mut demand = lock(&self.demand);
-        while demand.has < self.frames.borrow().number {
-            if demand.looked.elapsed() > IDLE {
-                return None;
-            }
-            demand = match self.changed.wait_timeout(demand, IDLE) {
-                Ok((demand, _)) => demand,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-        }
-        // A viewer counts as gone only after a long time, because its browser may wait for other answers first.
-        (demand.looked.elapsed() < super::answers::NEWS_TIMEOUT + IDLE).then_some(demand.every)
+        let bytes: Vec<u8> = elements.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.feed.push(head, &bytes);
     }
 
     /// Takes values until no viewer requests them any more.
@@ -121,7 +55,7 @@ impl PortFeed {
             }
         };
         let mut last: Option<Instant> = None;
-        while let Some(every) = self.wait() {
+        while let Some(every) = self.feed.wait() {
             if let Some(early) = last.and_then(|last| every.checked_sub(last.elapsed())) {
                 std::thread::sleep(early);
             }
@@ -176,10 +110,7 @@ impl TapTable {
                 said!(TAP_REFUSED, "the page shows {MAX_PORTS} ports at the most, in all browsers; close one"),
             ));
         }
-        let demand = Demand { has: 0, looked: Instant::now(), every: Duration::from_millis(MAX_INTERVAL_MS) };
-        let (frames, _) = watch::channel(ValueFrame::default());
-        let feed =
-            Arc::new(PortFeed { port, wanted, frames, demand: Mutex::new(demand), changed: Condvar::new() });
+        let feed = Arc::new(PortFeed { port, wanted, feed: Feed::default() });
         let (taps, own) = (self.clone(), feed.clone());
         let begun = std::thread::Builder::new().name("ligament-tap".into()).spawn(move || {
             own.run(&taps.run);
@@ -284,10 +215,10 @@ mod tests {
         let taps = Arc::new(TapTable::new(RunDirectory::open(&place)));
         let feed = taps.feed("macro.out", TapSelection::default()).unwrap();
         let late = Instant::now() + Duration::from_secs(60);
-        while feed.frames().borrow().number == 0 && Instant::now() < late {
+        while feed.feed.number() == 0 && Instant::now() < late {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let frame = feed.frames().borrow().clone();
+        let frame = feed.feed.frames().borrow().clone();
         assert!(String::from_utf8_lossy(&frame.bytes).contains("\"why\""));
         while !lock(&taps.feeds).is_empty() && Instant::now() < late {
             std::thread::sleep(Duration::from_millis(5));

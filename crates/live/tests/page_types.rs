@@ -7,7 +7,7 @@ use std::path::Path;
 use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Type};
 
 /// The sources below `crates/`, each with its types that the page uses.
-const TYPES: [(&str, &[&str]); 12] = [
+const TYPES: [(&str, &[&str]); 13] = [
     ("model/src/settings.rs", &["SettingType"]),
     ("agent/src/memory.rs", &["MessageMemory"]),
     ("manager/src/steering/settings.rs", &["ReadingMoment", "SteerableRecord", "SettingAssignment"]),
@@ -23,6 +23,7 @@ const TYPES: [(&str, &[&str]); 12] = [
             "DomainRecord",
             "InstanceRecord",
             "ConduitRecord",
+            "GridRecord",
             "UnreceivedRecord",
             "UnusedSettingRecord",
             "PortsByOperator",
@@ -38,6 +39,7 @@ const TYPES: [(&str, &[&str]); 12] = [
     ("ensemble/src/progress.rs", &["FailureRecord", "ProgressRecord"]),
     ("ensemble/src/journal.rs", &["AnswerEntry"]),
     ("live/src/study.rs", &["StudyView"]),
+    ("live/src/surfaces.rs", &["SurfacePicture", "SurfaceAnswer"]),
 ];
 
 const HEAD: &str = "\

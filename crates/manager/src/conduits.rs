@@ -35,9 +35,7 @@ impl Conduits {
         let mut numbers: HashMap<Option<[u32; 4]>, u32> = HashMap::new();
         for channel in 0..channels as u32 {
             let number = *numbers.entry(names.conduit(channel)).or_insert_with(|| {
-                let ends = names.ends(channel);
-                let (from, to) = ends.map_or_else(Default::default, |((_, from), (_, to))| (from, to));
-                let (from, to) = (without_indices(&from), without_indices(&to));
+                let (from, to) = names.conduit_ports(channel).unwrap_or_default();
                 found.all.push(ConduitRecord { from, to, ..ConduitRecord::default() });
                 found.all.len() as u32 - 1
             });

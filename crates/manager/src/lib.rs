@@ -39,9 +39,9 @@ pub use names::{ModelNames, Names};
 pub use observation::{InstanceCounters, InstanceState, Observation, ObservedWait};
 pub use output::{outputs_of, read_output, OutputFiles, DEFAULT_OUTPUT_BYTES};
 pub use record::{
-    list_some, ChangeState, ConduitRecord, DomainRecord, HaltRecord, InstanceRecord, PortsByOperator,
-    RunRecord, RunState, SteeringRecord, SteeringVerb, UnreceivedRecord, UnusedSettingRecord, WaitRecord,
-    WarningRecord,
+    list_some, ChangeState, ConduitRecord, DomainRecord, GridRecord, HaltRecord, InstanceRecord,
+    PortsByOperator, RunRecord, RunState, SteeringRecord, SteeringVerb, UnreceivedRecord, UnusedSettingRecord,
+    WaitRecord, WarningRecord,
 };
 pub use summary::{
     component_of, core_assignments, format_bytes, format_cores, format_count, format_seconds, summary_table,

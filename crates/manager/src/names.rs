@@ -1,7 +1,11 @@
 //! The names of a run's instances, ranks and ports, for all texts of the manager.
 
-use ligament_model::{Endpoint, Filter, ResolvedInstance, ResolvedModel};
+use crate::conduits::without_indices;
+use ligament_model::{Endpoint, Filter, ResolvedInstance, ResolvedModel, SUMS_OUT};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
+
+/// A bit in the key of a conduit that marks the port of a grid's sums.
+const SUM_PORT: u32 = 1 << 31;
 
 /// The source of the names of instances, ranks, and ends of channels.
 pub trait Names {
@@ -21,6 +25,10 @@ pub trait Names {
     /// Returns the key of a channel's conduit: the component and port number of the sending end, then of
     /// the receiving end.
     fn conduit(&self, channel: u32) -> Option<[u32; 4]>;
+    /// Returns the two ports of a channel's conduit, without indices, slots and ranks.
+    fn conduit_ports(&self, channel: u32) -> Option<(String, String)> {
+        self.ends(channel).map(|((_, from), (_, to))| (without_indices(&from), without_indices(&to)))
+    }
 }
 
 impl<N: Names + ?Sized> Names for &N {
@@ -46,6 +54,10 @@ impl<N: Names + ?Sized> Names for &N {
 
     fn conduit(&self, channel: u32) -> Option<[u32; 4]> {
         (**self).conduit(channel)
+    }
+
+    fn conduit_ports(&self, channel: u32) -> Option<(String, String)> {
+        (**self).conduit_ports(channel)
     }
 }
 
@@ -100,6 +112,19 @@ impl Names for ModelNames<'_> {
         let channel = self.model.channels.get(channel as usize)?;
         let component =
             |end: Endpoint| self.model.instances.get(end.instance as usize).map(|one| one.component);
-        Some([component(channel.from)?, channel.from.port, component(channel.to)?, channel.to.port])
+        // Sums and ghosts go between the same two ports, and count as two conduits.
+        let is_sum = self.model.shown_port(channel.from) == SUMS_OUT;
+        let sum = if is_sum { SUM_PORT } else { 0 };
+        Some([component(channel.from)?, channel.from.port | sum, component(channel.to)?, channel.to.port])
+    }
+
+    fn conduit_ports(&self, channel: u32) -> Option<(String, String)> {
+        let (from, to) = self.model.channel_ends(channel)?;
+        let name = |end: Endpoint| {
+            let instance = self.model.instances.get(end.instance as usize)?;
+            let component = self.model.components.get(instance.component as usize)?;
+            Some(format!("{}.{}", component.name, self.model.shown_port(end)))
+        };
+        Some((name(from)?, name(to)?))
     }
 }

@@ -105,6 +105,9 @@ pub struct RunRecord {
     /// Halt at which the instances have stopped, or will stop.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub halt: Option<HaltRecord>,
+    /// Grids of the model.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub grids: Vec<GridRecord>,
     pub instances: Vec<InstanceRecord>,
     /// Traffic of each conduit.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -125,6 +128,20 @@ pub struct RunRecord {
     /// Number of further warnings, whose texts are not stored.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub more_warnings: u64,
+}
+
+/// A grid, and its component.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GridRecord {
+    pub component: String,
+    /// Number of points along each axis.
+    pub shape: Vec<u64>,
+    /// Number of blocks along each axis.
+    pub blocks: Vec<usize>,
+    /// Names of the axes along which the grid goes on at its opposite edge.
+    pub periodic: Vec<String>,
+    /// Names of the instances or ranks that are the blocks. The last axis runs fastest.
+    pub names: Vec<String>,
 }
 
 /// Maximum number of instances and conduits in a record that is written with line breaks and indentation. In a

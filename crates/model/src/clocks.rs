@@ -272,7 +272,7 @@ impl Planner<'_> {
             }
         }
         let Some(mut at) = last else { return };
-        // Back along the way until it is certainly on the loop, and then once around.
+        // Goes back along the steps until the position is certainly on the loop, and then once around the loop.
         let before = |at: usize| least[&at].1.map(|index| &steps[index]);
         for _ in 0..least.len() {
             at = before(at).map_or(at, |step| step.from);

@@ -15,6 +15,10 @@ pub const MAX_GRID_POINTS: u64 = 1 << 40;
 pub const GHOSTS_OUT: &str = "ghosts_out";
 /// The port on which a block receives what it needs of its neighbours, with the same slots.
 pub const GHOSTS_IN: &str = "ghosts_in";
+/// The names under which records and costs have the channels of sums and other reductions. They are channels
+/// of the two ports above.
+pub const SUMS_OUT: &str = "sums_out";
+pub const SUMS_IN: &str = "sums_in";
 /// The names of the axes, in the order of the dimensions.
 pub const AXES: [&str; MAX_GRID_DIMENSIONS] = ["x", "y", "z"];
 
@@ -120,6 +124,11 @@ impl Blocks {
         } else {
             directions
         }
+    }
+
+    /// Returns true if a slot is one for messages to or from block 0, which no neighbour uses.
+    pub fn is_for_reductions(&self, slot: usize) -> bool {
+        slot >= self.slot_to(0, 0)
     }
 
     /// Returns the number of slots of each of the two ports.

@@ -53,7 +53,9 @@ pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
 pub use graph::{
     Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,
 };
-pub use grid::{block_range, Blocks, Edges, Grid, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS};
+pub use grid::{
+    block_range, Blocks, Edges, Grid, AXES, GHOSTS_IN, GHOSTS_OUT, MAX_GRID_DIMENSIONS, SUMS_IN, SUMS_OUT,
+};
 pub use identity::{Identifier, InvalidName, Reference, ReferencePart};
 pub use import::{FileModules, ModuleText, Modules, NoModule, NoModules};
 pub use log::{log_level, read_log_level, LOCAL_LOG_LEVEL, LOG_LEVELS, LOG_NOTHING, REMOTE_LOG_LEVEL};

@@ -30,11 +30,11 @@ except TypeError:
     found = list(entry_points().get('ymmsl.module', []))
 ";
 
-/// Writes the names of all modules that packages bring, one a line.
+/// Program that writes the names of all modules that packages bring, one a line.
 const LIST: &str = "answer.writelines(e.name + '\\n' for e in found)\n";
 
-/// Writes the text of one module, after lines with its origin and with the origins of other modules of this
-/// name; or the reason of a failure.
+/// Program that writes the text of one module, after lines with its origin and with the origins of other
+/// modules of this name. If it fails, it writes the reason.
 const LOAD: &str = "\
 found = [e for e in found if e.name == sys.argv[1]]
 def whence(e):

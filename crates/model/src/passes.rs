@@ -7,9 +7,10 @@ use crate::graph::Operator;
 /// The loop in which a component makes its passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassLoop {
-    /// Ports are not declared, filters change how many messages there are, or messages come from two loops.
+    /// The loop cannot be known: ports are not declared, filters change the number of messages, or messages
+    /// come from two loops.
     Unknown,
-    /// No loop: the component makes one pass in a run.
+    /// No loop starts passes: the component makes one pass in a run.
     Run,
     /// The loop of this component: each of its steps starts a pass.
     Of(usize),

@@ -220,30 +220,30 @@ pub struct SupportedSetting {
 }
 
 errors! {
-    /// Why a setting cannot be had.
+    /// The reason why a setting cannot be read.
     pub enum SettingError {
-        /// It has not been set for this instance.
+        /// The setting is not set for this instance.
         NotSet {
             /// The name that was asked for.
             name: Reference,
-            /// For which instance.
+            /// The instance.
             instance: Reference,
         } => SETTING_UNSET,
             "the setting \"{name}\" is not set for {instance}; add \"{name}: value\" or \"{}: value\" to the \
              settings of the model",
             instance.join(name);
-        /// Nor has it been set, but one of nearly the same name has.
+        /// The setting is not set, but one of nearly the same name is.
         Misspelt {
             /// The name that was asked for.
             name: Reference,
-            /// For which instance.
+            /// The instance.
             instance: Reference,
-            /// The one that is set.
+            /// The similar name that is set.
             meant: String,
         } => SETTING_UNSET,
             "the setting \"{name}\" is not set for {instance}; did you mean \"{meant}\", which is set? Make \
              the names in the code and in the settings of the model the same";
-        /// Its value is of another type.
+        /// The value is of another type.
         WrongType {
             /// The name under which the value was found.
             name: Reference,

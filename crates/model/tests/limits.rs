@@ -163,7 +163,7 @@ fn what_is_no_file_is_not_waited_for() {
     assert!(message.contains("it is a directory") && advice.contains("such as "), "{message}; {advice}");
     assert_eq!(said(&large).0, "file-too-large");
     assert!(said(&place.join("modle.ymmsl")).2.contains("did you mean"));
-    // A module that is no file is not there.
+    // A module whose file is a pipe counts as missing.
     let modules = FileModules { path: vec![place.clone()], ..FileModules::default() };
     let Err(NoModule::Nowhere(looked)) = modules.find(&"pipe".parse().unwrap(), None) else { panic!() };
     assert!(looked[0].contains("it is a pipe"), "{looked:?}");

@@ -36,7 +36,7 @@ fn both_ends_make_one_pass_or_are_started_by_the_same_loop() {
     let conduits = "      macro.a: nest.begin\n      macro.b: neuron.begin\n";
     let (nest, neuron) = ("o_i: spikes, f_init: begin", "s: input, f_init: begin");
     assert_eq!(codes(nest, neuron, MACRO, conduits, ""), [""; 0]);
-    // The end of a loop is one message.
+    // `macro` sends one message on its O_F port, so `nest` makes one pass, as `neuron` does.
     assert_eq!(codes(nest, "s: input", MACRO, "      macro.end: nest.begin\n", ""), [""; 0]);
 }
 

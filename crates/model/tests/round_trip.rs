@@ -194,7 +194,8 @@ prop_compose! {
     }
 }
 
-/// The same with ports in the order in which a file groups them: by timeline, then by operator.
+/// Returns the configuration with its ports in the order in which a file groups them: by timeline, then by
+/// operator.
 fn grouped(mut config: Configuration) -> Configuration {
     fn group(ports: &mut Ports) {
         let mut timelines: Vec<String> = Vec::new();

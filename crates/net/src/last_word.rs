@@ -33,7 +33,8 @@ pub struct LastWord {
 impl LastWord {
     /// Makes the last word of domain `me` of the run, with a new `Boot` for the domain.
     ///
-    /// # Panics The kernel has no random numbers.
+    /// # Panics
+    /// The kernel has no random numbers.
     pub fn new(invitation: Invitation, me: u32) -> LastWord {
         LastWord { invitation, way: None, me, boot: random() }
     }
@@ -61,7 +62,8 @@ impl LastWord {
     /// `addresses` is the list of addresses of the other domain. Returns when the last word was received.
     /// Takes at most some seconds for each address.
     ///
-    /// # Errors The domain was not reached; the reason is that of the last address.
+    /// # Errors
+    /// The domain was not reached; the reason is that of the last address.
     pub fn say_to(&self, domain: u32, addresses: &[String], why: &str) -> Result<(), Fault> {
         self.say_at(domain, &DialAddress::read(addresses, self.way.as_ref())?, why)
     }

@@ -47,7 +47,7 @@ pub(crate) struct OfferedConnections {
     at: Option<Nanos>,
     /// True if the other end has dialled over such a connection, and so will need more.
     used: bool,
-    /// Number of the place at which the other end last dialled over an offered connection.
+    /// Index in `places` of the place at which the other end last dialled over an offered connection.
     proved: Option<usize>,
 }
 

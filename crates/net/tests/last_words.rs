@@ -29,7 +29,7 @@ fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
     member
 }
 
-/// Sends the last word while these domains run.
+/// Sends a domain's last word in a thread of its own, and runs these domains until it is sent.
 fn said(word: LastWord, why: &str, ends: &mut [&mut End]) -> Result<(), Fault> {
     let why = why.to_owned();
     let speaker = std::thread::spawn(move || word.say(&why));

@@ -408,7 +408,8 @@ mod tests {
         reader.peek(&mut header).then_some(header)
     }
 
-    /// # Safety `entries` and `taken` must outlive the returned writer and reader.
+    /// # Safety
+    /// `entries` and `taken` must outlive the returned writer and reader.
     unsafe fn ends(entries: &[RingEntry], taken: &AtomicU64) -> (RingWriter, RingReader) {
         let (first, taken) = (NonNull::from(&entries[0]), NonNull::from(taken));
         // SAFETY: as the caller promises.

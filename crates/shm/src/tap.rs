@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Maximum number of bytes of a value in a box.
 pub const MAX_VALUE_BYTES: u64 = 1 << 30;
 const TURN_AT: usize = 0;
+/// Offset of the least time of the value that is asked for. The viewer writes it.
+const FROM_AT: usize = 8;
 /// Offset of the count of sent messages. It has a cache line of its own, because the sender writes it with
 /// each message that it counts.
 const PASSED_AT: usize = 64;
@@ -34,6 +36,8 @@ pub struct Note {
     pub slot: Option<u32>,
     /// Number of messages that the port had sent since the tap began, this message included.
     pub number: u64,
+    /// Processor time that the value took at its sender, ns.
+    pub cost: u64,
 }
 
 impl Note {
@@ -42,11 +46,12 @@ impl Note {
         let next = self.next_timestamp.map_or(u64::MAX, f64::to_bits);
         let slot = self.slot.map_or(u64::MAX, u64::from);
         let parts = u64::from(self.parts);
-        [self.outcome as u64, parts, self.body_len, self.timestamp.to_bits(), next, slot, self.number, 0]
+        let time = self.timestamp.to_bits();
+        [self.outcome as u64, parts, self.body_len, time, next, slot, self.number, self.cost]
     }
 
     fn of(words: [u64; NOTE_WORDS]) -> Option<Note> {
-        let [outcome, parts, body_len, timestamp, next, slot, number, _] = words;
+        let [outcome, parts, body_len, timestamp, next, slot, number, cost] = words;
         Some(Note {
             outcome: TapOutcome::of(outcome)?,
             parts: u16::try_from(parts).ok()?,
@@ -55,7 +60,38 @@ impl Note {
             next_timestamp: (next != u64::MAX).then(|| f64::from_bits(next)),
             slot: if slot == u64::MAX { None } else { Some(u32::try_from(slot).ok()?) },
             number,
+            cost,
         })
+    }
+}
+
+/// The value for which a viewer waits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wish {
+    /// The first value whose time is not before this one.
+    From(f64),
+    /// Only the time of the next value.
+    Time,
+}
+
+impl Wish {
+    /// The next value, whatever its time is.
+    pub const NEXT: Wish = Wish::From(f64::NEG_INFINITY);
+
+    /// Returns the wish as a number: a number that is none asks for the time only.
+    pub fn number(self) -> f64 {
+        match self {
+            Wish::From(time) => time,
+            Wish::Time => f64::NAN,
+        }
+    }
+
+    /// Returns the wish that this number stands for.
+    pub fn of(number: f64) -> Wish {
+        match number {
+            time if time.is_nan() => Wish::Time,
+            time => Wish::From(time),
+        }
     }
 }
 
@@ -120,7 +156,13 @@ impl TapBox {
     /// Sender, if the viewer has asked for a value: puts the value in. If the note announces a value and the
     /// box has room for it, `write` gets memory of `body_len` bytes. Otherwise this function writes the
     /// reason to the note.
-    pub fn fill(&self, mut note: Note, write: impl FnOnce(&mut [u8])) {
+    pub fn fill(&self, note: Note, write: impl FnOnce(&mut [u8])) {
+        let note = self.put_value(note, write);
+        self.answer(note);
+    }
+
+    /// Does the same as `fill`, but returns the note, with which `answer` is to complete the value.
+    pub fn put_value(&self, mut note: Note, write: impl FnOnce(&mut [u8])) -> Note {
         if note.outcome == TapOutcome::Value {
             let len = usize::try_from(note.body_len).unwrap_or(usize::MAX);
             if note.body_len > self.room() {
@@ -133,7 +175,7 @@ impl TapBox {
                 write(unsafe { std::slice::from_raw_parts_mut(self.map.start().add(BODY_AT), len) });
             }
         }
-        self.answer(note);
+        note
     }
 
     /// Sender, if the viewer has asked for a value: puts in the piece that begins at byte `offset`. After
@@ -167,7 +209,23 @@ impl TapBox {
 
     /// Asks for the next value. The viewer calls this if it has not asked yet, or has taken the last value.
     pub fn ask(&self) {
+        self.ask_for(Wish::NEXT);
+    }
+
+    /// Does the same as `ask`, for a value from a certain time on, or for the time only.
+    pub fn ask_for(&self, wish: Wish) {
+        self.change_wish(wish);
         self.turn().ask();
+    }
+
+    /// Viewer, after it has asked: asks for another value. The sender may just be putting in the first one.
+    pub fn change_wish(&self, wish: Wish) {
+        self.map.at::<AtomicU64>(FROM_AT).store(wish.number().to_bits(), Ordering::Relaxed);
+    }
+
+    /// Sender, if the viewer has asked: returns the value for which it waits.
+    pub fn wish(&self) -> Wish {
+        Wish::of(f64::from_bits(self.map.at::<AtomicU64>(FROM_AT).load(Ordering::Relaxed)))
     }
 
     /// Viewer: returns a copy of the note and of the value's body, if the sender has filled the box since
@@ -233,6 +291,7 @@ mod tests {
             next_timestamp,
             slot: Some(3),
             number: 7,
+            cost: 5,
         }
     }
 
@@ -253,6 +312,11 @@ mod tests {
         assert_eq!((told, body.as_ref()), (note(4), &b"abcd"[..]));
         other.ask();
         assert!(other.take().unwrap().is_none());
+        assert_eq!(sender.wish(), Wish::NEXT);
+        other.change_wish(Wish::From(2.5));
+        assert_eq!((sender.is_asked(), sender.wish()), (true, Wish::From(2.5)));
+        other.change_wish(Wish::Time);
+        assert_eq!(sender.wish(), Wish::Time);
         sender.count(9);
         assert_eq!(other.passed(), 9);
     }

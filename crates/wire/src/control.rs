@@ -164,8 +164,18 @@ pub enum Request {
         #[n(1)]
         of: Option<RankId>,
     },
-    /// What has become of the caller's file for the checkpoint at a moment (model time, s).
+    /// The caller sends values on a port that it did not declare, and to which nothing is joined: a field of a
+    /// grid. Only taps show them.
     #[n(12)]
+    Publishes {
+        #[n(0)]
+        port: String,
+        /// The instance that sends, by its number in the run, if the process runs several instances.
+        #[n(1)]
+        of: Option<RankId>,
+    },
+    /// What has become of the caller's file for the checkpoint at a moment (model time, s).
+    #[n(13)]
     Checkpoint {
         #[n(0)]
         moment: ModelTime,
@@ -324,6 +334,9 @@ pub enum Question {
         /// Maximum size of a value for which there must be room, in bytes.
         #[n(4)]
         room: u64,
+        /// The number of the rank in its instance, from 0.
+        #[n(5)]
+        rank: u32,
     },
     /// Asks to change settings, to pause or to continue at a model time. Answered as JSON when the ranks have
     /// agreed or refused.

@@ -9,6 +9,14 @@ use minicbor::{Decode, Encode};
 
 /// Maximum number of bars of a histogram.
 pub const MAX_HISTOGRAM_BARS: u32 = 4096;
+/// The keys of the value that a tap with levels shows: the bytes of the surface at each level, and the unit of
+/// the field.
+pub const SURFACES: &str = "surfaces";
+pub const UNIT: &str = "unit";
+/// The key of the reason, if there are no surfaces.
+pub const REASON: &str = "reason";
+/// Maximum number of levels of one tap.
+pub const MAX_LEVELS: usize = 64;
 
 /// The wanted part of a value. It is taken in this order: from a map the value under the keys; from an array
 /// the cuts; of their elements every n-th along each axis; and of these the histogram.
@@ -26,7 +34,25 @@ pub struct TapSelection {
     /// Number of bars of a histogram, or 0 for the elements themselves.
     #[n(3)]
     pub bars: u32,
+    /// The levels of the surfaces that are wanted of a field of a grid, in the field's unit; empty for the
+    /// values themselves. With levels, nothing else is selected.
+    #[n(4)]
+    pub levels: Vec<Level>,
 }
+
+/// A value of a field: the surface at this level is where the field has the value. Two levels are equal if
+/// their bits are.
+#[derive(Debug, Clone, Copy, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Level(#[n(0)] pub f64);
+
+impl PartialEq for Level {
+    fn eq(&self, other: &Level) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Level {}
 
 /// The part of an axis that is taken. Negative indices count from the end, as in NumPy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -80,7 +106,7 @@ pub struct ArrayPart {
 impl TapSelection {
     /// Returns true if the whole value is wanted as it is.
     pub fn is_all(&self) -> bool {
-        self.keys.is_empty() && self.takes_all() && self.bars == 0
+        self.keys.is_empty() && self.takes_all() && self.bars == 0 && self.levels.is_empty()
     }
 
     /// Returns true if all elements of an array are wanted.
@@ -171,13 +197,17 @@ pub enum TapOutcome {
     NoMemory = 6,
     /// No message can have this value, so its sending fails.
     Unsendable = 7,
+    /// Surfaces were wanted, but the value is no field of a grid that has them.
+    NoSurface = 8,
+    /// Only the time was wanted, so there is no value.
+    Time = 9,
 }
 
 impl TapOutcome {
     /// Returns the outcome that has this number.
     pub fn of(word: u64) -> Option<TapOutcome> {
-        use TapOutcome::{NoKey, NoMemory, NoNumbers, NoPart, TooLarge, Unsendable, Value};
-        [Value, TooLarge, NoKey, NoPart, NoNumbers, NoMemory, Unsendable]
+        use TapOutcome::{NoKey, NoMemory, NoNumbers, NoPart, NoSurface, Time, TooLarge, Unsendable, Value};
+        [Value, TooLarge, NoKey, NoPart, NoNumbers, NoMemory, Unsendable, NoSurface, Time]
             .into_iter()
             .find(|one| *one as u64 == word)
     }

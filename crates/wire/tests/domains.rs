@@ -6,7 +6,7 @@ use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;
 use ligament_wire::peek::{Entry, Sight};
 use ligament_wire::steering::ModelTime;
-use ligament_wire::tap::{AxisCut, TapSelection};
+use ligament_wire::tap::{AxisCut, Level, TapSelection};
 use ligament_wire::{DomainId, InstanceId, Ranks};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,10 +45,10 @@ fn extent() -> Extent {
 
 fn shows() -> impl Strategy<Value = Shows> {
     let note =
-        (0..10u64, any::<u16>(), any::<u64>(), any::<f64>(), prop::option::of(any::<u32>()), any::<u64>());
-    let note = note.prop_map(|(outcome, parts, bytes, at, slot, number)| {
+        (0..12u64, any::<u16>(), any::<u64>(), any::<f64>(), prop::option::of(any::<u32>()), any::<[u64; 2]>());
+    let note = note.prop_map(|(outcome, parts, bytes, at, slot, [number, cost])| {
         let (timestamp, next_timestamp) = (ModelTime(at), slot.map(|_| ModelTime(at)));
-        TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number }
+        TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number, cost }
     });
     prop_oneof![
         Just(Shows::Begun),
@@ -64,13 +64,23 @@ fn wish() -> impl Strategy<Value = TapWish> {
         (prop::option::of(any::<i64>()), prop::option::of(any::<i64>()), any::<u64>())
             .prop_map(|(from, to, step)| AxisCut::Range { from, to, step }),
     ];
-    let wanted = (vec(".*", 0..3), vec(cut, 0..3), any::<u64>(), any::<u32>());
-    let wanted = wanted.prop_map(|(keys, cuts, thin, bars)| TapSelection { keys, cuts, thin, bars });
-    let port = (instance(), ".*", prop::option::of(any::<u32>()), wanted, any::<u64>())
-        .prop_map(|(instance, port, slot, wanted, room)| TapPort { instance, port, slot, wanted, room });
+    let levels = vec(any::<f64>().prop_map(Level), 0..3);
+    let wanted = (vec(".*", 0..3), vec(cut, 0..3), any::<u64>(), any::<u32>(), levels);
+    let wanted =
+        wanted.prop_map(|(keys, cuts, thin, bars, levels)| TapSelection { keys, cuts, thin, bars, levels });
+    let port = (instance(), ".*", prop::option::of(any::<u32>()), wanted, any::<u64>(), any::<u32>());
+    let port = port.prop_map(|(instance, port, slot, wanted, room, rank)| TapPort {
+        instance,
+        port,
+        slot,
+        wanted,
+        room,
+        rank,
+    });
     prop_oneof![
         port.prop_map(|port| TapWish::Begin(Box::new(port))),
-        Just(TapWish::Ask),
+        any::<f64>().prop_map(|time| TapWish::Ask(ModelTime(time))),
+        any::<f64>().prop_map(|time| TapWish::Change(ModelTime(time))),
         any::<u64>().prop_map(TapWish::Took),
         Just(TapWish::End),
     ]

@@ -8,7 +8,7 @@ use ligament_wire::control::{to_bytes, ChannelSteps, GridEdges, GridInfo, Steera
 use ligament_wire::domains::*;
 use ligament_wire::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
-use ligament_wire::tap::{AxisCut, TapSelection};
+use ligament_wire::tap::{AxisCut, Level, TapSelection};
 use ligament_wire::timeline::{Activity, Cause, CauseSum, TimelineDelta, TimelineInterval, TimelineTotals};
 use ligament_wire::{DomainId, EndpointId, Exit, InstanceId, RankId};
 use minicbor::{Decode, Encode};
@@ -246,17 +246,19 @@ fn orders_have_the_bytes_of_their_version() {
 #[test]
 fn what_is_said_of_taps_has_the_bytes_of_its_version() {
     let range = AxisCut::Range { from: Some(-2), to: None, step: 3 };
-    let wanted = TapSelection { keys: vec!["u".into()], cuts: vec![AxisCut::At(1), range], thin: 4, bars: 5 };
+    let (cuts, levels) = (vec![AxisCut::At(1), range], vec![Level(0.5)]);
+    let wanted = TapSelection { keys: vec!["u".into()], cuts, thin: 4, bars: 5, levels };
     let (instance, slot, room) = (InstanceId::new(1), Some(2), 1 << 20);
-    let port = TapPort { instance, port: "out".into(), slot, wanted, room };
+    let port = TapPort { instance, port: "out".into(), slot, wanted, room, rank: 3 };
     let order = |wish| FromHead::Tap(TapOrder { ticket: 7, wish });
     check("tap-begin", &order(TapWish::Begin(Box::new(port))));
-    check("tap-ask", &order(TapWish::Ask));
+    check("tap-ask", &order(TapWish::Ask(ModelTime(1.5))));
+    check("tap-change", &order(TapWish::Change(ModelTime(f64::NEG_INFINITY))));
     check("tap-took", &order(TapWish::Took(1 << 18)));
     check("tap-end", &order(TapWish::End));
     let shows = |shows| FromAgent::Tapped(TapReply { ticket: 7, shows });
     let (timestamp, next_timestamp) = (ModelTime(1.5), Some(ModelTime(2.5)));
-    let note = TapNote { outcome: 1, parts: 2, bytes: 3, timestamp, next_timestamp, slot, number: 4 };
+    let note = TapNote { outcome: 1, parts: 2, bytes: 3, timestamp, next_timestamp, slot, number: 4, cost: 9 };
     check("tap-begun", &shows(Shows::Begun));
     check("tap-piece", &shows(Shows::Piece { offset: 0, bytes: vec![1, 2, 3], note: Some(note) }));
     check("tap-over", &shows(Shows::Over("it is over".into())));

@@ -26,8 +26,9 @@ pub struct ConvertedModel {
 
 /// Converts the text of an xMML file to yMMSL. Messages call the file `file`.
 ///
-/// # Errors Returns all mistakes, sorted by their place in the file. If the text is not valid XML, returns only
-/// the first mistake.
+/// # Errors
+/// Returns all mistakes, sorted by their place in the file. If the text is not valid XML, returns only the
+/// first mistake.
 pub fn convert(text: &str, file: &str) -> Result<ConvertedModel, Vec<Problem>> {
     let (model, mut problems) = read::read(text, file)?;
     let text = write::write(&model, &mut problems);

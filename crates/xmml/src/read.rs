@@ -106,7 +106,8 @@ pub struct Apply {
     pub factor: Option<u64>,
 }
 
-/// # Errors Fails if the file is not XML, or if it has no model.
+/// # Errors
+/// Fails if the file is not XML, or if it has no model.
 pub(crate) fn read(text: &str, file: &str) -> Result<(XmmlModel, Vec<Problem>), Vec<Problem>> {
     let file: Arc<str> = file.into();
     if let Some((place, what)) = limits::beyond(text) {

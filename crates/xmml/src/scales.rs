@@ -74,7 +74,8 @@ impl XmmlScales {
 
 /// Converts a number with a unit of time or length to the form of a model file.
 ///
-/// # Errors Fails if the number is not above 0, or if the unit is missing or is not a unit of this kind.
+/// # Errors
+/// Fails if the number is not above 0, or if the unit is missing or is not a unit of this kind.
 pub(crate) fn quantity(text: &str, is_time: bool) -> Result<String, Fault> {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');

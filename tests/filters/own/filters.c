@@ -2,7 +2,7 @@
 #include <ligament_filter.h>
 #include <stdlib.h>
 
-// Multiplies by what the model gives.
+// Multiplies by the parameter of the model.
 int scale(lig_filter *filter, const lig_filter_message *message) {
     if (message == NULL) return 0;
     if (message->dtype != LIG_FLOAT64) return lig_filter_fail(filter, "only float64 can be scaled");
@@ -16,7 +16,7 @@ int scale(lig_filter *filter, const lig_filter_message *message) {
     return 0;
 }
 
-// Sends on each message twice, the second time half way to the next one.
+// Sends each message twice, the second time half way to the next timestamp.
 int twice(lig_filter *filter, const lig_filter_message *message) {
     if (message == NULL) return 0;
     lig_filter_message first = *message, second = *message;
@@ -26,7 +26,7 @@ int twice(lig_filter *filter, const lig_filter_message *message) {
     return filter->emit(filter, &first) == NULL || filter->emit(filter, &second) == NULL;
 }
 
-// Lets nothing pass, and sends on the sum of all at the end.
+// Sends no message on, and sends the sum of all at the end.
 int total(lig_filter *filter, const lig_filter_message *message) {
     struct sum {
         double value, time;

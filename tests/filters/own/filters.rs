@@ -1,4 +1,4 @@
-//! A filter that a user wrote in Rust, for test_own.py: the two structs are those of ligament_filter.h.
+//! A filter that a user wrote in Rust, for test_own.py. Its two structs are those of ligament_filter.h.
 use std::ffi::{c_char, c_int, c_void, CStr};
 
 #[repr(C)]

@@ -1,5 +1,5 @@
-//! The agent's body on the stage: the product's logic and custody, and the manager beside it; sockets,
-//! processes and timers are the stage's. What it does for an action is what `driver.rs` does.
+//! The agent of a simulated run: the real logic and custody, with the manager beside it. The stage stands for
+//! sockets, processes and timers. It carries out each action as `driver.rs` does.
 
 use crate::manager::Desk;
 use crate::random::Random;
@@ -18,22 +18,22 @@ use ligament_wire::{EndpointId, RankId};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
-/// The user that all belongs to.
+/// The user number of all processes.
 const USER: u32 = 7;
-/// How long instances have to end by themselves.
+/// Time that instances have to end by themselves.
 const GRACE_NS: u64 = 2_000 * MS;
 
-/// For how long who is called dead may show that it lives: longer than anything that lasts.
+/// Time that an instance that was called dead has to show that it lives. It is longer than any real delay.
 const PATIENCE_NS: u64 = 10_000 * MS;
 
-/// Why a run cannot end well.
+/// The reason why a run cannot end well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// An instance of this number has failed.
+    /// The instance with this number has failed.
     Of(u32),
-    /// Somebody stopped the run.
+    /// A user stopped the run.
     Stop,
-    /// Some wait for each other.
+    /// Some instances wait for each other.
     Deadlock,
 }
 
@@ -42,11 +42,12 @@ pub struct Agent {
     pub core: AgentCore,
     pub custody: Custody,
     pub manager: Desk,
-    /// The manager's order to end the run for a deadlock, and how far each had come when it was given.
+    /// The manager's order to end the run for a deadlock, and how far each instance had come when the order was
+    /// given.
     doom: Option<(AgentOrder, Vec<u64>)>,
-    /// Frames that an instance's socket had no room for.
+    /// Frames for which an instance's socket had no room.
     clogged: Vec<VecDeque<SocketFrame>>,
-    /// True if the instance's connection was accepted, and is to be closed once all is sent.
+    /// True if the agent has accepted the instance's connection, and closes it when everything is sent.
     accepted: Vec<bool>,
     closing: Vec<bool>,
     missing: Vec<bool>,
@@ -54,12 +55,12 @@ pub struct Agent {
     random: Random,
     pub over: bool,
     reading: u64,
-    /// The first thing that went wrong, as the stage sees it.
+    /// The first fault, as the stage sees it.
     pub first_fault: Option<Fault>,
 }
 
 impl Agent {
-    /// The agent of a script; `missing` are instances whose program does not exist.
+    /// Makes the agent of a script. `missing` are instances whose program does not exist.
     pub fn new(script: &Script, missing: Vec<bool>, mut random: Random) -> Agent {
         let n = script.programs.len();
         let ledger = MemoryLedger::for_run(script.plan.memory);
@@ -84,13 +85,13 @@ impl Agent {
         }
     }
 
-    /// The identity of an instance, as it finds it in its environment.
+    /// Returns the identity that an instance finds in its environment.
     pub fn identity(&self, who: u32) -> Identity {
         let [agent, instance, token] = self.core.environment(EndpointId::new(who)).map(|(_, value)| value);
         Identity { agent, instance, token }
     }
 
-    /// The run begins.
+    /// Begins the run.
     pub fn begin(&mut self, shared: &mut Shared) {
         let actions = self.core.begin();
         self.act(actions, shared);
@@ -103,14 +104,14 @@ impl Agent {
         }
     }
 
-    /// The observation of an instance.
+    /// Returns the manager's view of an instance.
     pub fn page(&self, who: u32) -> InstanceView {
         let rank = RankId::new(who);
         let (phase, pid) = self.core.rank(rank);
         InstanceView { phase, pid, speaker: self.core.speaker(rank), status: self.custody.status(rank) }
     }
 
-    /// The manager reads a page, and after the last one says what is to be done.
+    /// The manager reads a status page. After the last page, it decides what to do.
     pub fn reads(&mut self, who: u32, shared: &mut Shared) {
         if self.core.ending().is_some() {
             return;
@@ -133,8 +134,8 @@ impl Agent {
         shared.post(self.manager.pause(), Event::Reads { who: 0 });
     }
 
-    /// The run ends for the deadlock that the manager has found, if nothing else has ended it meanwhile. Whom
-    /// it called dead must not have moved.
+    /// Ends the run for a deadlock that the manager has found, if the run has not ended meanwhile. No instance
+    /// that it called dead may have moved.
     pub fn dooms(&mut self, shared: &mut Shared) {
         let Some((order, before)) = self.doom.take() else {
             return;
@@ -155,14 +156,14 @@ impl Agent {
         self.act(actions, shared);
     }
 
-    /// Somebody wants the run to stop.
+    /// A user stops the run.
     pub fn stop(&mut self, shared: &mut Shared) {
         self.fault(Fault::Stop);
         let actions = self.core.stop(RunOutcome::Stopped);
         self.act(actions, shared);
     }
 
-    /// The next thing from an instance's socket.
+    /// Handles the next frame from an instance's socket.
     pub fn arrives(&mut self, who: u32, shared: &mut Shared) {
         if let Some(what) = shared.up[who as usize].pop_front() {
             self.take(who, what, shared);
@@ -193,7 +194,7 @@ impl Agent {
         }
     }
 
-    /// An instance's process is gone. What it had said comes before that.
+    /// An instance's process has ended. Its earlier frames come first.
     pub fn exits(&mut self, who: u32, exit: Exit, clean: bool, shared: &mut Shared) {
         if self.core.link_of(EndpointId::new(who)).is_some() || !self.accepted[who as usize] {
             while let Some(what) = shared.up[who as usize].pop_front() {
@@ -222,7 +223,7 @@ impl Agent {
         self.act(actions, shared);
     }
 
-    /// The time of grace is over.
+    /// The time in which instances may end by themselves is over.
     pub fn grace_ends(&mut self, shared: &mut Shared) {
         let actions = self.core.grace_is_over();
         self.act(actions, shared);
@@ -304,7 +305,7 @@ impl Agent {
                 self.manager.report(AgentReport::Ending(outcome));
             }
             Action::Report(report) => self.manager.report(report),
-            // All instances of a simulated run are here.
+            // All instances of a simulated run are in this domain.
             Action::Detach => {}
             Action::Over => self.over = true,
         }

@@ -1,6 +1,6 @@
-//! Whole runs of the product's code in one process, under a virtual clock: instances on real endpoints, with
-//! the real logic of agent and manager and real custody, through random schedules of delays, reorderings and
-//! crashes. A schedule follows from its seed alone. What it must hold to is in `verdict`.
+//! Simulates whole runs in one process under a virtual clock: real endpoints, and the real logic and custody of
+//! agent and manager, in random schedules of delays, reorderings and crashes. A schedule follows from its seed
+//! alone. `verdict` has the rules that each schedule must keep.
 
 mod agent;
 pub mod domains;

@@ -1,4 +1,4 @@
-//! An instance's line to its agent, and its clock and its bed: the product's own `AgentLine` over a socket of
+//! The connection of an instance to its agent, its clock and its sleep: the real `AgentLine`, over a socket of
 //! the stage.
 
 use crate::stage::{Actor, Event, Handover, Upward};
@@ -13,7 +13,7 @@ use rustix::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The most that passes between two looks at the clock, ns; mostly it is much less.
+/// Longest time between two looks at the clock, ns; mostly it is much shorter.
 const MAX_CLOCK_STEP_NS: u64 = 8_000;
 
 /// An instance's socket.
@@ -74,14 +74,14 @@ impl Frames for Pipe {
     }
 }
 
-/// The line.
+/// The connection.
 pub struct Line {
     pub agent: AgentLine<Pipe>,
     actor: Rc<Actor>,
 }
 
 impl Line {
-    /// Puts it together.
+    /// Makes the connection.
     pub fn new(agent: AgentLine<Pipe>, actor: Rc<Actor>) -> Line {
         Line { agent, actor }
     }

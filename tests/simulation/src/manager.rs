@@ -1,5 +1,5 @@
-//! The manager's body on the stage: the product's logic; the log, and the reading of status pages, one after
-//! the other while the instances go on, are the stage's.
+//! The manager of a simulated run: the real logic. The stage has the log, and reads the status pages, one after
+//! the other, while the instances go on.
 
 use crate::random::Random;
 use crate::script::Script;
@@ -48,10 +48,10 @@ impl Names for PlanNames {
     }
 }
 
-/// The manager, its log, and the pages that it has read of the present look.
+/// The manager, its log, and the pages that it has read in this round.
 pub struct Desk {
     pub logic: Manager<PlanNames>,
-    /// Level, whose, text.
+    /// Level, origin and text of each line.
     pub log: Vec<(Level, String, String)>,
     pages: Vec<InstanceView>,
     threads: Vec<bool>,
@@ -60,7 +60,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Of a script's run.
+    /// Makes the manager of a script's run.
     pub fn new(script: &Script, random: Random) -> Desk {
         Desk {
             logic: Manager::new(&script.plan, PlanNames::of(&script.plan)),
@@ -82,20 +82,20 @@ impl Desk {
         }
     }
 
-    /// The agent reports.
+    /// Handles a report of the agent.
     pub fn report(&mut self, report: AgentReport) {
         if let Some(deed) = self.logic.report(report) {
             self.carry_out(deed);
         }
     }
 
-    /// Reads a page. The instance whose page is next, unless all are read.
+    /// Reads a page. Returns the instance whose page is next, unless all are read.
     pub fn read(&mut self, page: InstanceView) -> Option<u32> {
         self.pages.push(page);
         (self.pages.len() < self.threads.len()).then_some(self.pages.len() as u32)
     }
 
-    /// Thinks about the pages that it has read.
+    /// Evaluates the pages that it has read.
     pub fn look(&mut self, now: u64, memory: MessageMemory) -> Vec<AgentOrder> {
         let mut seen = self.logic.observe(&self.pages, now);
         self.pages.clear();
@@ -104,24 +104,24 @@ impl Desk {
                 waits.may_release &= threads;
             }
         }
-        // The models on this stage have no filters, so nothing lies in one.
+        // The models of the simulation have no filters, so no message is held in one.
         let around = RunContext { memory, carriers: &[], channels: &Vec::new, now };
         let deeds = self.logic.check(&seen, &around);
         deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 
-    /// How often a budget grew.
+    /// Number of times that a budget grew.
     pub fn grown(&self) -> usize {
         self.log.iter().filter(|(_, _, text)| text.contains("the budget of")).count()
     }
 
-    /// Until the next look, ns.
+    /// Returns the time until the next round, ns.
     pub fn pause(&mut self) -> u64 {
         let pause = self.logic.next_check().as_nanos() as u64 / self.haste;
         pause / 2 + self.random.below(pause)
     }
 
-    /// The run is over: the record.
+    /// Ends the record of the run.
     pub fn conclude(&mut self, outcome: &RunOutcome, pages: &[InstanceView], now: u64) -> RunRecord {
         let mut record = RunRecord::default();
         let seen = self.logic.observe(pages, now);

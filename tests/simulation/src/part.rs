@@ -1,5 +1,5 @@
-//! An instance at play: it registers, goes through its program on a real endpoint, and ends. It checks all that
-//! it receives against what must have been sent.
+//! A simulated instance: it registers, goes through its program on a real endpoint, and ends. It checks each
+//! received message against the one that must have been sent.
 
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
@@ -14,21 +14,22 @@ use ligament_wire::{
 };
 use std::rc::Rc;
 
-/// How far an instance has come: what is compared when the run is over.
+/// How far an instance has come. Two runs of a schedule are compared by this.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    /// It has been welcomed.
+    /// The agent has accepted its registration.
     pub registered: bool,
-    /// It has said that it is done.
+    /// It has reported that it is done.
     pub finished: bool,
-    /// By channel of the run: messages sent and received, whether it has ended the channel, and seen its end.
+    /// For each channel of the run: messages sent and received, and if it has ended the channel or received its
+    /// end.
     pub channels: Vec<PassedMessages>,
     /// It was told that the run ends, or that the agent is gone.
     pub told: bool,
 }
 
 impl Progress {
-    /// None yet, in a run of so many channels.
+    /// The state at the start of a run with `channels` channels.
     pub fn of(channels: usize) -> Progress {
         Progress { channels: vec![PassedMessages::default(); channels], ..Progress::default() }
     }
@@ -43,13 +44,13 @@ pub struct PassedMessages {
     pub end_received: bool,
 }
 
-/// How a part ends by itself.
+/// The way in which an instance ends by itself.
 enum Stop {
-    /// As the program wants.
+    /// It ends as its program says.
     Done,
-    /// With this exit status.
+    /// It exits with this status.
     Exit(i32),
-    /// By an error of the library.
+    /// It ends by an error of the library.
     Error(ShmError),
 }
 
@@ -59,19 +60,19 @@ impl From<ShmError> for Stop {
     }
 }
 
-/// An instance at play.
+/// A simulated instance.
 pub struct PlayedInstance<'a> {
     actor: Rc<Actor>,
     script: &'a Script,
     manners: Manners,
-    /// Step at which it is to fail or to leave.
+    /// The step at which it is to fail or to leave.
     fails_at: Option<usize>,
     leaves_at: Option<usize>,
     pub progress: Progress,
     endpoint: Option<Endpoint<Line>>,
     sends: Vec<ChannelInfo>,
     receives: Vec<ChannelInfo>,
-    /// Values that are kept: until which step, the letter, the value.
+    /// Values that it keeps: the step until which, the letter, the value.
     kept: Vec<(usize, u32, Value)>,
 }
 
@@ -94,7 +95,7 @@ fn bytes_of(elements: &[u64]) -> Vec<u8> {
     elements.iter().flat_map(|element| element.to_ne_bytes()).collect()
 }
 
-/// Bytes of the body of a letter.
+/// Returns the size of a letter's body in bytes.
 pub fn body_len(letter: &Letter) -> u64 {
     letter.elements.map_or(0, |count| {
         let shape = [u64::from(count)];
@@ -114,7 +115,7 @@ fn is_letter(number: u32, letter: &Letter, value: &Value) -> bool {
 }
 
 impl<'a> PlayedInstance<'a> {
-    /// A part that has not begun.
+    /// An instance that has not begun.
     pub fn new(
         actor: Rc<Actor>,
         script: &'a Script,
@@ -193,7 +194,7 @@ impl<'a> PlayedInstance<'a> {
         Ok(())
     }
 
-    /// An error that only the end of the run excuses.
+    /// Returns true for an error that only the end of the run excuses.
     fn excused(&mut self, words: &str) -> Stop {
         let me = self.actor.me;
         let mut shared = self.actor.shared();
@@ -206,7 +207,7 @@ impl<'a> PlayedInstance<'a> {
         Stop::Exit(1)
     }
 
-    /// It has done something that one who waits for ever cannot do.
+    /// Counts an action that an instance which waits for ever cannot make.
     fn moves(&self) {
         self.actor.shared().moved[self.actor.me as usize] += 1;
     }
@@ -277,7 +278,7 @@ impl<'a> PlayedInstance<'a> {
         Ok(())
     }
 
-    /// Does it, and again whenever a signal ended it.
+    /// Makes a call, and repeats it if a signal interrupted it.
     fn again<T>(&mut self, does: impl Fn(&mut Self) -> Result<T, ShmError>) -> Result<T, ShmError> {
         loop {
             match does(self) {
@@ -337,7 +338,7 @@ impl<'a> PlayedInstance<'a> {
         let len =
             array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).expect("a plain array");
         let data = bytes_of(&data);
-        // It stands for the head, which follows from the count.
+        // The number stands for the head, which follows from the number of elements.
         let number = u64::from(count) + 1;
         if letter.by == By::Elements {
             return self.endpoint().send(to, header, &Contiguous { head: &head, number, data: &data });
@@ -347,7 +348,7 @@ impl<'a> PlayedInstance<'a> {
         self.endpoint().send_loan(to, header, loan, (&head, number), len)
     }
 
-    /// Waits as the step wants to, until a receive returns at once, or leaves the waiting to that.
+    /// Waits as the step says, until a receive would return at once; or leaves the wait to the receive.
     fn await_message(&mut self, channel: u32, how: How) -> Result<(), Stop> {
         let index = self.incoming(channel);
         match how {
@@ -406,13 +407,13 @@ impl<'a> PlayedInstance<'a> {
         Ok(())
     }
 
-    /// The letter that comes next on a channel.
+    /// Returns the next letter of a channel.
     fn due(&self, channel: u32) -> Option<u32> {
         let received = self.progress.channels[channel as usize].received;
         self.script.sent[channel as usize].get(received).copied()
     }
 
-    /// Receives in one of the ways that a code can, so that each is played: as a box, as a view, or into an
+    /// Receives in one of the three ways of a code, so that each way is used: as a box, as a view, or into an
     /// array.
     fn take_letter(
         &mut self,
@@ -449,7 +450,7 @@ impl<'a> PlayedInstance<'a> {
         }
     }
 
-    /// Lets go of values whose time has come; what they are must not have changed.
+    /// Drops kept values whose time has come. They must not have changed.
     fn let_go(&mut self, step: usize) -> Result<(), Stop> {
         let (gone, kept) = std::mem::take(&mut self.kept).into_iter().partition(|(until, ..)| *until <= step);
         self.kept = kept;
@@ -465,14 +466,14 @@ impl<'a> PlayedInstance<'a> {
         self.actor.shared().accuse(format!("part{me} {words}"));
     }
 
-    /// An instance must not depend on looking up from its sleep now and then.
+    /// A waiting instance must not depend on waking up from time to time.
     fn check_told(&self) {
         if self.actor.was_untold() {
             self.accuse("had slept out its time before it found what had been there: a lost wake-up".into());
         }
     }
 
-    /// As `Instance::finish`.
+    /// Does the same as `Instance::finish`.
     fn finish(&mut self) -> Result<(), Stop> {
         for index in 0..self.sends.len() {
             self.again(|me| me.endpoint().end_channel(index, EndingOfConduit::Done))?;
@@ -488,11 +489,12 @@ impl<'a> PlayedInstance<'a> {
         Ok(())
     }
 
-    /// The library says that it cannot go on: only the end of the run, or of the agent, excuses that.
+    /// The library reports that it cannot go on. Only the end of the run, or of the agent, excuses that.
     fn falls_over(&mut self, error: ShmError) -> i32 {
         let words = format!("could not go on: {error}");
         match error {
-            // An agent's end is noticed within a second, by looking: there is nobody left to tell of it.
+            // An instance notices the end of its agent within a second, by looking, because no process is left
+            // that could tell it.
             ShmError::AgentGone => {
                 self.actor.was_untold();
             }
@@ -504,7 +506,7 @@ impl<'a> PlayedInstance<'a> {
         }
         self.excused(&words);
         if !self.manners.obeys {
-            // Hangs: only a signal ends it.
+            // Hangs until a signal ends it.
             loop {
                 self.actor.pauses(1_000 * MS);
             }

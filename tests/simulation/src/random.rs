@@ -5,17 +5,17 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of this seed.
+    /// Makes the stream of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// Another stream, which this one's further use does not change.
+    /// Makes another stream, which does not depend on how this one is used later.
     pub fn split(&mut self) -> Random {
         Random(self.next())
     }
 
-    /// Any number.
+    /// Returns any number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -24,28 +24,28 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// One below `end`, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// One from `from` to `to`, both included.
+    /// Returns a number from `from` to `to`, both included.
     pub fn between(&mut self, from: u64, to: u64) -> u64 {
         from + self.below(to - from + 1)
     }
 
-    /// Yes, in so many of a hundred cases.
+    /// Returns true in `percent` of 100 cases.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
-    /// One from 1 to `to` whose length in bits is uniform: mostly small, sometimes large.
+    /// Returns a number from 1 to `to` whose length in bits is uniform: mostly small, sometimes large.
     pub fn scaled(&mut self, to: u64) -> u64 {
         let bits = self.below(u64::from(64 - to.leading_zeros()));
         (1 << bits | self.below(1 << bits)).min(to)
     }
 
-    /// One of several.
+    /// Returns one of several items.
     pub fn of<'a, T>(&mut self, several: &'a [T]) -> &'a T {
         &several[self.below(several.len() as u64) as usize]
     }

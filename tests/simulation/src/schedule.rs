@@ -1,4 +1,4 @@
-//! One schedule, from its first move to its last.
+//! One schedule, from its first action to its last.
 
 use crate::agent::Agent;
 use crate::part::{PlayedInstance, Progress};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-/// No schedule takes so many moves, or so long (ns).
+/// Maximum number of actions of a schedule, and its maximum time (ns).
 const MAX_MOVES: u64 = 100_000;
 const MAX_DURATION_NS: u64 = 600_000 * MS;
 
@@ -21,24 +21,24 @@ const MAX_DURATION_NS: u64 = 600_000 * MS;
 #[derive(Debug, Clone, Default)]
 pub struct Account {
     pub seed: u64,
-    /// The broken rules; empty if nothing did.
+    /// The broken rules; empty if all were kept.
     pub wrong: Vec<String>,
-    /// The events, a line for each, if they were asked for.
+    /// The events, one a line, if they were asked for.
     pub story: Vec<String>,
-    /// Stands for all that happened: equal for equal schedules.
+    /// A digest of all events. Equal schedules have equal digests.
     pub digest: u64,
-    /// Letters received.
+    /// Number of received letters.
     pub received: u64,
     pub moves: u64,
-    /// How it ended: `done`, `failed`, `deadlocked`, `stopped`, `agent gone`.
+    /// The end of the run: `done`, `failed`, `deadlocked`, `stopped`, `agent gone`.
     pub end: &'static str,
     /// The number of deliberate faults.
     pub troubles: usize,
-    /// How often a budget grew.
+    /// Number of times that a budget grew.
     pub grown: usize,
-    /// The number of instances that had several ranks.
+    /// Number of instances with several ranks.
     pub ranks: usize,
-    /// How often an instance slept for as long as it wanted.
+    /// Number of times that an instance slept until its timeout.
     pub slept_out: u64,
 }
 
@@ -47,19 +47,19 @@ pub struct Account {
 enum Whereabouts {
     /// Its process has not been started.
     Outside,
-    /// It has handed over.
+    /// It has passed the move on to another.
     Waits(Handover),
-    /// Its process is gone, and how.
+    /// Its process has ended, in this way.
     Gone(Exit),
 }
 
 struct Player {
     place: Whereabouts,
     turn: u64,
-    /// It will go on: do not wake it again.
+    /// It is scheduled to go on, so it must not be woken again.
     awaited: bool,
     cue: Sender<Cue>,
-    /// It ended because others, or the director as the system, wanted it to.
+    /// True if it ended because others, or the director in the place of the system, ended it.
     pushed: bool,
 }
 
@@ -73,7 +73,7 @@ struct Director<'s> {
     moves: u64,
 }
 
-/// Plays the schedule of a seed; `tells` if its story is wanted.
+/// Plays the schedule of a seed. With `tells`, records its story.
 pub fn run(seed: u64, tells: bool) -> Account {
     let mut random = Random::new(seed ^ 0x6c69_6761_6d65_6e74);
     let script = Script::new(&mut random);
@@ -194,7 +194,8 @@ impl Director<'_> {
                     let mut shared = self.shared.lock().expect("nobody panics with it");
                     shared.tell(|| "the agent is killed".into());
                     shared.agent_gone = true;
-                    // The system's death signal ends the instances, mostly at once; the guard ends the rest.
+                    // The death signal of the system ends the instances, mostly at once; the guard ends the
+                    // others.
                     for who in 0..self.players.len() as u32 {
                         let at_once = shared.random.percent(50);
                         let delay = shared.random.scaled(if at_once { MS } else { 5000 * MS });
@@ -255,7 +256,7 @@ impl Director<'_> {
         }
     }
 
-    /// Returns true if an instance's process is stopped. Who is to end is continued.
+    /// Returns true if an instance's process is stopped. A process that is to end is continued.
     fn is_stopped(&self, who: u32) -> bool {
         let (from, until) = self.script.manners[who as usize].stopped;
         let shared = self.lock();
@@ -266,7 +267,7 @@ impl Director<'_> {
         self.results[who as usize].lock().expect("nobody panics with it").finished
     }
 
-    /// Lets an instance go on until it hands over.
+    /// Lets an instance go on until it passes the move on.
     fn cue(&mut self, who: u32, turn: u64, cue: Cue) {
         let player = &mut self.players[who as usize];
         if player.turn != turn || matches!(player.place, Whereabouts::Gone(_)) {
@@ -286,7 +287,7 @@ impl Director<'_> {
             Handover::Pauses(ns) => shared.post(ns, Event::Go { who, turn }),
             Handover::Sleeps { at_most, .. } => {
                 shared.post(at_most, Event::TimeIsOver { who, turn });
-                // A signal ends a sleep without a bell.
+                // A signal ends a sleep, although no bell has rung.
                 if self.script.manners[who as usize].interrupted > 0 && shared.random.percent(20) {
                     let delay = shared.delay();
                     shared.post(delay, Event::Go { who, turn });
@@ -296,7 +297,7 @@ impl Director<'_> {
             Handover::Ended(ending) => {
                 let exit = match ending {
                     ProcessEnd::Status(status) => Exit::Status(status),
-                    // Whoever struck it says how.
+                    // The caller that ended the process has stored how.
                     ProcessEnd::Struck => Exit::Signal(6),
                 };
                 drop(shared);
@@ -318,8 +319,7 @@ impl Director<'_> {
         self.is_gone(who, exit);
     }
 
-    /// Its process is gone: the agent sees that its connection is closed and that its process is gone, in any
-    /// order.
+    /// The process has ended. The agent sees the closed connection and the end of the process, in any order.
     fn is_gone(&mut self, who: u32, exit: Exit) {
         self.players[who as usize].place = Whereabouts::Gone(exit);
         let told = self.results[who as usize].lock().expect("nobody panics with it").told;
@@ -332,7 +332,7 @@ impl Director<'_> {
         shared.post(second, Event::Exits { who });
     }
 
-    /// Whoever sleeps and whose bell has rung, or listens and has something to hear, goes on soon.
+    /// Schedules each instance that sleeps and whose bell has rung, or that waits for a frame and has one.
     fn wake(&mut self) {
         let mut shared = self.shared.lock().expect("nobody panics with it");
         for (who, player) in self.players.iter_mut().enumerate() {

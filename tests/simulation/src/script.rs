@@ -1,7 +1,7 @@
-//! The script of a schedule: a random model, what each of its instances does, and what goes wrong. Programs are
-//! cut from one order of all messages in which each is sent before it is received, so that with enough room,
-//! and unless something goes wrong, every run of them can end; except where some are made to receive too early,
-//! so that a knot of instances may wait for each other. Which it is, `truth` says.
+//! The script of a schedule: a random model, the actions of each instance, and the faults. The programs follow
+//! from one order of all messages, in which each message is sent before it is received. So every run can end,
+//! if there is enough room and no fault. Some instances are then made to receive too early, so that they may
+//! wait for each other for ever; `truth` finds out if they do.
 
 use crate::random::Random;
 use crate::truth::Truth;
@@ -11,46 +11,46 @@ use ligament_model::Operator;
 use ligament_wire::RankId;
 use std::collections::VecDeque;
 
-/// µs and ms of virtual time, in ns.
+/// One µs and one ms of virtual time, in ns.
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
 
 /// The next action of an instance.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Its own work, ns.
+    /// Computes for this time, ns.
     Compute(u64),
-    /// Sends a message on channels (numbers in the run).
+    /// Sends a message on channels, given by their numbers in the run.
     Send { to: Vec<u32>, message: u32 },
-    /// Receives the next message of a channel, and keeps its value for so many steps.
+    /// Receives the next message of a channel, and keeps its value for this number of steps.
     Receive { channel: u32, how: How, keep: u32 },
-    /// Receives one message of each of these, in the order in which they come.
+    /// Receives one message of each of these channels, in the order in which they come.
     ReceiveAny { channels: Vec<u32>, keep: u32 },
     /// Receives the end of a channel.
     ReceiveEnd { channel: u32 },
-    /// Waits for a message of a channel for at most so many ns, receives none, and goes on.
+    /// Waits for a message of a channel for at most this time (ns), receives none, and goes on.
     Linger { channel: u32, ns: u64 },
 }
 
-/// How to wait for a message.
+/// The way to wait for a message.
 #[derive(Debug, Clone, Copy)]
 pub enum How {
     Forever,
-    /// At most so many ns, then again, for longer and longer.
+    /// Waits at most this time (ns), then repeatedly, longer each time.
     InTurns(u64),
-    /// Looking every so many ns, then more and more seldom.
+    /// Looks at intervals of this time (ns), which grow.
     Polling(u64),
 }
 
-/// A message: its number is its content's seed and its timestamp.
+/// A message. Its number is the seed of its contents, and its timestamp.
 #[derive(Debug, Clone, Copy)]
 pub struct Letter {
-    /// Elements of 8 bytes; none: a message without a value.
+    /// Number of elements of 8 bytes; `None` for a message without a value.
     pub elements: Option<u32>,
     pub by: By,
 }
 
-/// Which call sends it.
+/// The call that sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     Value,
@@ -58,88 +58,88 @@ pub enum By {
     Loan,
 }
 
-/// How an instance takes it that the run ends, and how it ends itself.
+/// The reaction of an instance to the end of the run, and its own way to end.
 #[derive(Debug, Clone, Copy)]
 pub struct Manners {
     /// Dies by SIGTERM, as a program without a handler does.
     pub dies_of_term: bool,
-    /// Ends when the library says that the run ends; else it hangs until it is killed.
+    /// Ends when the library reports the end of the run; otherwise it hangs until it is killed.
     pub obeys: bool,
-    /// Drops its endpoint before it ends, as a C++ program does and one that calls exit() does not.
+    /// Drops its endpoint before it ends, as a C++ program does; a program that calls exit() does not.
     pub tidies: bool,
-    /// How much slower than others it is.
+    /// The factor by which it is slower than others.
     pub slowness: u64,
-    /// Before it registers, ns.
+    /// Time before it registers, ns.
     pub late: u64,
-    /// From its last call to the end of its process, ns.
+    /// Time from its last call to the end of its process, ns.
     pub lingers: u64,
-    /// Percent of its sleeps that a signal ends, after which it tries again, as a Python code may.
+    /// Percentage of its sleeps that a signal interrupts. It then repeats the call, as a Python code may.
     pub interrupted: u64,
-    /// From when to when its process is stopped, as by SIGSTOP, ns.
+    /// Times at which its process is stopped, as by SIGSTOP, and continued, ns.
     pub stopped: (u64, u64),
     /// True if its process has other threads, which might drop views.
     pub threads: bool,
-    /// True if its ordinary messages take the general way as well.
+    /// True if its ordinary messages also take the general way.
     pub generally: bool,
 }
 
 /// A deliberate fault.
 #[derive(Debug, Clone, Copy)]
 pub enum InjectedFault {
-    /// The instance's process ends, after so many moves of the whole run.
+    /// The instance's process ends, after this number of actions of the whole run.
     Crash { who: u32, after: u64, exit: Exit },
-    /// It reports an error instead of its step of this number.
+    /// It reports an error instead of its step with this number.
     Fails { who: u32, step: usize },
-    /// It ends with exit status 0 instead of that step, and never said that it is done.
+    /// It exits with status 0 instead of this step, without reporting that it is done.
     Leaves { who: u32, step: usize },
     /// Its program does not exist.
     NotStarted { who: u32 },
-    /// Somebody stops the run, after so many moves.
+    /// A user stops the run, after this number of actions.
     Stop { after: u64 },
-    /// The agent is killed, after so many moves.
+    /// The agent is killed, after this number of actions.
     AgentDies { after: u64 },
 }
 
 /// A schedule's script.
 pub struct Script {
     pub plan: RunPlan,
-    /// By instance.
+    /// The programs, by instance.
     pub programs: Vec<Vec<Step>>,
     pub manners: Vec<Manners>,
     pub letters: Vec<Letter>,
     /// By channel: the numbers of its letters.
     pub sent: Vec<Vec<u32>>,
-    /// By channel: how many of them its reader wants; mostly all.
+    /// By channel: the number of letters that its reader receives; mostly all.
     pub wanted: Vec<usize>,
     pub troubles: Vec<InjectedFault>,
-    /// Processors that the instances may use.
+    /// Number of processors for the instances.
     pub cores: u32,
     /// True if memory is so short that a sender may get none.
     pub short_of_memory: bool,
-    /// The instances that must come to wait for ever, if there is no other fault.
+    /// The instances that must wait for ever if there is no other fault.
     pub truth: Truth,
-    /// The factor by which the manager looks at the status pages more often than usual.
+    /// The factor by which the manager reads the status pages more often than usual.
     pub haste: u64,
-    /// The longest time from the reading of one page to that of the next, ns.
+    /// Longest time from the reading of one page to that of the next, ns.
     pub reading: u64,
-    /// Percent of hooks at which an instance lets others go on.
+    /// Percentage of hooks at which an instance lets others go on.
     pub restless: u64,
-    /// Percent of the agent's frames that an instance's socket has no room for at once.
+    /// Percentage of the agent's frames for which an instance's socket has no room at once.
     pub clogged: u64,
     /// The longest delay of a frame, ns.
     pub latency: u64,
 }
 
 impl Script {
-    /// Writes one.
+    /// Writes a script.
     pub fn new(random: &mut Random) -> Script {
         let n = random.between(2, 5) as u32;
         let pairs = pairs(random, n);
-        // Messages are large for the memory there is, and are passed on in pieces.
+        // The messages are large for the memory, so they are passed on in pieces.
         let huge = random.percent(4);
         let small_budgets = random.percent(40);
         let short_of_memory = huge || random.percent(5);
-        // Budgets that would not do may grow; memory cannot.
+        // A budget that is too small may grow; memory cannot.
         let in_step = short_of_memory || (small_budgets && random.percent(30));
         let memory = match (huge, short_of_memory) {
             (true, _) => 10 << 20,
@@ -174,8 +174,8 @@ impl Script {
             script.receive_too_early(random);
         }
         script.truth = Truth::of(&script);
-        // An instance that asks again and again instead of waiting is never stuck: no budget would grow, and no
-        // run end, for it.
+        // An instance that polls instead of waiting never counts as waiting: no budget would grow for it, and
+        // no run would end.
         if !script.truth.ends() || (small_budgets && (too_early || !in_step)) {
             script.wait_for_good();
         }
@@ -215,7 +215,7 @@ impl Script {
         for (reader, due) in due.iter_mut().enumerate() {
             self.read(reader, due, in_step, random);
         }
-        // Some are not interested in how it ends.
+        // Some instances do not wait for the end of a channel.
         for (channel, &(sender, reader)) in pairs.iter().enumerate() {
             if sender != reader && random.percent(60) {
                 self.programs[reader as usize].push(Step::ReceiveEnd { channel: channel as u32 });
@@ -223,7 +223,7 @@ impl Script {
         }
         self.untie_ends(pairs);
         for (who, program) in self.programs.iter_mut().enumerate() {
-            // An instance that does not read its own messages would wait for itself to do so.
+            // An instance that does not read its own messages would wait for room on its own channel.
             if !pairs.contains(&(who as u32, who as u32)) {
                 lose_interest(program, random);
             }
@@ -239,8 +239,8 @@ impl Script {
         }
     }
 
-    /// An instance that waits for the end of a channel must not be waited for by its sender: only ends of later
-    /// instances are waited for.
+    /// The sender of a channel must not wait for an instance that waits for the end of this channel. So only
+    /// ends of later instances are waited for.
     fn untie_ends(&mut self, pairs: &[(u32, u32)]) {
         for program in &mut self.programs {
             program.retain(|step| match step {
@@ -253,7 +253,7 @@ impl Script {
         }
     }
 
-    /// Has a reader receive what is due to it.
+    /// Adds the receives of a reader.
     fn read(&mut self, reader: usize, due: &mut VecDeque<u32>, in_step: bool, random: &mut Random) {
         let program = &mut self.programs[reader];
         while !due.is_empty() {
@@ -275,7 +275,7 @@ impl Script {
                 program.push(Step::ReceiveAny { channels: different, keep });
                 continue;
             }
-            // Any channel may be next: their order among each other is the reader's business.
+            // Any channel may be next, because the reader decides the order of its channels.
             let channel = *random.of(&different);
             let at = due.iter().position(|&c| c == channel).expect("it came from there");
             due.remove(at);
@@ -288,7 +288,8 @@ impl Script {
         }
     }
 
-    /// Has some wait with a time-out where nothing need come: whoever waits for these waits for somebody alive.
+    /// Makes some instances wait with a timeout on channels where no message need come. Their senders must be
+    /// alive.
     fn add_lingering(&mut self, random: &mut Random) {
         if !random.percent(25) {
             return;
@@ -297,14 +298,15 @@ impl Script {
             let channel = random.below(self.plan.channels.len() as u64) as u32;
             let reader = self.plan.channels[channel as usize].to.rank.index();
             let program = &mut self.programs[reader];
-            // A channel that has ended is waited for no more.
+            // A channel that has ended is not waited for any more.
             let end = program.iter().position(|step| matches!(step, Step::ReceiveEnd { .. }));
             let at = random.between(0, end.unwrap_or(program.len()) as u64) as usize;
             program.insert(at, Step::Linger { channel, ns: random.scaled(2_000 * MS) });
         }
     }
 
-    /// Has some receive before they have sent what that waits for; or only earlier than they need to.
+    /// Makes some instances receive before they have sent the messages that their senders wait for, or merely
+    /// earlier than necessary.
     fn receive_too_early(&mut self, random: &mut Random) {
         for _ in 0..random.between(1, 3) {
             let who = random.below(self.programs.len() as u64) as usize;
@@ -320,7 +322,7 @@ impl Script {
         }
     }
 
-    /// Has all who receive wait until they have.
+    /// Makes all instances that receive wait until there is a message.
     fn wait_for_good(&mut self) {
         for step in self.programs.iter_mut().flatten() {
             if let Step::Receive { how, .. } = step {
@@ -353,7 +355,8 @@ impl Script {
     }
 }
 
-/// Some end before they have read all that is sent to them, once they have sent all that others wait for.
+/// Makes some instances end before they have read all messages, but after they have sent all that others wait
+/// for.
 fn lose_interest(program: &mut Vec<Step>, random: &mut Random) {
     let last_send = program.iter().rposition(|step| matches!(step, Step::Send { .. }));
     let rest = last_send.map_or(0, |at| at + 1);
@@ -362,7 +365,7 @@ fn lose_interest(program: &mut Vec<Step>, random: &mut Random) {
     }
 }
 
-/// Sender and receiver of each channel.
+/// Returns sender and receiver of each channel.
 fn pairs(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
     let count = random.between(1, 8);
     let any = |random: &mut Random| random.below(u64::from(n)) as u32;
@@ -373,7 +376,7 @@ fn pairs(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
             Some(&(from, to)) if random.percent(20) => (to, from),
             _ => (any(random), any(random)),
         };
-        // To itself only rarely.
+        // A channel from an instance to itself is rare.
         if pair.0 != pair.1 || random.percent(10) {
             pairs.push(pair);
         }
@@ -435,13 +438,12 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
     }
 }
 
-/// Makes some that follow each other, and may be `together`, ranks of one instance: nothing changes for them
-/// but what they are called.
+/// Makes some consecutive instances ranks of one instance, if they may be `together`. Only their names change.
 pub fn as_ranks(plan: &mut RunPlan, together: impl Fn(usize, usize) -> bool, random: &mut Random) {
     if !random.percent(40) {
         return;
     }
-    // Which of the ports of its instance are its own: from this one on.
+    // The first of the ports that belong to this rank alone.
     let mut offsets = Vec::new();
     let mut instances: Vec<PlannedInstance> = Vec::new();
     for (i, alone) in std::mem::take(&mut plan.instances).into_iter().enumerate() {
@@ -488,7 +490,7 @@ fn letter(random: &mut Random, huge: bool) -> Letter {
         _ if huge => Some(random.between(600_000, 1_100_000) as u32),
         0 => None,
         1..=3 => Some(random.between(1, 25) as u32),
-        // Often like the one before.
+        // A letter is often like the one before it.
         4..=7 if random.percent(50) => Some(*random.of(&[30, 100, 700])),
         4..=7 => Some(random.between(26, 1000) as u32),
         8 => Some(random.between(1001, 9000) as u32),

@@ -1,6 +1,6 @@
-//! The order of moves. Each instance plays on a thread of its own, but only one moves at a time: it hands over
-//! at its hooks (a look at the clock, sleep, a frame to or from its agent), and the director says who goes on,
-//! under a virtual clock. So what happens follows from the seed alone.
+//! The order of actions. Each instance has a thread of its own, but only one runs at a time. At its hooks (a
+//! look at the clock, a sleep, a frame to or from its agent), a thread passes the turn back, and the director
+//! chooses the next one, under a virtual clock. So all events follow from the seed alone.
 
 use crate::random::Random;
 use ligament_shm::socket::SocketFrame;
@@ -11,39 +11,39 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Why an instance handed over.
+/// The reason why an instance passes the turn back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handover {
-    /// It goes on after so many ns.
+    /// It goes on after this time, in ns.
     Pauses(u64),
-    /// It sleeps until its bell is no longer this, or so many ns have passed.
+    /// It sleeps until its bell has another value than this, or until this time (ns) is over.
     Sleeps { seen: u32, at_most: u64 },
     /// It waits for a frame.
     Listens,
-    /// Its process is gone.
+    /// Its process has ended.
     Ended(ProcessEnd),
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// By itself, with this exit status.
+    /// It exited by itself with this status.
     Status(i32),
-    /// As the director wanted.
+    /// The director ended it.
     Struck,
 }
 
-/// Why it goes on.
+/// The reason why an instance gets the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cue {
     Go,
-    /// It has slept for as long as it wanted.
+    /// It has slept until its timeout.
     TimeIsOver,
-    /// Its process is no more.
+    /// Its process is killed.
     Strike,
 }
 
-/// The payload with which an instance's thread unwinds when its process is struck.
+/// The payload with which the thread of a killed instance unwinds.
 pub struct Struck;
 
 /// A message from an instance's socket to the agent.
@@ -54,65 +54,65 @@ pub enum Upward {
     Closed,
 }
 
-/// An event at a moment.
+/// An event at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// An instance goes on, if it still is where it was when its turn had this number.
+    /// An instance goes on, if its turn number is still this one.
     Go { who: u32, turn: u64 },
-    /// It has slept long enough.
+    /// The timeout of its sleep is over.
     TimeIsOver { who: u32, turn: u64 },
-    /// The agent reads the next thing from an instance's socket.
+    /// The agent reads the next frame from an instance's socket.
     Arrives { who: u32 },
-    /// An instance's socket takes what the agent could not send at once.
+    /// An instance's socket takes the frames that the agent could not send at once.
     Clears { who: u32 },
     /// The agent's system starts an instance.
     Starts { who: u32 },
-    /// The agent sees that an instance's process is gone.
+    /// The agent sees that an instance's process has ended.
     Exits { who: u32 },
     /// An instance gets SIGTERM.
     Terminates { who: u32 },
     /// An instance gets SIGKILL.
     Kills { who: u32 },
-    /// The agent's time of grace is over.
+    /// The time in which instances may end by themselves is over.
     GraceEnds,
     /// The manager reads the status page of an instance.
     Reads { who: u32 },
-    /// The instances that the manager has called dead have had time to show that they live.
+    /// The time in which instances that the manager has called dead may show that they live is over.
     Dooms,
 }
 
-/// The state that all may look at when it is their move.
+/// The state that a thread may use while it has the turn.
 pub struct Shared {
-    /// ns.
+    /// The virtual time, ns.
     pub clock: u64,
     pub random: Random,
-    /// Percent of hooks at which an instance hands over.
+    /// Percentage of hooks at which an instance passes the turn back.
     pub restless: u64,
     pub latency: u64,
-    /// From each instance to the agent, and what its socket holds for it to read.
+    /// The frames from each instance to the agent, and those that wait in its own socket.
     pub up: Vec<VecDeque<Upward>>,
     pub down: Vec<VecDeque<SocketFrame>>,
-    /// How often each instance has done something that one who waits for ever cannot do.
+    /// For each instance: number of actions that an instance which waits for ever cannot make.
     pub moved: Vec<u64>,
     /// True if the agent has closed each instance's connection.
     pub closed: Vec<bool>,
-    /// True if the agent has begun to end the run, or is no more.
+    /// True if the agent has begun to end the run, or has ended.
     pub ending: bool,
     pub agent_gone: bool,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     posted: u64,
     /// The broken rules.
     pub wrong: Vec<String>,
-    /// The events, if they are wanted.
+    /// The events, if they are recorded.
     pub story: Option<Vec<String>>,
-    /// Stands for all that happened.
+    /// A digest of all events. Equal schedules have equal digests.
     pub digest: u64,
     /// How often an instance slept out its time.
     pub slept_out: u64,
 }
 
 impl Shared {
-    /// For so many instances.
+    /// Makes the state for `count` instances.
     pub fn new(n: usize, random: Random, restless: u64, latency: u64, tells: bool) -> Shared {
         Shared {
             clock: 0,
@@ -134,58 +134,59 @@ impl Shared {
         }
     }
 
-    /// Has something happen in `delay` ns.
+    /// Schedules an event after `delay` ns.
     pub fn post(&mut self, delay: u64, event: Event) {
         self.posted += 1;
         self.events.push(Reverse((self.clock + delay, self.posted, event)));
     }
 
-    /// The next event; the clock follows.
+    /// Returns the next event, and sets the clock to its time.
     pub fn next(&mut self) -> Option<Event> {
         let Reverse((time, _, event)) = self.events.pop()?;
         self.clock = self.clock.max(time);
         Some(event)
     }
 
-    /// A delay of a frame or a wake-up, ns.
+    /// Returns a delay of a frame or a wake-up, ns.
     pub fn delay(&mut self) -> u64 {
         let latency = self.latency;
         self.random.scaled(latency)
     }
 
-    /// Notes what happens.
+    /// Records an event.
     pub fn tell(&mut self, words: impl FnOnce() -> String) {
         if let Some(story) = &mut self.story {
             story.push(format!("{:>12.3} ms  {}", self.clock as f64 / 1e6, words()));
         }
     }
 
-    /// Folds numbers that stand for what happens into the digest.
+    /// Adds numbers to the digest.
     pub fn note(&mut self, numbers: &[u64]) {
         for number in numbers {
             self.digest = (self.digest ^ number).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
         }
     }
 
-    /// Notes that something is wrong.
+    /// Records a broken rule.
     pub fn accuse(&mut self, words: String) {
         self.tell(|| format!("WRONG: {words}"));
         self.wrong.push(words);
     }
 }
 
-/// The part of the stage that an instance's thread has. It is that thread's alone.
+/// The part of the stage that belongs to the thread of one instance.
 pub struct Actor {
     pub me: u32,
     shared: Arc<Mutex<Shared>>,
     cue: Receiver<Cue>,
     handover: Sender<(u32, Handover)>,
-    /// It has slept out its time, and its bell had not rung: what it finds now, somebody should have told it.
+    /// It has slept until its timeout without a bell. If it finds something now, another part should have rung
+    /// the bell.
     untold: Cell<bool>,
 }
 
 impl Actor {
-    /// An actor; `cue` is where it hears the director, and `handover` where that hears it.
+    /// Makes the actor. It gets the turn by `cue`, and passes it back by `handover`.
     pub fn new(
         me: u32,
         shared: Arc<Mutex<Shared>>,
@@ -195,24 +196,24 @@ impl Actor {
         Actor { me, shared, cue, handover, untold: Cell::new(false) }
     }
 
-    /// The shared state. Let go of it before the next call.
+    /// Returns the shared state. Drop it before the next call.
     pub fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().expect("nobody hands over with it")
     }
 
-    /// Waits for the first cue.
+    /// Waits for the first turn.
     pub fn enters(&self) {
         self.hear();
     }
 
-    /// Lets the director say who goes on, and returns when that is this one.
+    /// Passes the turn back, and returns when it gets the turn again.
     pub fn hand_over(&self, why: Handover) -> Cue {
         self.handover.send((self.me, why)).expect("the director stays to the end");
         self.hear()
     }
 
-    /// Says how the process ended, and returns when the curtain has fallen: until then its memory stays as it
-    /// is.
+    /// Reports the end of the process, and returns at the end of the schedule: until then its memory stays as
+    /// it is.
     pub fn leaves(&self, ending: ProcessEnd) {
         self.handover.send((self.me, Handover::Ended(ending))).expect("the director stays to the end");
         while self.cue.recv().is_ok() {}
@@ -225,14 +226,14 @@ impl Actor {
         }
     }
 
-    /// Passes some time.
+    /// Lets time pass.
     pub fn pauses(&self, ns: u64) {
         self.hand_over(Handover::Pauses(ns));
     }
 
-    /// A point at which others may go on, mostly not.
+    /// A point at which others may go on, though mostly they do not.
     pub fn hook(&self) {
-        // A forgotten instance goes on alone, so that its finds were there already.
+        // A thread that slept until its timeout keeps the turn: what it finds now was there while it slept.
         if self.untold.get() {
             return;
         }
@@ -245,7 +246,7 @@ impl Actor {
         }
     }
 
-    /// Sleeps; `has_rung` says whether the bell has.
+    /// Sleeps; `has_rung` tells if the bell has rung.
     pub fn sleeps(&self, seen: u32, at_most: u64, has_rung: impl Fn() -> bool) {
         self.untold.set(false);
         let cue = self.hand_over(Handover::Sleeps { seen, at_most });
@@ -255,13 +256,13 @@ impl Actor {
         }
     }
 
-    /// Says, now and then, that a signal came.
+    /// Returns true now and then, to say that a signal interrupted the call.
     pub fn signals(&self, percent: u64) -> Box<dyn Fn() -> bool + Send> {
         let shared = self.shared.clone();
         Box::new(move || shared.lock().expect("nobody hands over with it").random.percent(percent))
     }
 
-    /// Returns true if what was just found had been there while it slept out its time.
+    /// Returns true if a finding was there while the instance slept until its timeout.
     pub fn was_untold(&self) -> bool {
         self.untold.replace(false)
     }

@@ -1,8 +1,8 @@
-//! Schedules of steering: instances with steps of their own, some of them in passes of several steps, some
-//! together in one process, that wait for each other as coupled ones do; changes, halts, withdrawals and
-//! time-outs; lines that are cut, instances that end, and one that crashes. The head's logic and that of the
-//! endpoints are the real ones. Whatever happens, a change is in force in each instance that it concerns from
-//! its first step, or pass, at or after one model time on, or in none.
+//! Schedules of steering. Instances make steps, some of them in passes of several steps, and some together in
+//! one process; they wait for each other as coupled ones do. There are changes, halts, withdrawals and
+//! timeouts; lines are cut, instances end, and one crashes. The logic of the head and of the endpoints is the
+//! real one. The rule: each instance that a change concerns makes it in its first step, or pass, at or after
+//! one model time; or no instance makes it.
 
 use crate::random::Random;
 use ligament_agent::AgentOrder;
@@ -18,7 +18,8 @@ pub struct Account {
     /// The broken rules.
     pub wrong: Vec<String>,
     pub agreed: usize,
-    /// Of these, those of settings that are read once a pass, and halts that somebody never heard of before.
+    /// Number of these that change settings which are read once a pass, and number of halts that some instance
+    /// did not hear of before.
     pub once_a_pass: usize,
     pub unsteered: usize,
     pub refused: usize,
@@ -37,15 +38,15 @@ struct Member {
     time: f64,
     step: f64,
     end: f64,
-    /// So many steps are a pass of its reuse loop; none: it has one pass only.
+    /// Number of steps in a pass of its reuse loop; `None` if it has only one pass.
     pass: Option<u64>,
-    /// Steps that it has made, and whether the pass of the next one has begun.
+    /// Number of its steps, and true if the pass of the next step has begun.
     steps: u64,
     in_pass: bool,
-    /// The last times that it has passed, at either gate.
+    /// The last times at which it passed each of the two gates.
     passed: [f64; 2],
     over: bool,
-    /// The changes that it has made, as its settings tell: in steps, and in passes.
+    /// The changes that its settings show: those of steps, and those of passes.
     made: [Vec<u64>; 2],
     steers: bool,
 }
@@ -59,7 +60,7 @@ impl Member {
         }
     }
 
-    /// The last time that it has passed, where a change matters.
+    /// Returns the last time at which it passed the gate that matters for a change.
     fn passed(&self, matter: &Matter) -> f64 {
         match matter {
             Matter::Set { .. } => self.passed[gate_of(matter) as usize],
@@ -68,8 +69,8 @@ impl Member {
     }
 }
 
-/// A time that steps add up to has come to another, though each of the 120 additions at most may have rounded
-/// it down.
+/// Returns true if a time, which is a sum of steps, has come to another one. Each of the at most 120 additions
+/// may have rounded it down.
 fn has_come(time: f64, at: f64) -> bool {
     time >= at - 120.0 * f64::EPSILON * at.abs()
 }
@@ -91,10 +92,10 @@ struct Process {
     up: VecDeque<Up>,
     down: VecDeque<(Steer, Vec<u32>)>,
     cut_until: u64,
-    /// The number of these that its agent has passed on already: a cut of the agent's line does not keep them.
+    /// Number of its reports that the agent has already passed on, so that a cut of the agent's line does not
+    /// delay them.
     told: usize,
-    /// The knowledge of its agent: whom each change concerns that was not made yet, and whether the process has
-    /// ended.
+    /// The agent's state: which instances have not yet made each change, and if the process has ended.
     asked: BTreeMap<u64, Vec<RankId>>,
     finished: bool,
 }
@@ -104,7 +105,7 @@ struct World {
     head: Steering,
     processes: Vec<Process>,
     now: u64,
-    /// The proposals: which settings, and whom it concerns.
+    /// The proposed changes: the settings, and the instances that they concern.
     proposed: BTreeMap<u64, (Matter, Vec<RankId>)>,
     agreed: BTreeMap<u64, f64>,
     account: Account,
@@ -228,7 +229,7 @@ impl World {
         }
     }
 
-    /// The agents' part in an order (`agent/src/core/steering.rs`).
+    /// The part of the agents in an order (`agent/src/core/steering.rs`).
     fn order(&mut self, ranks: &[RankId], steer: &Steer) {
         for p in 0..self.processes.len() {
             let process = &mut self.processes[p];
@@ -253,8 +254,8 @@ impl World {
                 (true, _) => {}
                 (false, _) => process.down.push_back((steer.clone(), places)),
             }
-            // An instance that has never asked hears of a halt before its first step; the agent sees that by
-            // itself, once it has told it.
+            // An instance that never calls `steer` gets a halt before its first step. Its agent sees by itself
+            // that it has told it.
             let halt = match steer {
                 Steer::Prepare { change, matter: Matter::Halt, .. } => Some(*change),
                 _ => None,
@@ -267,7 +268,7 @@ impl World {
         }
     }
 
-    /// Something of a process reaches the head.
+    /// A report of a process reaches the head.
     fn hears(&mut self, p: usize) {
         let process = &mut self.processes[p];
         let says = match process.up.pop_front() {
@@ -293,7 +294,7 @@ impl World {
         }
     }
 
-    /// Somebody wants something.
+    /// A user asks for a change.
     fn somebody_steers(&mut self) {
         let all: Vec<RankId> = self.members().map(|one| one.rank).collect();
         let furthest = self.members().map(|one| one.time).fold(0.0, f64::max);
@@ -333,7 +334,7 @@ impl World {
         at: Option<f64>,
         patience: u64,
     ) -> Result<Vec<SteeringAction>, ligament_catalogue::Fault> {
-        // Its settings tell which change it was: the next number.
+        // The value of the setting is the number of the change.
         let number = self.proposed.keys().last().map_or(1, |last| last + 1);
         let matter = match matter {
             Matter::Set { restart, .. } => Matter::Set { settings: number.to_le_bytes().to_vec(), restart },
@@ -365,7 +366,7 @@ impl World {
         }
     }
 
-    /// A process moves: to the next gate, or on from there.
+    /// A process acts: it goes to its next gate, or passes it.
     fn moves(&mut self, p: usize) {
         if let Some((place, gate)) = self.processes[p].at_gate {
             self.hear_agent(p);
@@ -380,7 +381,8 @@ impl World {
         };
         let member = &process.members[place];
         let (time, steers, gate) = (member.time, member.steers, member.gate());
-        // Coupled instances do not run away from each other; whoever waits for others hears its agent.
+        // Coupled instances stay close to each other. An instance that waits for others still gets messages of
+        // its agent.
         let slowest = self.members().filter(|one| !one.over).map(|one| one.time).fold(f64::INFINITY, f64::min);
         if time > slowest + 2.0 {
             self.processes[p].turn = (place + 1) % self.processes[p].members.len();
@@ -415,7 +417,7 @@ impl World {
         let passed = &mut member.passed[gate as usize];
         *passed = passed.max(time);
         if gate == Gate::Pass {
-            // Its first step is at the same time.
+            // All instances make their first step at the same time.
             member.in_pass = true;
             return;
         }
@@ -444,7 +446,7 @@ impl World {
         }
     }
 
-    /// A process crashes, without which the run goes on. What it had said still comes.
+    /// A process crashes, and the run goes on without it. Its earlier reports still arrive.
     fn falls(&mut self, p: usize) {
         self.say(|| format!("process {p} crashes"));
         let process = &mut self.processes[p];
@@ -482,8 +484,8 @@ impl World {
         for i in 0..moves {
             self.now += 1;
             if crash == Some(i) {
-                // The run ends; whoever is still there makes no step that breaks a rule. What they say still
-                // comes to the head.
+                // The run ends. No instance that is still alive makes a step that breaks a rule, and its
+                // reports still reach the head.
                 let turns = self.head.run_ends();
                 self.take(turns);
                 let agreed = self.agreed.len();
@@ -522,7 +524,7 @@ impl World {
         self.ends();
     }
 
-    /// Steering is over, and all lines are whole: everybody comes to the end.
+    /// No more changes are asked for, and all lines work: every instance reaches its end.
     fn ends(&mut self) {
         self.processes.iter_mut().for_each(|process| process.cut_until = 0);
         for _ in 0..20_000 {
@@ -547,7 +549,7 @@ impl World {
     }
 }
 
-/// Plays the schedule of this seed; `told` keeps its story.
+/// Plays the schedule of a seed; `told` records its story.
 pub fn steer(seed: u64, told: bool) -> Account {
     let mut world = World::new(seed, told);
     world.play();

@@ -1,21 +1,21 @@
-//! A proof that a script can end, found without playing it: with room for everything, what each instance
-//! receives does not depend on who is how fast (Kahn, 1974), so there is one end that every schedule must come
-//! to. What is stuck there, and which sets of it wait for nobody outside, is tried on every set of instances,
-//! by the definition.
+//! Finds out if a script can end, without playing it. If there is room for all messages, the messages that each
+//! instance receives do not depend on speed (Kahn, 1974). So every schedule comes to the same end. The
+//! instances that then still wait, and the smallest sets of them that wait for no other instance, are found by
+//! trying every set.
 
 use crate::script::{Script, Step};
 
 /// The instances that wait for ever, and the channels on which they wait for a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// By instance; none: it comes to its end.
+    /// For each instance that waits for ever: its channels. `None` if it comes to its end.
     pub waits: Vec<Option<Vec<u32>>>,
-    /// The smallest sets that wait for nobody outside, as bit masks.
+    /// The smallest sets that wait for no instance outside of the set, as bit masks.
     pub knots: Vec<u32>,
 }
 
 impl Truth {
-    /// Of a script in which nothing goes wrong.
+    /// The result for a script without faults.
     pub fn of(script: &Script) -> Truth {
         let mut play = InstanceProgress::new(script);
         while (0..script.programs.len()).any(|me| play.goes_on(me)) {}
@@ -42,7 +42,7 @@ impl Truth {
 struct InstanceProgress<'a> {
     script: &'a Script,
     at: Vec<usize>,
-    /// Of the step at which it is, what it has received already.
+    /// The messages that it has received in its current step.
     had: Vec<Vec<u32>>,
     under_way: Vec<usize>,
 }
@@ -62,7 +62,7 @@ impl InstanceProgress<'_> {
         self.script.programs[me].get(self.at[me])
     }
 
-    /// The messages that it still has to receive before it can leave its step.
+    /// Returns the messages that it must still receive before the end of its step.
     fn lacks(&self, me: usize) -> Vec<u32> {
         match self.step(me) {
             Some(Step::Receive { channel, .. } | Step::ReceiveEnd { channel }) => vec![*channel],
@@ -81,7 +81,7 @@ impl InstanceProgress<'_> {
         }
     }
 
-    /// Lets it go on by one message or one step. Whether it could.
+    /// Lets it go on by one message or one step. Returns true if it could.
     fn goes_on(&mut self, me: usize) -> bool {
         let Some(step) = self.script.programs[me].get(self.at[me]) else {
             return false;

@@ -1,5 +1,5 @@
-//! The rules for every schedule when it is over: each message came exactly once and in order, the run ended for
-//! the reason that was there first, and nothing that was lent is still out.
+//! The rules for every schedule, checked at its end: each message came exactly once and in order, the run ended
+//! for the first reason, and no lent memory is missing.
 
 use crate::agent::{Agent, Fault};
 use crate::part::{body_len, Progress};
@@ -12,10 +12,10 @@ use ligament_shm::ring::{BODY_BYTES, ENTRY_BYTES};
 use ligament_wire::{EndpointId, RankId};
 use std::sync::atomic::Ordering;
 
-/// Blocks of one sender that are looked at.
+/// Number of blocks of a sender that are checked.
 const BLOCKS: u32 = 1 << 14;
 
-/// All that is wrong.
+/// Returns all broken rules.
 pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     received_is_what_was_sent(script, progress, &mut wrong);
@@ -39,7 +39,7 @@ pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone:
     wrong
 }
 
-/// A word for how a run ended.
+/// Returns a word for the end of a run.
 pub fn name(outcome: Option<&RunOutcome>) -> &'static str {
     match outcome {
         None => "not ended",
@@ -51,12 +51,11 @@ pub fn name(outcome: Option<&RunOutcome>) -> &'static str {
     }
 }
 
-/// That each letter was the next of its channel was checked when it came; that it was sent at all is checked
-/// here.
+/// The instances have checked that each letter was the next of its channel. This checks that it was sent.
 fn received_is_what_was_sent(script: &Script, progress: &[Progress], wrong: &mut Vec<String>) {
     for (number, channel) in script.plan.channels.iter().enumerate() {
         let received = progress[channel.to.rank.index()].channels[number].received;
-        // A crash may have come between a letter's publication and the return of its call.
+        // A process may have crashed after it had published a letter, and before its call returned.
         let sender = &progress[channel.from.rank.index()];
         let sent = sender.channels[number].sent + usize::from(!sender.finished);
         if received > sent {
@@ -85,8 +84,8 @@ fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
     }
 }
 
-/// A knot that must come about is named, with all its members, no other, and what each waits for; and no other
-/// is.
+/// Every deadlock that must come about is named, with all of its members and the channels on which they wait,
+/// and no other deadlock is named.
 fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut Vec<String>) {
     let truth = &script.truth;
     if agent.core.ending() == Some(&RunOutcome::Done) && !truth.ends() {
@@ -95,7 +94,7 @@ fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut 
     let suspicion = |(level, _, text): &&(Level, String, String)| {
         *level == Level::Warning && text.starts_with("these wait for each other")
     };
-    // If memory is short more may come to wait than that. Whoever is called dead must be so even then.
+    // If memory is short, more instances may wait. Those that are called dead must still be dead.
     if script.short_of_memory {
         return;
     }
@@ -121,7 +120,7 @@ fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut 
     }
 }
 
-/// The log blames nobody but who was first, and so does the record; its reason begins with it.
+/// The log and the record blame only the first instance that failed, and the record's reason begins with it.
 fn consequences_are_not_told_as_causes(agent: &mut Agent, wrong: &mut Vec<String>) {
     let Some(outcome) = agent.core.ending().cloned() else {
         return;
@@ -182,7 +181,7 @@ fn everybody_got_all(script: &Script, progress: &[Progress], wrong: &mut Vec<Str
     }
 }
 
-/// All credit of what a reader received is returned, and every block that it had is released.
+/// All credit for received messages is returned, and every block that a reader had is released.
 fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me: u32, wrong: &mut Vec<String>) {
     let (wiring, who) = (agent.core.wiring(), me as usize);
     let me = EndpointId::new(me);
@@ -193,7 +192,7 @@ fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me:
     let front = Mapping::readable(&area, 0, layout.front()).expect("it is mapped elsewhere");
     let front = Front::new(front, layout).expect("it is an area");
     let slot = ENTRY_BYTES as u64;
-    // A loan always lies in a slab, however small it is.
+    // A loan is always in a slab, even if it is small.
     let in_slab = |letter: u32| {
         let letter = &script.letters[letter as usize];
         let lent = letter.elements.is_some() && letter.by == By::Loan;

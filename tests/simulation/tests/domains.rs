@@ -1,5 +1,5 @@
-//! Random schedules of runs over two and three domains hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many
-//! (1000 without it), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
+//! Random schedules of runs over two and three domains keep the rules. `LIGAMENT_SCHEDULES=n` plays n schedules
+//! (1000 by default), and `LIGAMENT_SEED=s` plays the schedule of this seed and prints its story.
 
 use ligament_simulation::domains::{run, ScheduleResult};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ fn every_schedule_of_several_domains_holds_to_the_rules() {
     if count >= 1000 {
         for end in ["done", "failed", "deadlocked", "stopped", "vanished", "not joined"] {
             assert!(ends.contains_key(end), "no schedule ended as \"{end}\"");
-            // Of a run that never began there is no plan.
+            // A run that never began has no plan.
             let with_ranks = all.iter().any(|played| played.end == end && played.ranks > 0);
             assert!(with_ranks || end == "not joined", "none with ranks ended as \"{end}\"");
         }

@@ -1,5 +1,5 @@
-//! Random schedules hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (1000 without it), and
-//! `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
+//! Random schedules keep the rules. `LIGAMENT_SCHEDULES=n` plays n schedules (1000 by default), and
+//! `LIGAMENT_SEED=s` plays the schedule of this seed and prints its story.
 
 use ligament_simulation::{run, Account};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Random schedules of steering hold to the rules. `LIGAMENT_SCHEDULES=n` plays so many (10,000 without it, in
-//! a second or two), and `LIGAMENT_SEED=s` plays the one of that seed and tells its story.
+//! Random schedules of steering keep the rules. `LIGAMENT_SCHEDULES=n` plays n schedules (10,000 by default, in
+//! a second or two), and `LIGAMENT_SEED=s` plays the schedule of this seed and prints its story.
 
 use ligament_simulation::steering::steer;
 
@@ -30,7 +30,7 @@ fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
         "{agreed} changes were agreed on, {once_a_pass} of them for passes, {unsteered} with somebody who had \
          never steered, and {refused} refused, in {steps} steps"
     );
-    // That these come about is what makes the schedules worth playing.
+    // The schedules are useful only if all of these events occur.
     assert!(agreed > 100 && refused > 100, "{agreed} agreed, {refused} refused");
     assert!(
         once_a_pass > 50 && unsteered > 10,

@@ -1,4 +1,4 @@
-// Arrays: the caller's own, to send or receive into (ArrayRef), and received ones, in place (ArrayView).
+// Arrays: those of the caller, to send or to receive into (ArrayRef), and received ones, in place (ArrayView).
 #ifndef LIGAMENT_ARRAY_HPP
 #define LIGAMENT_ARRAY_HPP
 
@@ -18,7 +18,7 @@
 
 namespace ligament {
 
-// Which index runs fastest in memory.
+// The index that runs fastest in memory.
 enum class Order : std::int32_t { row_major = LIG_ROW_MAJOR, column_major = LIG_COLUMN_MAJOR };
 
 namespace detail {
@@ -38,13 +38,14 @@ template <class T>
 constexpr bool is_character = std::is_same_v<T, char> || std::is_same_v<T, wchar_t> ||
                               std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 
-// True if T can be an array's element: bool, integers, float, double, complex of these two; no characters.
+// True if T can be an element of an array: bool, an integer, float, double, or a complex number of these; no
+// character.
 template <class T>
 constexpr bool is_element = (std::is_integral_v<T> && !is_character<T>) || std::is_same_v<T, float> ||
                             std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>> ||
                             std::is_same_v<T, std::complex<double>>;
 
-// The element type of T in a message.
+// The number of the element type T in a message.
 template <class T>
 constexpr lig_dtype dtype_of() {
     static_assert(is_element<T>,
@@ -66,10 +67,10 @@ inline const char *name_of(lig_dtype dtype) {
 
 }  // namespace detail
 
-// Stands for an extent that is not known where an array is taken: message.array<double>({any, 3}).
+// An extent that may have any value, in the expected shape of an array: message.array<double>({any, 3}).
 inline constexpr std::size_t any = static_cast<std::size_t>(-1);
 
-// The extents of an array: up to 8.
+// The extents of an array, at most 8.
 class Extents {
 public:
     Extents() = default;
@@ -97,39 +98,38 @@ private:
     std::array<std::size_t, LIG_MAX_DIMS> extents_{};
 };
 
-// An array of the caller's, to be sent (const T as well) or received into. It owns nothing of the elements.
+// An array of the caller, to be sent (also of const T) or to be received into. It does not own the elements.
 template <class T>
 class ArrayRef {
 public:
     using Element = std::remove_const_t<T>;
 
-    // Elements that lie next to each other in `order`.
+    // An array whose elements lie next to each other in `order`.
     ArrayRef(T *data, const Extents &shape, Order order = Order::row_major)
         : data_(data), shape_(shape), order_(order) {}
 
-    // Gives byte strides, one for each dimension, for elements that do not lie next to each other; `data` is
-    // element
-    // 0. Such an array can be sent, but not received into.
+    // Sets the byte strides, one for each dimension, for elements that do not lie next to each other. `data` is
+    // element 0. Such an array can be sent, but not received into.
     ArrayRef &with_strides(std::vector<std::int64_t> strides) {
         check_count(strides.size(), "byte strides");
         strides_ = std::move(strides);
         return *this;
     }
 
-    // Gives a name to each dimension.
+    // Sets the name of each dimension.
     ArrayRef &with_names(std::vector<std::string> names) {
         check_count(names.size(), "names");
         names_ = std::move(names);
         return *this;
     }
 
-    // Gives the unit of the elements.
+    // Sets the unit of the elements.
     ArrayRef &with_unit(std::string unit) {
         unit_ = std::move(unit);
         return *this;
     }
 
-    // Calls `function` with the array as the C interface has it, which is valid during that call.
+    // Calls `function` with the array in the form of the C interface, which is valid during this call.
     template <class Function>
     decltype(auto) lend(Function function) const {
         lig_array array{};
@@ -164,17 +164,17 @@ private:
     std::optional<std::string> unit_;
 };
 
-// A received array, where its sender put it: read-only, and valid for as long as the message (or value) it is
-// part of.
+// A received array, in the memory into which its sender put it. It is read-only, and valid as long as the
+// message or value that contains it.
 template <class T>
 class ArrayView {
 public:
-    // The type of an element in memory. A truth value is a byte there, since any byte but 0 means true.
+    // The type of an element in memory. A truth value is a byte, since any byte but 0 means true.
     using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     using value_type = Stored;
     using const_iterator = const Stored *;
 
-    // Throws UnexpectedError if the elements are of another type. Truth values can be viewed as uint8 too.
+    // Throws UnexpectedError if the elements are of another type. Truth values can also be viewed as uint8.
     explicit ArrayView(const lig_array_view &view) : view_(view) {
         const lig_dtype wanted = detail::dtype_of<T>();
         if (view.dtype != wanted && !(view.dtype == LIG_BOOL && wanted == LIG_UINT8)) {
@@ -183,7 +183,7 @@ public:
         }
     }
 
-    // The number of elements.
+    // Number of elements.
     std::size_t size() const noexcept { return static_cast<std::size_t>(view_.length); }
     bool empty() const noexcept { return view_.length == 0; }
     std::size_t ndim() const noexcept { return view_.ndim; }
@@ -207,13 +207,13 @@ public:
     }
     const_iterator begin() const { return data(); }
     const_iterator end() const { return data() + size(); }
-    // The same as a span, which is valid as long as the view's message.
+    // The same elements as a span, which is valid as long as the view's message.
     Span<const Stored> span() const { return Span<const Stored>(data(), size()); }
 
-    // An element in memory order, unchecked; for elements that lie next to each other.
+    // An element in memory order, for elements that lie next to each other. The index is not checked.
     T operator[](std::size_t index) const { return read(static_cast<std::int64_t>(index * sizeof(Stored))); }
 
-    // An element by one index for each dimension, unchecked.
+    // An element by one index for each dimension. The indices are not checked.
     template <class... Index>
     T operator()(Index... index) const {
         return read(offset(std::array<std::size_t, sizeof...(Index)>{static_cast<std::size_t>(index)...}));
@@ -237,7 +237,7 @@ public:
         return read(offset(indices));
     }
 
-    // A copy of the elements, the last index fastest.
+    // A copy of the elements; the last index runs fastest.
     std::vector<T> to_vector() const {
         std::vector<T> elements;
         elements.reserve(size());
@@ -252,7 +252,7 @@ public:
         return elements;
     }
 
-    // As the C interface has it.
+    // The array in the form of the C interface.
     const lig_array_view &raw() const noexcept { return view_; }
 
 private:
@@ -266,7 +266,7 @@ private:
     }
 
     T read(std::int64_t bytes) const {
-        Stored stored;  // copied out, since strides need not keep the elements aligned
+        Stored stored;  // copied, because strides need not keep the elements aligned
         std::memcpy(static_cast<void *>(&stored), static_cast<const char *>(view_.data) + bytes, sizeof stored);
         return static_cast<T>(stored);
     }

@@ -1,4 +1,4 @@
-// Errors as exceptions: one class for each status, and the call that throws them.
+// Errors as exceptions: one class for each status, and the function that throws them.
 #ifndef LIGAMENT_ERROR_HPP
 #define LIGAMENT_ERROR_HPP
 
@@ -27,41 +27,42 @@ private:
     lig_status status_;
 };
 
-// A setting cannot be had: what SettingUnsetError and SettingTypeError have in common.
+// The base of SettingUnsetError and SettingTypeError.
 class SettingError : public Error {
     using Error::Error;
 };
 
-// The classes differ in nothing but their status and their name, which people see when one is caught by nobody.
+// The classes differ only in their status and in their name, which a user sees if no code catches the
+// exception.
 #define LIGAMENT_ERROR_CLASS(Name, Base, Status)                     \
     class Name : public Base {                                       \
     public:                                                          \
         explicit Name(const std::string &text) : Base(Status, text) {} \
     }
 
-// There is no run to take part in, or it refused this instance.
+// There is no run to join, or the run refused this instance.
 LIGAMENT_ERROR_CLASS(RegistrationError, Error, LIG_ERR_REGISTRATION);
-// The library was used in a way that cannot work.
+// The code used the library in a way that cannot work.
 LIGAMENT_ERROR_CLASS(UsageError, Error, LIG_ERR_USAGE);
-// A message or value is not what was asked for.
+// A message or value is not what the caller asked for.
 LIGAMENT_ERROR_CLASS(UnexpectedError, Error, LIG_ERR_UNEXPECTED);
-// The conduit has ended: nothing more will come on this port.
+// The conduit has ended: no more messages will arrive on this port.
 LIGAMENT_ERROR_CLASS(ClosedError, Error, LIG_ERR_CLOSED);
 // A setting is not set.
 LIGAMENT_ERROR_CLASS(SettingUnsetError, SettingError, LIG_ERR_SETTING_UNSET);
-// A setting is of another type than was asked for.
+// A setting is of another type than the requested one.
 LIGAMENT_ERROR_CLASS(SettingTypeError, SettingError, LIG_ERR_SETTING_TYPE);
-// Nothing came within the time allowed.
+// No message arrived within the time allowed.
 LIGAMENT_ERROR_CLASS(TimedOutError, Error, LIG_ERR_TIMED_OUT);
-// The interrupt check said to give up waiting.
+// The interrupt check ended the wait.
 LIGAMENT_ERROR_CLASS(InterruptedError, Error, LIG_ERR_INTERRUPTED);
-// The message cannot be stored: the run has no memory left for it.
+// The run has too little memory to store the message.
 LIGAMENT_ERROR_CLASS(OutOfMemoryError, Error, LIG_ERR_OUT_OF_MEMORY);
-// The run is ending; the text has the reason.
+// The run is ending; the text gives the reason.
 LIGAMENT_ERROR_CLASS(RunEndsError, Error, LIG_ERR_RUN_ENDS);
-// The system, or data from another process, failed us.
+// The operating system failed, or another process sent wrong data.
 LIGAMENT_ERROR_CLASS(SystemError, Error, LIG_ERR_SYSTEM);
-// A fault in the library itself.
+// The library itself has a fault.
 LIGAMENT_ERROR_CLASS(PanicError, Error, LIG_ERR_PANIC);
 
 #undef LIGAMENT_ERROR_CLASS
@@ -86,10 +87,10 @@ namespace detail {
     }
 }
 
-// Calls `function` with a place for an error as its last argument; throws if it does not return LIG_OK.
+// Calls `function` with a lig_error as its last argument. Throws if it does not return LIG_OK.
 template <class Function, class... Arguments>
 inline void call(Function function, Arguments... arguments) {
-    lig_error error;  // written only if there is one
+    lig_error error;  // written only after an error
     const lig_status status = function(arguments..., &error);
     if (status != LIG_OK) fail(status, error.message);
 }

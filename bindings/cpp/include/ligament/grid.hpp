@@ -68,6 +68,18 @@ public:
         detail::call(lig_domain_set_data, handle_.get(), static_cast<std::uint32_t>(field),
                      static_cast<void *>(data));
     }
+    // Says in which direction the values of a field travel: -1, 0 or 1 along each axis, as in a lattice
+    // Boltzmann code. An exchange then fills only the ghosts from which a value comes into the block in this
+    // direction, and leaves those at other sides between blocks as they are. All blocks give the same
+    // directions. Throws UsageError if the direction is none of this grid's, or if an exchange has begun.
+    void set_direction(Field field, const std::vector<std::int32_t> &direction) {
+        if (direction.size() != lig_domain_ndim(handle_.get())) {
+            throw UsageError("the direction of a field has a number for each axis of the grid, which has " +
+                             std::to_string(lig_domain_ndim(handle_.get())) + "; give -1, 0 or 1 for each");
+        }
+        detail::call(lig_domain_set_direction, handle_.get(), static_cast<std::uint32_t>(field),
+                     direction.data());
+    }
 
     // Fills the ghosts of fields with the points of the neighbouring blocks, at corners too. All blocks make
     // the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other edges
@@ -84,6 +96,13 @@ public:
     // Ends the exchange that `begin` has begun, with the same fields: fills their ghosts.
     void end(const std::vector<Field> &fields) {
         detail::call(lig_domain_end, handle_.get(), raw(fields), fields.size());
+    }
+
+    // Shows a field to the taps of the port with the field's name, at the time of its last exchange. Nothing is
+    // joined to this port, and while nobody looks nothing is copied or computed. A block calls this after an
+    // exchange, before the points of the field change. Throws UsageError if the field was in no exchange yet.
+    void publish(Field field) {
+        detail::call(lig_domain_publish, handle_.get(), static_cast<std::uint32_t>(field));
     }
 
     // The exact sum of all numbers that all blocks give, rounded once, so it does not depend on the blocks.

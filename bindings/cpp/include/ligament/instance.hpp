@@ -10,7 +10,7 @@
 
 namespace ligament {
 
-// When in the execution loop a port is used.
+// The moment of the execution loop in which a port is used.
 enum class Operator : std::int32_t {
     // Receives before the first step.
     F_INIT = LIG_F_INIT,
@@ -22,7 +22,7 @@ enum class Operator : std::int32_t {
     O_F = LIG_O_F,
 };
 
-// How important a line in the run's log is.
+// The importance of a line in the run's log.
 enum class LogLevel : std::int32_t {
     debug = LIG_LOG_DEBUG,
     info = LIG_LOG_INFO,
@@ -46,25 +46,26 @@ enum class SettingType : std::int32_t {
 // vector port.
 using Ports = std::map<Operator, std::vector<std::string>>;
 
-// Options of an instance when it is made; several are joined by `|`.
+// Options of a new instance, which can be combined with `|`.
 enum class Flags : std::uint64_t {
     none = 0,
-    // Overlays of settings are handed over with messages (Message::settings) instead of being applied: for
-    // components that serve others with different settings.
+    // Overlays of settings that come with messages are not applied, and the code reads them
+    // (Message::settings). This is for components that serve several others with different settings.
     dont_apply_overlay = LIG_DONT_APPLY_OVERLAY,
 };
 constexpr Flags operator|(Flags a, Flags b) {
     return static_cast<Flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
 
-// The number of processes that an instance is, and how many threads each of them has; 0 if that is not said. It
-// is kept, and changes nothing yet: one of the processes joins the run, for all of them.
+// The number of processes that are one instance together, and of threads of each process; 0 if not given. One
+// of the processes joins the run for all. While the instance computes, `ranks` times `threads` cores count as
+// busy. If neither number is given, those under `resources:` in the model count.
 struct Parallelism {
     std::uint32_t ranks = 0;
     std::uint32_t threads = 0;
 };
 
-// The slot of a vector port; none for other ports.
+// The slot of a vector port; without a number for other ports.
 class Slot {
 public:
     Slot() = default;
@@ -82,8 +83,8 @@ private:
     std::uint32_t slot_ = 0;
 };
 
-// The settings that a message to be sent was made under, borrowed: settings, or a map such as
-// Message::settings() gives. None stands for those in force at the instance.
+// The overlay of settings that a message to be sent belongs to, borrowed: settings, or a map such as
+// Message::settings() gives. Without one, the message has the overlay in force at the instance.
 class Overlay {
 public:
     Overlay() = default;
@@ -92,14 +93,14 @@ public:
     Overlay(const ValueView &overlay) : value_(overlay.raw()) {}
     Overlay(const std::optional<ValueView> &overlay) : value_(overlay ? overlay->raw() : nullptr) {}
 
-    // As the C interface has it.
+    // The overlay in the form of the C interface.
     const lig_value *raw() const noexcept { return value_; }
 
 private:
     const lig_value *value_ = nullptr;
 };
 
-// A name as a call takes it: a literal costs nothing.
+// A name in a call. A literal is not copied.
 struct Name {
     const char *text;
     Name(const char *name) : text(name) {}
@@ -139,25 +140,24 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 
 }  // namespace detail
 
-// Events that were delivered together: views of where their sender put them.
+// Events that were delivered together: views of the memory into which their sender put them.
 struct EventBatch {
     std::size_t count = 0;
     const double *times = nullptr;
     const std::int32_t *ids = nullptr;
 };
 
-// An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly
-// when it is destroyed, unless that is because of an exception: then it ends the run. So does an exception that
-// nobody catches, with its text as the reason, in the thread that made the instance.
+// An instance of a component in a running model. It can be moved, and one thread at a time may use it. Its
+// destructor ends it cleanly, but ends the run if an exception is the cause. An exception that no code catches,
+// in the thread that made the instance, also ends the run, with its text as the reason.
 class Instance {
 public:
-    // Joins the run that started this program, with the ports that the model gives it. Throws
-    // RegistrationError.
+    // Joins the run that started this program, with the ports of the model. Throws RegistrationError.
     Instance() : Instance(Given{nullptr, Flags::none, {}}) {}
-    // The same, with the ports that this code has, which must fit the model's.
+    // Does the same, with the ports of this code, which must fit the model's.
     explicit Instance(const Ports &ports, Flags flags = Flags::none, Parallelism parallelism = {})
         : Instance(Given{&ports, flags, parallelism}) {}
-    // The same, with ports that are written in place; `{}` is no port at all.
+    // Does the same, with ports that are written in the call; `{}` stands for no port at all.
     explicit Instance(std::initializer_list<Ports::value_type> ports, Flags flags = Flags::none,
                       Parallelism parallelism = {})
         : Instance(Ports(ports), flags, parallelism) {}
@@ -176,43 +176,44 @@ public:
         }
     }
 
-    // Such as "micro[3]".
+    // The name, such as "micro[3]".
     std::string name() const { return lig_instance_name(handle_.get()); }
-    // Its number among those of its component: one for each dimension of the multiplicity.
+    // The index within the component: one number for each dimension of the multiplicity.
     std::vector<std::size_t> index() const {
         const std::size_t *numbers;
         const std::size_t count = lig_instance_index(handle_.get(), &numbers);
         return std::vector<std::size_t>(numbers, numbers + count);
     }
-    // Which of its instance's ranks this is, and how many there are, where the model says that each of them
-    // speaks for itself; else 0 of 1.
+    // The number of this rank within its instance, and the number of ranks, if the model says that each rank
+    // speaks for itself; otherwise 0 and 1.
     std::uint32_t rank() const { return lig_instance_rank(handle_.get()); }
     std::uint32_t ranks() const { return lig_instance_ranks(handle_.get()); }
     std::string run_name() const { return lig_run_name(handle_.get()); }
 
-    // True to go through the execution loop (again): waits for a message on each connected F_INIT port. When
-    // it says no, the instance is over.
+    // True if the code is to go through its execution loop once more. Waits for a message on each connected
+    // F_INIT port. After false, the instance is over.
     bool reuse_instance() {
         bool again;
         detail::call(lig_reuse_instance, handle_.get(), &again);
         return again;
     }
-    // To be called once in each step with its model time, s: says whether settings have changed, and are to be
-    // asked for again. All whom a change concerns make it in their first step at or after the same model time.
-    // Waits while a change is being agreed on, and where the run is to stand still.
+    // Applies changes of settings. Call it once in each step, before the step's work, with the step's model
+    // time in s. Returns true if settings have changed; the code then reads the settings that the step needs
+    // again. All instances that a change concerns make it in their first step at or after the same model time.
+    // The call waits while instances agree on a change, and while the run is halted.
     bool steer(double time) {
         bool changed;
         detail::call(lig_steer, handle_.get(), time, &changed);
         return changed;
     }
-    // Declares that a setting can be steered, within a range, which may be infinite. `restart`: it is read once
-    // a pass.
+    // Declares that a setting can be steered, within a range, which may be infinite. `restart` is true if the
+    // code reads the setting once in each pass of the reuse loop.
     void declare_steerable(const std::string &setting, double minimum, double maximum,
                            const std::string &unit = "", bool restart = false) {
         detail::call(lig_declare_steerable, handle_.get(), setting.c_str(), minimum, maximum, unit.c_str(),
                      restart);
     }
-    // Ends all conduits that this instance sends on, and signs off.
+    // Ends all conduits on which this instance sends, and signs off.
     void finish() { detail::call(lig_finish, handle_.get()); }
     // Ends the whole run because of an error in this code; `why` is shown to the user.
     void error_shutdown(const std::string &why) {
@@ -231,16 +232,16 @@ public:
     }
     bool is_connected(Name port) const { return about<bool>(lig_is_connected, port); }
     bool is_vector_port(Name port) const { return about<bool>(lig_is_vector_port, port); }
-    // True if set_port_length can set the number of the port's slots: of vector ports that are joined to vector
-    // ports, not to the instances of a component.
+    // True if set_port_length can set the port's number of slots. This holds for vector ports that are
+    // connected to vector ports, and not to the instances of a component.
     bool is_resizable(Name port) const { return about<bool>(lig_is_resizable, port); }
-    // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each
-    // message.
+    // Sets the number of slots of a resizable port, which is 0 at first. Each message tells it to the
+    // receivers.
     void set_port_length(Name port, std::size_t length) {
         detail::call(lig_set_port_length, handle_.get(), port.text, length);
     }
-    // The number of slots that a vector port has; for a resizable port that receives, as many as came with the
-    // message that was received last.
+    // The number of slots of a vector port. For a resizable port that receives, this is the number that came
+    // with the last received message.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
     // Says that this rank has a block of the port's array: it begins at the indices `start`, which count from
@@ -253,12 +254,12 @@ public:
         }
         detail::call(lig_map_block, handle_.get(), port.text, start.size(), start.data(), shape.data());
     }
-    // The same for the elements with the numbers `begin` to `end` (not included). Elements are numbered from
-    // 0, so that the last index of the array runs fastest. Messages have one dimension.
+    // Does the same for the elements with the numbers `begin` to `end` (not included). Elements are numbered
+    // from 0, so that the last index of the array runs fastest. Messages have one dimension.
     void map_range(Name port, std::uint64_t begin, std::uint64_t end) {
         detail::call(lig_map_range, handle_.get(), port.text, begin, end);
     }
-    // The same for the elements with these numbers, in this order. No number may occur twice.
+    // Does the same for the elements with these numbers, in this order. No number may occur twice.
     void map_list(Name port, const std::vector<std::int64_t> &numbers) {
         detail::call(lig_map_list, handle_.get(), port.text, numbers.data(), numbers.size());
     }
@@ -286,7 +287,7 @@ public:
         return changed;
     }
     // Sends an event. Its time lies between the time of the clock and the next tick; its id is at least 0, and
-    // below the number in the model. Throws UsageError if it is not.
+    // below the number in the model. Throws UsageError if time or id is not possible.
     void insert_event(Name port, double time, std::int32_t id) {
         detail::call(lig_insert_event, handle_.get(), port.text, time, id);
     }
@@ -299,7 +300,7 @@ public:
         insert_events(port, times.size(), times.data(), ids.data());
     }
     // The next batch of events that have been delivered on a port up to now; it is empty if all have been read.
-    // Its arrays are valid until the next tick. They have no order.
+    // Its arrays are valid until the next tick. The events have no order.
     EventBatch events(Name port) {
         EventBatch batch;
         detail::call(lig_events, handle_.get(), port.text, &batch.count, &batch.times, &batch.ids);
@@ -347,7 +348,7 @@ public:
             return grid;
         }
     }
-    // The same, or `otherwise` if it is not set. Throws SettingTypeError.
+    // The same setting, or `otherwise` if it is not set. Throws SettingTypeError.
     template <class T>
     T get_setting_as(Name setting, const T &otherwise) const {
         try {
@@ -371,16 +372,17 @@ public:
         detail::call(lig_log, handle_.get(), static_cast<lig_log_level>(level), text.c_str());
     }
 
-    // While the library waits, `check` is asked at least once a second whether to give up with
-    // InterruptedError.
+    // Sets a function that can interrupt a wait: while a call waits, it calls `check` at least once a second.
+    // If `check` returns true, the call throws InterruptedError.
     void set_interrupt_check(bool (*check)(void *user), void *user = nullptr) {
         detail::call(lig_set_interrupt_check, handle_.get(), check, user);
     }
 
-    // Sends data at a time, or at {time, next time}: nullptr for none, bool, integers, numbers,
+    // Sends data at a time, or at {time, next time}. The data is nullptr for none, a bool, integer or number,
     // std::complex<double>, text, Bytes, a vector, span or other sequence of elements, an ArrayRef, a received
-    // ArrayView, a Value or a ValueView. The slot is for vector ports; the overlay for components that serve
-    // others under different settings. Throws UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
+    // ArrayView, a Value or a ValueView. The slot is for vector ports; the overlay is for components that serve
+    // several others with different settings. Throws UsageError, OutOfMemoryError, RunEndsError,
+    // InterruptedError.
     template <class Data>
     void send(Name port, Times times, const Data &data, Slot slot = {}, Overlay overlay = {}) {
         const lig_send_options options = send_options(times, slot, overlay);
@@ -426,24 +428,24 @@ public:
         send(port, times, ArrayRef<const T>(elements.begin(), {elements.size()}), slot, overlay);
     }
 
-    // Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also if this
-    // throws.
+    // Sends the array of a loan, without a copy if it has more than 64 KiB. The loan is gone afterwards, also
+    // if this throws.
     template <class T>
     void send(Name port, Times times, Loan<T> &&loan, Slot slot = {}, Overlay overlay = {}) {
         const lig_send_options options = send_options(times, slot, overlay);
         detail::call(lig_send_loan, handle_.get(), port.text, &options, std::exchange(loan.loan_, nullptr));
     }
 
-    // Sends a message, also one that was received: under the settings that it has, if it has some.
+    // Sends a message, which may be a received one, with its settings if it has any.
     void send(Name port, const Message &message, Slot slot = {}) {
         send(port, message.times(), message.data(), slot, message.settings());
     }
 
-    // Waits for the next message on a port. Throws UsageError, ClosedError when the conduit has ended,
-    // UnexpectedError, RunEndsError, InterruptedError.
+    // Waits for the next message on a port. Throws UsageError, UnexpectedError, RunEndsError, InterruptedError,
+    // and ClosedError if the conduit has ended.
     Message receive(Name port, Slot slot = {}) { return receive(port, receive_options(slot)); }
 
-    // The same; `otherwise` if nothing is connected to the port.
+    // Does the same, but returns `otherwise` if nothing is connected to the port.
     Message receive(Name port, Message otherwise, Slot slot = {}) {
         const lig_receive_options options = receive_options(slot);
         lig_message *message;
@@ -452,32 +454,34 @@ public:
     }
 
     // The value of the next message on a port as T: bool, a number, std::complex<double>, std::string, or
-    // std::vector of elements. Throws as receive, and UnexpectedError if it is something else.
+    // std::vector of elements. Throws as `receive`, and UnexpectedError if the value is something else.
     template <class T>
     T receive_as(Name port, Slot slot = {}) {
         return receive(port, slot).template as<T>();
     }
 
-    // The same, waiting no longer than `wait`; throws TimedOutError if nothing has come by then.
+    // Does the same, but waits no longer than `wait`. Throws TimedOutError if no message has come by then.
     template <class Rep, class Period>
     Message receive_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
         return receive(port, receive_options(slot, seconds(wait)));
     }
 
-    // As receive, with the overlay of settings that came with the message in its settings(). The overlay is not
-    // compared with that in force here: for codes that serve others under different settings. That of an F_INIT
-    // message is in force for the pass already, unless the instance was made with Flags::dont_apply_overlay.
+    // Does the same as `receive`, and keeps the message's overlay of settings for its settings(). The overlay
+    // is not compared with the one in force. This is for codes that serve several others with different
+    // settings. The overlay of an F_INIT message is already in force for the pass, unless the instance was made
+    // with Flags::dont_apply_overlay.
     Message receive_with_settings(Name port, Slot slot = {}) {
         return receive_with_settings(port, receive_options(slot));
     }
 
-    // The same, waiting no longer than `wait`; throws TimedOutError if nothing has come by then.
+    // Does the same, but waits no longer than `wait`. Throws TimedOutError if no message has come by then.
     template <class Rep, class Period>
     Message receive_with_settings_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
         return receive_with_settings(port, receive_options(slot, seconds(wait)));
     }
 
-    // Receives an array into the caller's. Throws as receive, and UnexpectedError if type or shape differ.
+    // Receives an array into the caller's array. Throws as `receive`, and UnexpectedError if type or shape
+    // differ.
     template <class T>
     Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
         static_assert(!std::is_const_v<T>, "an array to receive into cannot be const");
@@ -489,7 +493,7 @@ public:
         return Times(times);
     }
 
-    // The same for an array of one dimension, as long as the vector or span is.
+    // Does the same for an array of one dimension, of the length of the vector or span.
     template <class T>
     Times receive_into(Name port, std::vector<T> &into, Slot slot = {}) {
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
@@ -500,7 +504,7 @@ public:
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
     }
 
-    // True if a receive would return at once, also because the conduit has ended.
+    // True if a receive would return at once, with a message or because the conduit has ended.
     bool poll(Name port, Slot slot = {}) {
         const lig_receive_options options = receive_options(slot);
         bool ready;
@@ -508,42 +512,42 @@ public:
         return ready;
     }
 
-    // True if another message will come: waits until one is there, or the conduit has ended. On an F_INIT port
-    // in the reuse loop: whether the message of this pass is still to be received.
+    // Waits until a message has arrived, or the conduit has ended. True if there is a message. On an F_INIT
+    // port in the reuse loop, true if the message of this pass has not been received yet.
     bool has_next(Name port, Slot slot = {}) { return has_next(port, receive_options(slot)); }
 
-    // The same, waiting no longer than `wait`; throws TimedOutError.
+    // Does the same, but waits no longer than `wait`. Throws TimedOutError.
     template <class Rep, class Period>
     bool has_next_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
         return has_next(port, receive_options(slot, seconds(wait)));
     }
 
-    // Waits until a message is there on one of several ports, and gives its place among them. A conduit that
-    // ends is passed over for as long as another one may bring something. Throws ClosedError if all of them
-    // have ended.
+    // Waits until a message has arrived on one of several ports, and returns the port's index in `ports`. A
+    // conduit that has ended is ignored while another one may still have a message. Throws ClosedError if all
+    // of them have ended.
     std::size_t wait_any(const std::vector<PortSlot> &ports) { return wait_any(ports, receive_options({})); }
 
-    // The same, waiting no longer than `wait`; throws TimedOutError.
+    // Does the same, but waits no longer than `wait`. Throws TimedOutError.
     template <class Rep, class Period>
     std::size_t wait_any_within(const std::vector<PortSlot> &ports, std::chrono::duration<Rep, Period> wait) {
         return wait_any(ports, receive_options({}, seconds(wait)));
     }
 
-    // Receives from whichever of several ports is first: its place among them, and the message. A conduit that
-    // ends is passed over for as long as another one may bring something. Throws ClosedError if all of them
-    // have ended.
+    // Receives the first message that arrives on one of several ports, and returns it with the port's index in
+    // `ports`. A conduit that has ended is ignored while another one may still have a message. Throws
+    // ClosedError if all of them have ended.
     std::pair<std::size_t, Message> receive_any(const std::vector<PortSlot> &ports) {
         return receive_any(ports, receive_options({}));
     }
 
-    // The same, waiting no longer than `wait`; throws TimedOutError.
+    // Does the same, but waits no longer than `wait`. Throws TimedOutError.
     template <class Rep, class Period>
     std::pair<std::size_t, Message> receive_any_within(const std::vector<PortSlot> &ports,
                                                        std::chrono::duration<Rep, Period> wait) {
         return receive_any(ports, receive_options({}, seconds(wait)));
     }
 
-    // Memory for an array, to be filled in place and sent without a copy. Throws OutOfMemoryError.
+    // Lends memory for an array, to be filled in place and sent without a copy. Throws OutOfMemoryError.
     template <class T>
     Loan<T> loan(const Extents &shape, Order order = Order::row_major) {
         static_assert(!std::is_same_v<T, bool> || sizeof(bool) == 1, "a truth value is one byte in a message");
@@ -555,11 +559,11 @@ public:
         return Loan<T>(handle_, shape, order, loan, data);
     }
 
-    // As the C interface has it.
+    // The instance in the form of the C interface.
     lig_instance *raw() const noexcept { return handle_.get(); }
 
 private:
-    // That of a light component, which the library lends.
+    // The instance of a light component, which the library lends.
     friend struct detail::Light;
     struct Lent {
         lig_instance *instance;
@@ -567,7 +571,7 @@ private:
     explicit Instance(const Lent &lent)
         : handle_(lent.instance, [](lig_instance *) {}), exceptions_(std::uncaught_exceptions()) {}
 
-    // Structs of their own, so that no `{}` of a caller's is taken for these.
+    // The arguments are in structs, so that no `{}` of a caller is taken for one of these constructors.
     struct Given {
         const Ports *ports;
         Flags flags;

@@ -11,7 +11,7 @@
 
 namespace ligament {
 
-// The version of the library that is loaded, such as "0.1.0".
+// The version of the loaded library, such as "0.1.0".
 inline std::string version() { return lig_version(); }
 
 }  // namespace ligament

@@ -11,7 +11,7 @@ namespace ligament {
 
 namespace detail {
 
-// The arguments of run_light on their way through C.
+// The arguments of run_light, for the functions that C calls.
 struct Light {
     std::function<std::unique_ptr<Submodel>(Instance &)> make_submodel;
     std::exception_ptr failed;
@@ -46,11 +46,12 @@ struct Light {
 
 }  // namespace detail
 
-// Runs all instances of this program in this one process, which the model calls light, and returns when all of
-// them are over; without that, the one instance that this process is. `make` makes the submodel of an instance,
-// which may be used in the submodel's constructor and functions. A function is called when there is a message,
-// or the conduit's end, on each connected port of its operator, so that each port can be received from once in
-// a function. If one throws, the whole run ends with that text, and the exception comes out here.
+// Runs all instances of this program, and returns when all of them are over. If the model does not say that the
+// program is light, the process is one instance, which is run alone. `make` makes the submodel of an instance,
+// which may be used in the submodel's constructor and functions. A function is called when each connected port
+// of its operator, and each slot, has a message or the end of its conduit. So a function can receive once from
+// each port. If a function throws, the whole run ends with the text of the exception, which run_light throws
+// again.
 inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make) {
     detail::Light light{std::move(make), nullptr};
     const lig_submodel submodel = detail::Running::functions(nullptr);
@@ -70,7 +71,7 @@ inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make)
     if (status != LIG_OK) detail::fail(status, error.message);
 }
 
-// The same for a submodel S whose constructor takes the instance.
+// Does the same for a submodel S whose constructor takes the instance.
 template <class S>
 void run_light() {
     run_light([](Instance &instance) { return std::make_unique<S>(instance); });

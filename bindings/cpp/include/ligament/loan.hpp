@@ -1,4 +1,4 @@
-// Loans: memory for an array, filled in place, that the receiver of a large one will read where it is.
+// Loans: memory for an array that the code fills in place. The receiver of a large array reads it there.
 #ifndef LIGAMENT_LOAN_HPP
 #define LIGAMENT_LOAN_HPP
 
@@ -18,8 +18,9 @@ struct FreeInstance {
 
 }  // namespace detail
 
-// An array in memory that its receiver will read in place: fill it, then give it to Instance::send. Move-only;
-// what is not sent is given back. Its elements lie next to each other and hold whatever was there before.
+// An array in memory that its receiver reads in place: fill it, then give it to Instance::send. It can be
+// moved. A loan that is not sent is given back. Its elements lie next to each other, and new memory holds
+// arbitrary bytes.
 template <class T>
 class Loan {
 public:
@@ -50,10 +51,10 @@ public:
     // The elements in memory order, until the loan is sent.
     Span<T> span() noexcept { return Span<T>(data_, size_); }
 
-    // An element in memory order, unchecked.
+    // An element in memory order. The index is not checked.
     T &operator[](std::size_t index) { return data_[index]; }
 
-    // An element by one index for each dimension, unchecked.
+    // An element by one index for each dimension. The indices are not checked.
     template <class... Index>
     T &operator()(Index... index) {
         return data_[place(std::array<std::size_t, sizeof...(Index)>{static_cast<std::size_t>(index)...})];

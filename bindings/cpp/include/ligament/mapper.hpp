@@ -1,4 +1,4 @@
-// The mapper: one function makes messages of messages that came together.
+// The mapper: one function that makes messages from the messages of one pass.
 #ifndef LIGAMENT_MAPPER_HPP
 #define LIGAMENT_MAPPER_HPP
 
@@ -11,7 +11,7 @@ namespace ligament {
 
 namespace detail {
 
-// The ports of an operator that are connected.
+// The connected ports of an operator.
 inline std::vector<std::string> connected(const Instance &instance, Operator op) {
     std::vector<std::string> found;
     Ports ports = instance.list_ports();
@@ -23,11 +23,11 @@ inline std::vector<std::string> connected(const Instance &instance, Operator op)
 
 }  // namespace detail
 
-// The messages that came together in a pass, on all F_INIT ports that are connected.
+// The messages of one pass, on all connected F_INIT ports.
 class Inputs {
 public:
-    // The message on a port without slots. Throws UsageError if nothing is connected to it, or it is a vector
-    // port.
+    // The message of a port without slots. Throws UsageError if nothing is connected to it, or if it is a
+    // vector port.
     const Message &at(const std::string &port) const {
         const Input &input = find(port);
         if (input.is_vector)
@@ -36,12 +36,12 @@ public:
     }
     const Message &operator[](const std::string &port) const { return at(port); }
 
-    // The messages on the slots of a port; one for a port without slots. Throws UsageError if nothing is
+    // The messages of the slots of a port; one for a port without slots. Throws UsageError if nothing is
     // connected to it.
     const std::vector<Message> &slots(const std::string &port) const { return find(port).messages; }
 
-    // A message that is made of these has the latest of their timestamps, and the earliest of their next
-    // timestamps; 0 and none if there are none.
+    // The times of a message that is made from these: the latest timestamp and the earliest next timestamp; 0
+    // and none if there are no messages.
     Times times() const {
         std::optional<double> latest, next;
         for (const auto &input : inputs_) {
@@ -94,8 +94,8 @@ private:
 // The O_F ports, on which the messages of a pass are sent.
 class Outputs {
 public:
-    // Sends data at the times of the pass, as Instance::send does: whatever that takes, a loan, or a message,
-    // whose data is sent. Nothing happens if the port is not connected.
+    // Sends data at the times of the pass. The data is as for Instance::send, or a loan, or a message, whose
+    // value is sent. Does nothing if the port is not connected.
     template <class Data>
     void send(const std::string &port, Data &&data, Slot slot = {}) {
         if constexpr (std::is_same_v<std::decay_t<Data>, Message>) {
@@ -106,24 +106,24 @@ public:
         sent_.emplace(port, slot.given() ? static_cast<std::int64_t>(slot.number()) : -1);
     }
 
-    // The same of a list of elements.
+    // Does the same for a list of elements.
     template <class T>
     void send(const std::string &port, std::initializer_list<T> elements, Slot slot = {}) {
         send(port, ArrayRef<const T>(elements.begin(), {elements.size()}), slot);
     }
 
-    // The number of slots that a vector port has.
+    // The number of slots of a vector port.
     std::size_t slots(const std::string &port) const { return instance_.get_port_length(port); }
-    // The times of what is sent.
+    // The times of the messages that are sent.
     const Times &times() const noexcept { return times_; }
-    // For settings, loans, the log, and the length of a port.
+    // The instance, for settings, loans, the log, and the length of a port.
     Instance &instance() noexcept { return instance_; }
 
 private:
     friend class Mapper;
     Outputs(Instance &instance, Times times) : instance_(instance), times_(times) {}
 
-    // Each port, and each slot, needs a message.
+    // Fails if a port or slot has no message.
     void check() const {
         for (const std::string &port : detail::connected(instance_, Operator::O_F)) {
             if (!instance_.is_vector_port(port)) {
@@ -149,19 +149,19 @@ private:
     std::set<std::pair<std::string, std::int64_t>> sent_;
 };
 
-// A mapper stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports.
-// Extend it with the ports and with map(). The reuse loop, the times, settings overlays and slots are done
-// here. It is a submodel, so run_light takes it too.
+// A mapper is between submodels: it makes the messages on its O_F ports from those on its F_INIT ports. Extend
+// it with the ports and with map(). This class does the reuse loop, times, settings overlays and slots. A
+// mapper is a submodel, so run_light also takes it.
 class Mapper : public Submodel {
 public:
-    // With the ports that the model gives it.
+    // A mapper with the ports of the model.
     Mapper() = default;
-    // With the ports that this code has, which must fit the model's: those that receive and those that send;
+    // A mapper with the ports of this code, which must fit the model's: those that receive and those that send.
     // "name[]" is a vector port.
     Mapper(std::vector<std::string> inputs, std::vector<std::string> outputs)
         : ports_(Ports{{Operator::F_INIT, std::move(inputs)}, {Operator::O_F, std::move(outputs)}}) {}
 
-    // Makes the messages of a pass: one is to be sent on each slot of each port that is connected.
+    // Makes the messages of a pass. It must send one on each slot of each connected port.
     virtual void map(const Inputs &inputs, Outputs &outputs) = 0;
 
     void initialise(Instance &instance) final { inputs_.receive(instance); }
@@ -175,7 +175,7 @@ public:
         outputs.check();
     }
 
-    // The ports by operator; none if the model's count.
+    // The ports by operator; none if those of the model are used.
     const std::optional<Ports> &ports() const noexcept { return ports_; }
 
 private:
@@ -183,8 +183,8 @@ private:
     Inputs inputs_;
 };
 
-// Joins the run as a mapper, and maps for as long as messages come. What map() throws ends the run, and comes
-// out here.
+// Joins the run as a mapper, and maps as long as messages come. An exception of map() ends the run, and is
+// thrown again.
 inline void run_mapper(Mapper &mapper) {
     Instance instance = mapper.ports() ? Instance(*mapper.ports()) : Instance();
     run_submodel(instance, mapper);

@@ -8,9 +8,9 @@ namespace ligament {
 
 // The times of a message, in model time, s.
 struct Times {
-    // The owner of the data.
+    // The model time that the data belongs to.
     double timestamp = 0.0;
-    // Of the next message on this port, if there will be one.
+    // The time of the next message on this port, if there will be one.
     std::optional<double> next_timestamp;
 
     Times() = default;
@@ -21,18 +21,18 @@ struct Times {
     }
 };
 
-// A message that was received, or one to be sent. Move-only. What array() and data() give is valid for as long
+// A received message, or one to be sent. It can be moved. The results of array() and data() are valid as long
 // as the message.
 class Message {
 public:
-    // A message to be sent. (An array is sent with one copy less by Instance::send(port, times, array).)
+    // A message to be sent. (Instance::send(port, times, array) sends an array with one copy less.)
     Message(Times times, Value data) : times_(times), built_(std::move(data)) {}
     Message(double timestamp, double next_timestamp, Value data)
         : Message(Times(timestamp, next_timestamp), std::move(data)) {}
 
     double timestamp() const noexcept { return times_.timestamp; }
     bool has_next_timestamp() const noexcept { return times_.next_timestamp.has_value(); }
-    // Throws UsageError if the sender did not say.
+    // The time of the sender's next message. Throws UsageError if the sender has not given it.
     double next_timestamp() const {
         if (!times_.next_timestamp)
             throw UsageError("the message has no next timestamp; ask has_next_timestamp() first");
@@ -46,8 +46,8 @@ public:
     }
     ValueView data() const && = delete;
 
-    // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T; the
-    // text names the port and the instance that sent it.
+    // The value as an array, in place. Throws UnexpectedError if it is no array, or if its elements are not T.
+    // The text names the port and the instance that sent it.
     template <class T>
     ArrayView<T> array() const & {
         return data().template array<T>();
@@ -55,7 +55,7 @@ public:
     template <class T>
     ArrayView<T> array() const && = delete;
 
-    // The same of an array of which the shape is expected as well; an extent that is `any` may be any.
+    // Does the same for an array of this shape; an extent that is `any` may have any value.
     template <class T>
     ArrayView<T> array(const Extents &shape) const & {
         return data().template array<T>(shape);
@@ -63,7 +63,7 @@ public:
     template <class T>
     ArrayView<T> array(const Extents &shape) const && = delete;
 
-    // The value as T, a copy: bool, a number, std::complex<double>, std::string, or std::vector of elements.
+    // A copy of the value as T: bool, a number, std::complex<double>, std::string, or std::vector of elements.
     template <class T>
     T as() const {
         static_assert(!std::is_same_v<T, std::string_view> && !std::is_same_v<T, Bytes>,
@@ -71,16 +71,16 @@ public:
         return data().template as<T>();
     }
 
-    // Says under which settings a message to be sent was made: settings, or a map. Without it, it is sent under
-    // those in force at the instance.
+    // Sets the overlay of settings that a message to be sent belongs to: settings, or a map. Without it, the
+    // message has the overlay in force at the instance.
     Message &with_settings(Value overlay) & {
         overlay_ = std::move(overlay);
         return *this;
     }
     Message &&with_settings(Value overlay) && { return std::move(with_settings(std::move(overlay))); }
 
-    // The overlay of settings: of a message to be sent, what was given; of a received one, what came with it,
-    // as a map, but only where the instance asked for it (Flags::dont_apply_overlay).
+    // The overlay of settings. For a message to be sent, the one that was set. For a received message, the one
+    // that came with it, as a map, if the instance asked for it (Flags::dont_apply_overlay).
     std::optional<ValueView> settings() const & {
         if (overlay_) return overlay_->view();
         const lig_value *overlay = lig_message_settings(received_.get());
@@ -101,8 +101,8 @@ private:
     }
 
     Times times_;
-    std::optional<Value> built_;    // of one to be sent
-    std::optional<Value> overlay_;  // that was given
+    std::optional<Value> built_;    // of a message to be sent
+    std::optional<Value> overlay_;  // the one that was set
     std::unique_ptr<lig_message, Free> received_;
 };
 

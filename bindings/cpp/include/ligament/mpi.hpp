@@ -1,4 +1,4 @@
-// One instance for all ranks of an MPI program. Include it beside ligament.hpp, where MPI is there (mpi.h).
+// One instance for all ranks of an MPI program. Include it beside ligament.hpp, where MPI (mpi.h) is installed.
 #ifndef LIGAMENT_MPI_HPP
 #define LIGAMENT_MPI_HPP
 
@@ -12,45 +12,45 @@
 
 namespace ligament::mpi {
 
-// An instance of which each rank of a communicator is a part. Rank 0 speaks for it. The functions here are
-// collective: all ranks call them together, and all get the same result or throw the same error. Everything
-// else is rank 0's, through root(). While rank 0 waits for a message the other ranks sleep, and let MPI go on
-// now and then. Destroy it on all ranks, before MPI_Finalize unless it is done. A rank whose call is another
-// than rank 0's ends the program (ligament_mpi.h).
+// An instance that all ranks of a communicator form together. Rank 0 speaks for it. The functions here are
+// collective: all ranks call them together, and all get the same result or throw the same error. Rank 0 makes
+// all other calls, through root(). While rank 0 waits for a message, the other ranks sleep, and let MPI make
+// progress from time to time. Destroy it on all ranks, before MPI_Finalize unless the instance is over. A rank
+// whose call differs from rank 0's ends the program (ligament_mpi.h).
 class Instance {
 public:
-    // Joins the run, with the ports that the model gives it. Throws RegistrationError.
+    // Joins the run, with the ports of the model. Throws RegistrationError.
     explicit Instance(MPI_Comm comm = MPI_COMM_WORLD) { join(comm, [] { return ligament::Instance(); }); }
-    // The same, with the ports that this code has, which must fit the model's.
+    // Does the same, with the ports of this code, which must fit the model's.
     explicit Instance(const Ports &ports, MPI_Comm comm = MPI_COMM_WORLD, Flags flags = {}) {
         join(comm, [&] { return ligament::Instance(ports, flags); });
     }
-    // The same, with ports that are written in place; `{}` is no port at all.
+    // Does the same, with ports that are written in the call; `{}` stands for no port at all.
     explicit Instance(std::initializer_list<Ports::value_type> ports, MPI_Comm comm = MPI_COMM_WORLD,
                       Flags flags = {})
         : Instance(Ports(ports), comm, flags) {}
 
-    // The instance, for all that is not collective; null on all ranks but 0.
+    // The instance, for all calls that are not collective; null on all ranks but 0.
     ligament::Instance *root() noexcept { return own_ ? &*own_ : nullptr; }
-    // The communicator of all ranks, which is the instance's own.
+    // The communicator of all ranks, which belongs to the instance.
     MPI_Comm comm() const noexcept { return ranks_->comm; }
     // This rank.
     int rank() const noexcept { return ranks_->rank; }
 
-    // True to go through the execution loop (again).
+    // True if the code is to go through its execution loop once more.
     bool reuse_instance() {
         enter(LIG_MPI_REUSE);
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->reuse_instance(); }).again != 0;
     }
 
-    // True if settings have changed, as ligament::Instance::steer says it, and the same on all ranks. The time
-    // is rank 0's. Rank 0 reads the settings again, and tells the others what they need of them.
+    // True if settings have changed, on all ranks alike; see ligament::Instance::steer. The time is rank 0's.
+    // Rank 0 reads the settings again, and tells the other ranks the values that they need.
     bool steer(double time) {
         enter(LIG_MPI_STEER);
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->steer(time); }).again != 0;
     }
 
-    // Receives a message, which rank 0 gets; the others get none.
+    // Receives a message on rank 0; the other ranks get none.
     std::optional<Message> receive(Name port, Slot slot = {}) {
         std::optional<Message> message;
         enter(LIG_MPI_RECEIVE, port.text);
@@ -58,7 +58,7 @@ public:
         return message;
     }
 
-    // Receives an array into that of each rank, which all have the same type and shape.
+    // Receives an array into the array of each rank. All have the same type and shape.
     template <class T>
     Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
         into.lend(
@@ -73,7 +73,7 @@ public:
         return Times(outcome.times);
     }
 
-    // The same for an array of one dimension, as long as the vectors are.
+    // Does the same for an array of one dimension, of the length of the vectors.
     template <class T>
     Times receive_into(Name port, std::vector<T> &into, Slot slot = {}) {
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
@@ -88,8 +88,8 @@ public:
 private:
     struct Release {
         void operator()(lig_mpi_instance *ranks) const noexcept {
-            // An exception of this rank alone: the others will not come to the same end. What is left tells
-            // MPI_Finalize.
+            // This rank has an exception and the others do not, so they will not come to the end together. A
+            // mark tells MPI_Finalize.
             if (ranks->goes_on && std::uncaught_exceptions() > 0) return;
             lig_mpi_release(ranks);
         }
@@ -112,13 +112,13 @@ private:
         });
     }
 
-    // Comes to a collective call.
+    // Enters a collective call.
     void enter(std::int32_t call, const char *port = nullptr, std::uint64_t bytes = 0) {
         lig_mpi_enter(ranks_.get(), call, port, bytes);
     }
 
-    // Lets rank 0 call, and tells all what came of it. What is no Error of ours is thrown on rank 0, and is a
-    // PanicError on the others.
+    // Makes rank 0's call, and tells all ranks the result. Another exception than ligament::Error is thrown on
+    // rank 0, and becomes a PanicError on the others.
     template <class Call>
     lig_mpi_outcome together(Call call) {
         lig_mpi_outcome outcome{};

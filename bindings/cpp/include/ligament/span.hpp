@@ -1,4 +1,4 @@
-// Spans: elements of somebody else's that lie next to each other. std::span where the language has it (C++20).
+// Spans: elements that lie next to each other and belong to someone else. With C++20, this is std::span.
 #ifndef LIGAMENT_SPAN_HPP
 #define LIGAMENT_SPAN_HPP
 
@@ -19,7 +19,7 @@ using Span = std::span<T>;
 
 #else
 
-// As std::span, as far as it is needed here.
+// The part of std::span that is needed here.
 template <class T>
 class Span {
 public:
@@ -30,7 +30,7 @@ public:
     constexpr Span() noexcept = default;
     constexpr Span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
-    // Of a std::vector, a std::array, or another span.
+    // Makes a span of a std::vector, a std::array, or another span.
     template <
         class Sequence,
         std::enable_if_t<std::is_convertible_v<
@@ -47,7 +47,7 @@ public:
     constexpr iterator begin() const noexcept { return data_; }
     constexpr iterator end() const noexcept { return data_ + size_; }
 
-    // The part from an offset on, or of so many elements from there.
+    // The part that begins at an offset, with `count` elements or all that follow.
     constexpr Span subspan(std::size_t offset) const { return Span(data_ + offset, size_ - offset); }
     constexpr Span subspan(std::size_t offset, std::size_t count) const { return Span(data_ + offset, count); }
 

@@ -6,25 +6,25 @@
 
 namespace ligament {
 
-// A submodel by its operators and its end condition, for codes that would rather not write the loop themselves.
+// A submodel, given by its operators and its end condition. It is for codes that do not want to write the loop.
 class Submodel {
 public:
     virtual ~Submodel() = default;
     // F_INIT: sets the state, from messages where there are any.
     virtual void initialise(Instance &instance) = 0;
-    // True if this pass is over; asked before each step.
+    // Returns true if this pass is over; called before each step.
     virtual bool is_done() = 0;
-    // O_I: shows the state to others.
+    // O_I: sends the state.
     virtual void observe(Instance &instance) = 0;
     // S: advances the state by one step.
     virtual void solve(Instance &instance) = 0;
-    // O_F: shows the final state.
+    // O_F: sends the final state.
     virtual void observe_final(Instance &instance) = 0;
 };
 
 namespace detail {
 
-// A submodel on its way through C, which no exception may cross: the first one is kept for the way back.
+// A submodel as C calls it. No exception may cross C, so the first one is stored and thrown again afterwards.
 struct Running {
     Instance *instance;
     Submodel *submodel;
@@ -52,7 +52,7 @@ struct Running {
             return running.submodel->is_done();
         } catch (...) {
             *running.failed = std::current_exception();
-            return true;  // the next function says what happened
+            return true;  // the next function reports the exception
         }
     }
 
@@ -69,7 +69,7 @@ struct Running {
         }
     }
 
-    // Keeps the exception that is being handled, and says what it is.
+    // Stores the exception that is being handled, and writes its text.
     static lig_status keep(std::exception_ptr &failed, lig_status status, const char *text, lig_error *error) {
         failed = std::current_exception();
         std::strncpy(error->message, text, sizeof error->message - 1);
@@ -77,7 +77,7 @@ struct Running {
         return status;
     }
 
-    // The functions as C wants them.
+    // The functions in the form of the C interface.
     static lig_submodel functions(Running *running) {
         lig_submodel functions{};
         functions.size = sizeof functions;
@@ -93,8 +93,8 @@ struct Running {
 
 }  // namespace detail
 
-// Runs a submodel for as long as there are start messages. If one of its functions throws, the whole run ends
-// with that text, and the exception comes out here.
+// Runs a submodel as long as there are messages to start from. If a function throws, the whole run ends with
+// the text of the exception, which is thrown again.
 inline void run_submodel(Instance &instance, Submodel &submodel) {
     std::exception_ptr failed;
     detail::Running running{&instance, &submodel, &failed};

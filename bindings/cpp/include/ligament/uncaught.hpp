@@ -1,5 +1,5 @@
-// Exceptions that nobody catches: they end the process without a destructor being run, so a handler tells the
-// run why.
+// Exceptions that no code catches end the process without running a destructor. A terminate handler reports
+// them to the run as the reason for its end.
 #ifndef LIGAMENT_UNCAUGHT_HPP
 #define LIGAMENT_UNCAUGHT_HPP
 
@@ -22,7 +22,7 @@
 namespace ligament {
 namespace detail {
 
-// A type's name as it is written in a program.
+// Returns the name of a type as a program writes it.
 inline std::string name_of(const std::type_info &type) {
 #if __has_include(<cxxabi.h>)
     int status = 0;
@@ -33,8 +33,8 @@ inline std::string name_of(const std::type_info &type) {
     return type.name();
 }
 
-// The exception in hand, such as "ligament::ClosedError: port \"in\" was closed …". Ask only where there is
-// one.
+// Returns the text of the exception that is being handled, such as "ligament::ClosedError: port \"in\" was
+// closed …". There must be one.
 inline std::string describe_exception() {
     try {
         throw;
@@ -45,9 +45,8 @@ inline std::string describe_exception() {
     }
 }
 
-// The instances of this process, and the threads that made them. When an exception is caught by nobody, those
-// of its thread end the run with its text; then what was to happen before happens: the previous handler is
-// called.
+// The instances of this process, and the threads that made them. If an exception is not caught, the instances
+// of its thread end the run with the text of the exception. Then the previous handler is called.
 class Uncaught {
 public:
     static void watch(lig_instance *instance) {
@@ -72,7 +71,7 @@ private:
     Uncaught() : previous_(std::set_terminate(report)) {}
 
     static Uncaught &self() {
-        static Uncaught *const only = new Uncaught();  // never destroyed: exceptions come late, too
+        static Uncaught *const only = new Uncaught();  // never destroyed, because exceptions may come late
         return *only;
     }
 
@@ -82,12 +81,12 @@ private:
             try {
                 const std::string text = describe_exception();
                 for (const Watched &one : me.watched_) {
-                    if (one.maker != std::this_thread::get_id()) continue;  // it may be in a call of its own
+                    if (one.maker != std::this_thread::get_id()) continue;  // another thread may be using it
                     if (lig_error_shutdown(one.instance, text.c_str(), nullptr) != LIG_OK) {
                         lig_error_shutdown(one.instance, "an exception whose text is not UTF-8", nullptr);
                     }
                 }
-            } catch (...) {  // no memory for the text: the process ends all the same
+            } catch (...) {  // no memory for the text; the process ends anyway
             }
         }
         if (me.previous_) me.previous_();

@@ -1,4 +1,4 @@
-// Values: received ones, borrowed (ValueView), and such as are built to be sent (Value).
+// Values: received ones, borrowed (ValueView), and those that are built to be sent (Value).
 #ifndef LIGAMENT_VALUE_HPP
 #define LIGAMENT_VALUE_HPP
 
@@ -29,7 +29,7 @@ enum class Kind : std::int32_t {
     settings = LIG_KIND_SETTINGS,
 };
 
-// Bytes that live somewhere else.
+// Bytes that are stored elsewhere.
 struct Bytes {
     const void *data = nullptr;
     std::size_t size = 0;
@@ -39,11 +39,11 @@ class Value;
 
 namespace detail {
 
-// The message that a value came in, which errors name; none for what was built.
+// The message of a value, which errors name; none for a value that was built.
 struct Origin {
     const lig_message *message = nullptr;
 
-    // Calls a function; to what it finds unexpected it adds where that came from.
+    // Calls a function. If the function finds something unexpected, the error also names the origin.
     template <class Function>
     void named(Function function) const {
         if (!message) return function();
@@ -57,7 +57,7 @@ struct Origin {
     }
 };
 
-// The elements of a std::vector<bool>, of which a byte has eight, as an array has them.
+// The elements of a std::vector<bool>, which stores eight in a byte, as an array stores them.
 class Truths {
 public:
  explicit Truths(const std::vector<bool> &truths) : data_(new bool[truths.size() + 1]), size_(truths.size()) {
@@ -77,7 +77,7 @@ struct IsVector<std::vector<T>> : std::bool_constant<is_element<T>> {};
 
 }  // namespace detail
 
-// A borrowed value: valid for as long as the message or value that it is part of.
+// A borrowed value: valid as long as the message or value that contains it.
 class ValueView {
 public:
     explicit ValueView(const lig_value *value, detail::Origin origin = {}) : value_(value), origin_(origin) {}
@@ -86,8 +86,8 @@ public:
     bool is_none() const { return kind() == Kind::none; }
 
     // The value as T: bool, an integer (which must fit), double or float, std::complex<double>, std::string,
-    // std::string_view (in the value's memory) or Bytes (likewise); or std::vector of elements, a copy of an
-    // array of one dimension. Throws UnexpectedError if it is something else.
+    // std::string_view or Bytes (both in the value's memory), or std::vector of elements (a copy of an array of
+    // one dimension). Throws UnexpectedError if it is something else.
     template <class T>
     T as() const {
         if constexpr (std::is_same_v<T, bool>) {
@@ -121,7 +121,7 @@ public:
         }
     }
 
-    // The number of items that a list or map has.
+    // The number of items of a list or map.
     std::size_t size() const { return get<std::size_t>(lig_value_count); }
 
     // An item of a list, or the value of an entry of a map, by number.
@@ -160,7 +160,7 @@ public:
         return expected<T>(nullptr);
     }
 
-    // The same of an array of which the shape is expected as well; an extent that is `any` may be any.
+    // Does the same for an array of this shape; an extent that is `any` may have any value.
     template <class T>
     ArrayView<T> array(const Extents &shape) const {
         return expected<T>(&shape);
@@ -185,10 +185,10 @@ public:
     // Settings as a map.
     Value settings() const;
 
-    // A value of one's own. Arrays and bytes are shared, not copied.
+    // A copy that can be kept. Arrays and bytes are shared, not copied.
     Value copy() const;
 
-    // As the C interface has it.
+    // The value in the form of the C interface.
     const lig_value *raw() const noexcept { return value_; }
 
 private:
@@ -204,7 +204,7 @@ private:
         lig_expected wanted{};
         wanted.size = sizeof wanted;
         wanted.dtype = detail::dtype_of<T>();
-        if constexpr (std::is_same_v<T, std::uint8_t>) {  // truth values can be viewed so, too
+        if constexpr (std::is_same_v<T, std::uint8_t>) {  // truth values can also be viewed as uint8
             if (kind() == Kind::array && dtype() == LIG_BOOL) wanted.dtype = LIG_BOOL;
         }
         if (shape) {
@@ -228,10 +228,10 @@ private:
     detail::Origin origin_;
 };
 
-// A value of one's own, to be sent or put into another one. Move-only; copy() makes another.
+// A value that was built, to be sent or put into another one. It can be moved; copy() makes a copy.
 class Value {
 public:
-    // Nothing.
+    // A value without contents.
     Value() : Value(lig_value_new_none(), Adopt()) {}
     Value(std::nullptr_t) : Value() {}
 
@@ -240,37 +240,37 @@ public:
     Value(T value) : Value(made(value), Adopt()) {}
     Value(std::complex<double> value) : Value(lig_value_new_complex(value.real(), value.imag()), Adopt()) {}
 
-    // Text, copied. Throws UsageError if it is not UTF-8.
+    // A copy of a text. Throws UsageError if it is not UTF-8.
     Value(std::string_view text) : Value(lig_value_new_string(text.data(), text.size()), Adopt()) {
         if (!value_) throw UsageError("a text to be sent is not UTF-8");
     }
     Value(const std::string &text) : Value(std::string_view(text)) {}
     Value(const char *text) : Value(std::string_view(text)) {}
 
-    // Bytes, copied.
+    // A copy of bytes.
     Value(Bytes bytes) : Value(lig_value_new_bytes(bytes.data, bytes.size), Adopt()) {
         if (!value_) throw UsageError("bytes to be sent are at no address");
     }
 
-    // An array, copied.
+    // A copy of an array.
     template <class T>
     Value(const ArrayRef<T> &array) : Value(of(array, lig_value_new_array), Adopt()) {}
 
-    // An array of one dimension, copied.
+    // A copy of an array of one dimension.
     template <class T, std::enable_if_t<detail::is_element<T> && !std::is_same_v<T, bool>, int> = 0>
     Value(const std::vector<T> &elements) : Value(ArrayRef<const T>(elements.data(), {elements.size()})) {}
     template <class T, std::enable_if_t<detail::is_element<std::remove_const_t<T>>, int> = 0>
     Value(Span<T> elements) : Value(ArrayRef<const T>(elements.data(), {elements.size()})) {}
     Value(const std::vector<bool> &truths) : Value(detail::Truths(truths).array()) {}
 
-    // An array over the caller's memory, which must stay, and stay unchanged, until this value and all that it
-    // is put into are gone.
+    // An array over the caller's memory, which must stay unchanged until this value, and everything that
+    // contains it, is gone.
     template <class T>
     static Value borrowed(const ArrayRef<T> &array) {
         return Value(of(array, lig_value_new_array_borrowed), Adopt());
     }
 
-    // A list of what is given: Value::list(1, "two", 3.0).
+    // A list of the arguments: Value::list(1, "two", 3.0).
     template <class... Items>
     static Value list(Items &&...items) {
         Value made(lig_value_new_list(), Adopt());
@@ -281,35 +281,35 @@ public:
     // An empty map: Value::map().set("a", 1).set("b", "two").
     static Value map() { return Value(lig_value_new_map(), Adopt()); }
 
-    // Settings, made from a map; to be sent to a muscle_settings_in port.
+    // Settings, made from a map. They can be sent to a muscle_settings_in port.
     static Value settings(const Value &map) {
         lig_value *made;
         detail::call(lig_value_new_settings, static_cast<const lig_value *>(map.value_.get()), &made);
         return Value(made, Adopt());
     }
 
-    // Puts an item at the end of a list.
+    // Adds an item at the end of a list.
     Value &append(Value item) & {
         detail::call(lig_value_append, value_.get(), item.value_.release());
         return *this;
     }
     Value &&append(Value item) && { return std::move(append(std::move(item))); }
 
-    // Puts an item into a map, in place of what was under that key.
+    // Sets the item under a key of a map, in place of an earlier one.
     Value &set(const std::string &key, Value item) & {
         detail::call(lig_value_set, value_.get(), key.c_str(), item.value_.release());
         return *this;
     }
     Value &&set(const std::string &key, Value item) && { return std::move(set(key, std::move(item))); }
 
-    // The value, to be read.
+    // The value, for reading.
     ValueView view() const & { return ValueView(value_.get()); }
     ValueView view() const && = delete;
 
-    // Another value like this one. Arrays and bytes are shared, not copied.
+    // A copy of this value. Arrays and bytes are shared, not copied.
     Value copy() const { return ValueView(value_.get()).copy(); }
 
-    // As the C interface has it.
+    // The value in the form of the C interface.
     const lig_value *raw() const noexcept { return value_.get(); }
 
 private:

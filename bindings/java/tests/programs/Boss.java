@@ -18,7 +18,7 @@ import org.ligament.Received;
 import org.ligament.SettingKind;
 import org.ligament.Times;
 
-/** Gives work to three workers and tries what can be tried on ports meanwhile. */
+/** Gives tasks to three workers, and meanwhile makes all kinds of calls on ports. */
 public final class Boss {
     static void ports(Instance instance) {
         Check.equal(instance.listPorts(), Map.of(Operator.O_I, List.of("tasks", "spare"),
@@ -42,7 +42,7 @@ public final class Boss {
         Check.fails(
             LigamentException.Usage.class, "no slot 3", () -> instance.receiveIfConnected("results", 3));
         instance.send("spare", 0.0, new double[] {1, 2});
-        // Many names are no matter.
+        // A large number of names does no harm.
         for (int i = 0; i < 3000; i++) {
             String name = "port" + i;
             Check.fails(LigamentException.Usage.class, name, () -> instance.isConnected(name));
@@ -83,7 +83,7 @@ public final class Boss {
             instance.log(LogLevel.WARNING, "the boss begins");
             Check.fails(LigamentException.Registration.class, "", Instance::new);
 
-            // Nothing has been asked of the workers, so nothing comes.
+            // The workers have no task yet, so no message comes.
             Duration shortly = Duration.ofMillis(20);
             Check.fails(LigamentException.TimedOut.class, "results[0]",
                     () -> instance.receiveWithin("results", shortly, 0));
@@ -93,7 +93,7 @@ public final class Boss {
                     List.of(new PortSlot("results", 0), new PortSlot("results", 1)), shortly));
             Check.holds(!instance.poll("results", 2));
 
-            // One task for each; the answers come as loans, in any order.
+            // Each worker gets one task. The answers are loans, and come in any order.
             for (int i = 0; i < 3; i++) {
                 instance.send("tasks", 1.0, 10 * i, i);
             }
@@ -124,8 +124,8 @@ public final class Boss {
                 }
             }
 
-            // Every second column of a table; the workers receive it into arrays of their own and send back the
-            // sum.
+            // Sends every second column of a table. The workers receive it into arrays of their own and send
+            // back the sum.
             int[] table = new int[16];
             java.util.Arrays.setAll(table, i -> i);
             try (Arena arena = Arena.ofConfined()) {
@@ -146,7 +146,7 @@ public final class Boss {
                 }
             }
 
-            // Arrays of another shape and of another type than are waited for; then the conduits end.
+            // Sends arrays of another shape and of another type than the workers expect. Then the conduits end.
             float[] four = {-1, -1, -1, -1};
             float[] five = new float[5];
             double[] doubles = {-1, -1, -1, -1, -1};

@@ -1,6 +1,9 @@
 import java.util.Objects;
 
-/** What the Java test programs share: statements that end the program with an error when they do not hold. */
+/**
+ * The checks of the Java test programs: methods that end the program with an error if a condition does not
+ * hold.
+ */
 final class Check {
     private Check() {}
 
@@ -20,7 +23,7 @@ final class Check {
         }
     }
 
-    /** An action throws this, with these words in its text. */
+    /** Checks that an action throws this exception, with these words in its text. */
     static <T extends Throwable> T fails(Class<T> type, String words, Action action) {
         try {
             action.run();

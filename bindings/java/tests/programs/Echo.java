@@ -4,7 +4,7 @@ import org.ligament.Operator;
 import java.util.List;
 import java.util.Map;
 
-/** A micro model that takes every value apart, puts it together again, and sends it back. */
+/** A micro model that takes each received value apart, builds it again, and sends it back. */
 public final class Echo {
     public static void main(String[] arguments) {
         Map<Operator, List<String>> ports = Map.of(Operator.F_INIT, List.of("in"), Operator.O_F,

@@ -3,9 +3,7 @@ import org.ligament.LigamentException;
 import org.ligament.Message;
 import org.ligament.Submodel;
 
-/**
- * A formal submodel: counts to three with the help of an echo. With an argument, one of its functions throws.
- */
+/** A formal submodel that counts to three with an echo. With an argument, one of its functions throws. */
 public final class Formal extends Submodel {
     static final class NoConvergence extends Exception {
         NoConvergence() {

@@ -5,7 +5,10 @@ import org.ligament.InstanceFlag;
 import org.ligament.Message;
 import org.ligament.Settings;
 
-/** An overlay of settings on its way: to the settings port of one component, and on with what that sends. */
+/**
+ * The way of an overlay of settings: to the settings port of a component, and further with the messages of that
+ * component.
+ */
 public final class Overlay {
     public static void main(String[] arguments) {
         String role = arguments[0];

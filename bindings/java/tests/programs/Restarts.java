@@ -4,7 +4,7 @@ import org.ligament.Instance;
 import org.ligament.Message;
 import org.ligament.Operator;
 
-/** A macro model that starts an echo anew in each step, with times, and a word that changes. */
+/** A macro model that starts an echo again in each step. It sends times, and a text that changes. */
 public final class Restarts {
     public static void main(String[] arguments) {
         try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("out"), Operator.S,

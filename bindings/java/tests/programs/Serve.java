@@ -11,8 +11,8 @@ import org.ligament.Settings;
 import org.ligament.Times;
 
 /**
- * Messages under settings that their sender gives: a client, a worker that works under them, a server that
- * hands them on.
+ * Messages that carry settings: a client, a worker that computes with these settings, and a server that passes
+ * messages on.
  */
 public final class Serve {
     static long k(Message message) {

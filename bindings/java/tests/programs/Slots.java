@@ -9,7 +9,10 @@ import org.ligament.Operator;
 import org.ligament.PortSlot;
 import org.ligament.Times;
 
-/** Vector ports joined to vector ports: the sender sets the length in each round, the receiver learns it. */
+/**
+ * Vector ports that are joined to vector ports: the sender sets the length in each round, and the receiver
+ * learns it.
+ */
 public final class Slots {
     static final int[] LENGTHS = {3, 1, 5};
 

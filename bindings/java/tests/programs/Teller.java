@@ -13,7 +13,7 @@ import org.ligament.Operator;
 import org.ligament.Times;
 import org.ligament.Value;
 
-/** Sends every kind of value on "out" and checks that the same comes back on "in". */
+/** Sends every kind of value on "out" and checks that the same value comes back on "in". */
 public final class Teller {
     record Point(double x, int n, String name, List<Point> inner, long[] ids, boolean flag, Complex c,
             Value rest) {}
@@ -56,7 +56,7 @@ public final class Teller {
         Check.holds(!instance.reuseInstance());
         instance.close();
         instance.close();
-        // A view is still readable when the instance is gone.
+        // A view can still be read after the instance has ended.
         Check.holds(view.length() == 65536 && view.getDouble(65535) == 65535);
         array.close();
         array.close();
@@ -81,7 +81,7 @@ public final class Teller {
         same(new byte[] {0, 1, 2}, new byte[] {0, 1, 2});
         same(new byte[100_000], new byte[100_000]);
         same(new byte[0], new byte[0]);
-        // A literal that the compiler takes as a number, and not as an object.
+        // The compiler takes this literal as a number, and not as an object.
         instance.send("out", 0.0, 7);
         try (Message answer = instance.receive("in")) {
             Check.equal(answer.toObject(), 7L);
@@ -108,7 +108,7 @@ public final class Teller {
     static void trees() {
         Message tree = told(Tree.build());
         Tree.check(tree.value());
-        // A received value can be sent on as it is.
+        // A received value can be sent on unchanged.
         try (Message again = told(tree.value())) {
             Tree.check(again.value());
         }

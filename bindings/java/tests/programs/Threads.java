@@ -16,11 +16,11 @@ import org.ligament.Operator;
 import org.ligament.Value;
 
 /**
- * Several threads with one instance, with messages and with loans; and what ends a wait. The echo answers each
+ * Several threads use one instance, messages and loans; and a wait is interrupted. The echo answers each
  * message.
  */
 public final class Threads {
-    /** A wait that has an end is no deadlock, although nothing comes. */
+    /** A wait with a time limit is no deadlock, although no message comes. */
     static final Duration LONG = Duration.ofHours(1);
 
     static void elsewhere(Check.Action action) throws Exception {
@@ -40,15 +40,15 @@ public final class Threads {
     }
 
     /**
-     * A thread waits for what does not come, until it is interrupted; another one cannot use the instance
-     * meanwhile.
+     * A thread waits for a message that does not come, until it is interrupted. Another thread cannot use the
+     * instance meanwhile.
      */
     static void interrupt(Instance instance) throws Exception {
         CountDownLatch waits = new CountDownLatch(1);
         AtomicReference<Throwable> ended = new AtomicReference<>();
         Thread waiter = new Thread(() -> {
             try {
-                // The check is asked while the library waits, so from then on the thread waits.
+                // The library calls the check only while it waits, so from then on the thread waits.
                 instance.setInterruptCheck(() -> {
                     waits.countDown();
                     return false;
@@ -87,7 +87,9 @@ public final class Threads {
         instance.setInterruptCheck(null);
     }
 
-    /** Four threads at once: each call is done, or refused because another one is being done. */
+    /**
+     * Four threads make calls at once. Each call succeeds, or is refused because another one is in progress.
+     */
     static void race(Instance instance) throws Exception {
         AtomicReference<Throwable> wrong = new AtomicReference<>();
         List<Thread> threads = new ArrayList<>();
@@ -134,7 +136,7 @@ public final class Threads {
         Check.fails(IllegalStateException.class, "closed", () -> memory.get(ValueLayout.JAVA_DOUBLE, 0));
         elsewhere(() -> {
             Check.equal(message.value().at("a").array().getDouble(19_999), 0.0);
-            // From here on it is this thread's.
+            // From here on, the object belongs to this thread.
             message.handOver();
         });
         Check.equal(value.at("a").array().getDouble(0), 0.0);
@@ -168,7 +170,7 @@ public final class Threads {
         race(instance);
         messages(instance);
         loans(instance);
-        // A loan that is left open ends with the instance: nothing leads to its memory any more.
+        // A loan that is left open ends with the instance: no reference leads to its memory any more.
         Loan left = instance.loan(DType.INT32, 3);
         MemorySegment memory = left.segment();
         instance.send("out", 1.0, new int[100_000]);
@@ -178,7 +180,7 @@ public final class Threads {
         Check.fails(IllegalStateException.class, "closed", () -> memory.fill((byte) 0));
         left.close();
         Check.fails(LigamentException.Usage.class, "closed", left::segment);
-        // A message may be read, and be closed by any thread, when the instance is gone.
+        // A message may be read, and be closed by any thread, after the instance has ended.
         message.handOver();
         elsewhere(() -> {
             Check.equal(message.array().length(), 100_000L);

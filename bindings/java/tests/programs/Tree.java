@@ -12,13 +12,13 @@ import org.ligament.LigamentException;
 import org.ligament.Order;
 import org.ligament.Value;
 
-/** One value with every kind of value in it, the same as the C and C++ tests have: built, and checked. */
+/** One value that contains every kind of value, the same as in the C and C++ tests: builds it and checks it. */
 final class Tree {
     private Tree() {}
 
     static final BigInteger LARGEST = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
 
-    /** Two elements with all bytes set to the type's number; of a truth value to 1. */
+    /** Two elements whose bytes all have the number of the type; those of a truth value are 1. */
     static byte[] pattern(DType type) {
         byte[] bytes = new byte[2 * type.size()];
         Arrays.fill(bytes, (byte) (type == DType.BOOL ? 1 : type.ordinal() + 1));

@@ -15,7 +15,10 @@ import org.ligament.Operator;
 import org.ligament.Order;
 import org.ligament.Times;
 
-/** Arrays of every type, of 0 to 4 dimensions, in both orders, in every way there is, to an echo and back. */
+/**
+ * Sends arrays of every type, of 0 to 4 dimensions, in both orders and in every form, to an echo and receives
+ * them again.
+ */
 public final class Types {
     static final long[][] SHAPES = {{}, {7}, {0}, {3, 5}, {2, 3, 4}, {2, 1, 3, 2}, {40, 0, 3}};
     static final Random RANDOM = new Random(5);
@@ -33,7 +36,7 @@ public final class Types {
         return bytes;
     }
 
-    /** An array on the heap, in the type that Java has for it. */
+    /** Makes an array on the heap, in Java's type for it. */
     static Object elements(DType type, byte[] bytes) {
         MemorySegment from = MemorySegment.ofArray(bytes);
         return switch (type) {
@@ -68,7 +71,7 @@ public final class Types {
         }
     }
 
-    /** The same elements, twice as far apart in every dimension, in memory of that size. */
+    /** The same elements with doubled strides in every dimension, in memory of the needed size. */
     static Array spread(Arena arena, Array dense, boolean native_) {
         long[] shape = dense.shape();
         long[] wide = shape.clone();
@@ -125,7 +128,7 @@ public final class Types {
                 instance.send("out", 0.0, spread);
                 back(instance, type, shape, order, bytes);
             }
-            // Received into memory of the caller's, also in the other order and spread.
+            // Receives into memory of the caller, also in the other order and with gaps.
             Order other = order == Order.ROW_MAJOR ? Order.COLUMN_MAJOR : Order.ROW_MAJOR;
             for (Order into : List.of(order, other)) {
                 Array onHeap = Array.of(type, elements(type, new byte[bytes.length]), shape).order(into);
@@ -152,7 +155,7 @@ public final class Types {
         }
     }
 
-    /** Java's own arrays, sent by themselves and read as what they are. */
+    /** Sends Java's own arrays by themselves, and reads them as what they are. */
     static void plain(Instance instance) {
         double[] d = {1, -0.0, Double.NaN};
         instance.send("out", 0.0, d);
@@ -219,7 +222,7 @@ public final class Types {
         }
         Check.fails(LigamentException.Usage.class, "BIG_ENDIAN", () -> Array.of(DType.FLOAT64,
                 java.nio.ByteBuffer.allocateDirect(32).asDoubleBuffer(), 3));
-        // Backwards, by negative strides, in Java's memory and in other.
+        // Sends elements backwards, by negative strides, in Java's memory and in native memory.
         double[] up = {0, 1, 2, 3, 4, 5};
         instance.send("out", 0.0, Array.of(DType.FLOAT64, up, 3).section(40, -16));
         try (Message m = instance.receive("in")) {
@@ -232,7 +235,7 @@ public final class Types {
                 Check.equal(m.array().toDoubleArray(), new double[] {5, 3, 1});
             }
         }
-        // Elements that are not aligned, and those that are only two bytes apart.
+        // Sends elements that are not aligned, and elements that are only two bytes apart.
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment odd = arena.allocate(25, 8).asSlice(1);
             MemorySegment.copy(up, 1, odd, ValueLayout.JAVA_DOUBLE_UNALIGNED, 0, 3);
@@ -245,7 +248,7 @@ public final class Types {
                 Check.equal(m.array().toIntArray(), new int[3]);
             }
         }
-        // Larger than what goes by way of the small memory.
+        // Sends an array that does not fit the small memory.
         double[] large = RANDOM.doubles(20_000).toArray();
         for (Object each : List.of(large, Array.of(large, 100, 200),
                 Array.of(large, 100, 200).order(Order.COLUMN_MAJOR))) {
@@ -258,7 +261,7 @@ public final class Types {
         instance.send("out", 0.0, large);
         instance.receiveInto("in", into);
         Check.equal(into, large);
-        // An array that does not fit is an error, and nothing is written.
+        // An array that does not fit is an error, and no element is written.
         for (Array wrong : List.of(Array.of(new double[3]), Array.of(new float[2]))) {
             instance.send("out", 0.0, new double[] {1, 2});
             Check.fails(LigamentException.Unexpected.class, "asked for", () ->

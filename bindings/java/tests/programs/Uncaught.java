@@ -5,7 +5,7 @@ import org.ligament.LigamentException;
 import org.ligament.Message;
 import org.ligament.Operator;
 
-/** Ends in the middle of a run, in the way that its argument says. */
+/** Ends in the middle of a run, in the way that its argument names. */
 public final class Uncaught {
     static final class Diverged extends RuntimeException {
         Diverged(String text, Throwable cause) {
@@ -52,7 +52,7 @@ public final class Uncaught {
             }
         }
         if (what.equals("thread")) {
-            // An exception of another thread than that which made the instance is not the instance's.
+            // An exception of another thread than the one that made the instance does not end the instance.
             Thread other = new Thread(() -> {
                 throw new Diverged("elsewhere", null);
             });

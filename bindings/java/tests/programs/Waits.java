@@ -1,7 +1,7 @@
 import java.time.Duration;
 import org.ligament.Instance;
 
-/** Waits for what does not come, until a signal ends it. */
+/** Waits for a message that does not come, until a signal ends the program. */
 public final class Waits {
     public static void main(String[] arguments) {
         try (Instance instance = new Instance()) {

@@ -3,7 +3,9 @@ import org.ligament.LigamentException;
 import org.ligament.Message;
 import org.ligament.Submodel;
 
-/** A light component of a ring: hands numbers on. With "fail=true" one of them throws in its third step. */
+/**
+ * A light component of a ring, which passes numbers on. With "fail=true", one of them throws in its third step.
+ */
 public final class Walker extends Submodel {
     static Instance another;
 

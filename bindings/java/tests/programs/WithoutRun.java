@@ -5,12 +5,12 @@ import org.ligament.LigamentException;
 import org.ligament.Operator;
 import org.ligament.Version;
 
-/** What there is outside a run. */
+/** The parts of the Java face that need no run. */
 public final class WithoutRun {
     public static void main(String[] arguments) throws Exception {
         if (arguments.length > 0) {
             Check.fails(LigamentException.Registration.class, arguments[0], Instance::new);
-            // Again, and by another way in: the same error, not one of the class loader's.
+            // Makes the same error again by another call: it must not be an error of the class loader.
             Check.fails(LigamentException.Registration.class, arguments[0], Version::version);
             Check.fails(LigamentException.Registration.class, arguments[0], () ->
                     Instance.runLight(instance -> null));

@@ -6,7 +6,7 @@ import org.ligament.Loan;
 import org.ligament.Message;
 import org.ligament.Times;
 
-/** One of three workers: answers each task of the boss. */
+/** One of three workers, which answers each task of the boss. */
 public final class Worker {
     public static void main(String[] arguments) {
         try (Instance instance = new Instance()) {
@@ -18,7 +18,7 @@ public final class Worker {
             }
             Check.equal(offset, 10 * instance.index()[0]);
 
-            // A loan that is given back, and one that is sent.
+            // A loan is given back, and another one is sent.
             Loan unused = instance.loan(DType.FLOAT64, 40, 50);
             unused.close();
             unused.close();
@@ -34,7 +34,7 @@ public final class Worker {
             Check.fails(IndexOutOfBoundsException.class, "index 40", () -> loan.setDouble(0, 40, 0));
             Check.fails(LigamentException.Usage.class, "float64, not int32", loan::asIntBuffer);
             instance.send("out", 0.0, loan);
-            // A loan that was sent is the receiver's: nothing leads there any more.
+            // A loan that was sent belongs to the receiver: no reference leads to its memory any more.
             Check.fails(IllegalStateException.class, "closed", () -> memory.fill((byte) 0));
             Check.fails(IllegalStateException.class, "closed", () -> buffer.put(0, 1));
             Check.fails(LigamentException.Usage.class, "the loan is closed", () ->

@@ -1,8 +1,7 @@
 """Ligament couples simulation codes into one multiscale model.
 
-A code takes part in a run as an `Instance`, which sends and receives each `Message` through its ports. A
-`Model` says which components there are and how they are joined; `run` runs one, with Python functions as
-components where wanted.
+A code joins a run as an `Instance`, which sends and receives each `Message` through its ports. A `Model` has
+components, which are joined by conduits. `run` runs a model; a Python function can be a component.
 """
 
 from ._attach import AttachedRun, Shown, TappedPort, attach

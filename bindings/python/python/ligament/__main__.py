@@ -1,4 +1,4 @@
-"""`python -m ligament`: becomes the command `ligament`, which the wheel brings as a program of its own."""
+"""`python -m ligament`: replaces this process by the command `ligament`, which is a program in the wheel."""
 
 import os
 import signal
@@ -9,7 +9,8 @@ from ._ligament import _fault
 
 
 def main() -> None:
-    """Does what the command line asks for."""
+    """Runs the command line. Python ignores some signals, and the command would inherit that, so they are
+    reset."""
     # Python ignores these signals, and what it becomes would go on ignoring them.
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)

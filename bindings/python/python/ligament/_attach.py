@@ -1,4 +1,4 @@
-"""Looking at a run that goes on, from a notebook or a script of one's own."""
+"""Looks at a run that goes on, from a notebook or a script."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Shown:
         timestamp: The model time of the message, s.
         next_timestamp: The model time of the sender's next message, s, or None.
         slot: The slot of a vector port, else None.
-        number: How many messages the port had sent since it is looked at, with this one.
-        data: The value: a read-only NumPy array, a number, a text, a list, a dict, None. Of a histogram a dict
+        number: Number of messages that the port has sent since the view began, including this one.
+        data: The value: a read-only NumPy array, a number, a text, a list, a dict, None. A histogram is a dict
             with `least` and `greatest` (None if no element is finite), `counts`, and `others`, the number of
             elements that are not finite.
 """
@@ -34,11 +34,11 @@ class Shown:
 
 
 class TappedPort:
-    """A port whose latest values are looked at; `AttachedRun.port` makes it.
+    """A view of the latest values of a port; `AttachedRun.port` makes it.
 
     It is an iterator over the values that come, a context manager, and an array of the next value for NumPy.
-    The instance copies a value when it is asked for, with its next send, and never waits for whoever looks:
-    values in between are not shown.
+    The instance copies a value if the view has asked for one, at its next send. It never waits for the view, so
+    the view does not get every value.
 """
 
     def __init__(self, name: str, tapping: _Tapping) -> None:
@@ -46,16 +46,16 @@ class TappedPort:
         self._tapping = tapping
 
     def next(self, timeout: float | None = None) -> Shown:
-        """The next value that is sent.
+        """Returns the next value that is sent.
 
         Args:
-            timeout: How long to wait, s; None for as long as it takes.
+            timeout: Longest time to wait, s; None waits without a limit.
 
         Raises:
-            TimeoutError: Nothing was sent within that time.
-            RunEndsError: Nothing will be sent any more.
-            UnexpectedError: What was sent cannot be shown as it was asked for: it is larger than there is room
-                for, or has not the key, axis or index. The next value may be another.
+            TimeoutError: No value was sent within that time.
+            RunEndsError: No more values will be sent.
+            UnexpectedError: The value does not fit the request: it is larger than `room`, or does not have the
+                key, axis or index. The next value may fit.
 """
         shown, why = self._tapping.next(timeout)
         if shown is None:
@@ -64,7 +64,7 @@ class TappedPort:
 
     @property
     def value(self) -> Any:
-        """The next value that is sent, without its times."""
+        """Returns the next value that is sent, without its times."""
         return self.next().data
 
     def __iter__(self) -> Iterator[Shown]:
@@ -82,7 +82,7 @@ class TappedPort:
         return numpy.array(self.value, dtype=dtype)
 
     def close(self) -> None:
-        """Lets go of the port: nothing more is copied for this."""
+        """Ends the view of the port: no more values are copied for it."""
         self._tapping.close()
 
     def __enter__(self) -> TappedPort:
@@ -103,21 +103,20 @@ class AttachedRun:
         _standing(run)
 
     def status(self) -> dict[str, Any]:
-        """How the run stands now: `run`, and while it is under way `instances` and `conduits`, each by a
-        number, as text."""
+        """The status of the run: `run`, and during the run `instances` and `conduits`, each by its number, as
+        text."""
         told: dict[str, Any] = json.loads(_standing(self._run))
         return told
 
     @property
     def state(self) -> str:
-        """`running`, or how it ended."""
+        """`running`, or the way in which the run ended."""
         state: str = self.status()["run"]["state"]
         return state
 
     @property
     def ports(self) -> list[str]:
-        """The ports that can be looked at now: `INSTANCE.PORT` for each on which an instance sends that takes
-        part."""
+        """The ports that can be viewed now: `INSTANCE.PORT` for each port on which a running instance sends."""
         instances = self.status().get("instances", {}).values()
         return [f"{one['name']}.{port}" for one in instances for port in one.get("sends", [])]
 
@@ -131,19 +130,19 @@ class AttachedRun:
         key: str | Sequence[str] = (),
         room: int | None = None,
     ) -> TappedPort:
-        """Looks at what a port sends, whether it is connected or not.
+        """Makes a view of the values that a port sends. The port need not be connected.
 
         Args:
             name: The port: `macro.state_out`, `micro[3].out`, or `macro.out[2]` for a slot of a vector port.
-            slice: Of an array, take this: `"0"`, `"::2, 5:10"`, as NumPy would.
-            thin: Of an array, take every so many-th element along each axis.
-            histogram: How many elements are how large, in so many bars (at most 4096); 0 for the elements
+            slice: The part of an array to take, in NumPy's notation: `"0"`, `"::2, 5:10"`.
+            thin: Take only every `thin`-th element of an array along each axis.
+            histogram: Number of bars of a histogram of the elements (at most 4096); 0 for the elements
                 themselves.
-            key: Of a dict, take what stands under this key, or under these keys of dicts inside each other.
-            room: For how large a value there is to be room, bytes; None for 64 MiB, at most 1 GiB.
+            key: Take the value under this key of a dict, or under these keys of dicts inside each other.
+            room: Size of the largest value that can be viewed, bytes; None for 64 MiB, at most 1 GiB.
 
         Raises:
-            UsageError: There is no such port, the instance does not take part yet, or the run is not under way.
+            UsageError: There is no such port, the instance has not joined the run yet, or the run is over.
 """
         keys = [key] if isinstance(key, str) else list(key)
         return TappedPort(name, _Tapping(self._run, name, slice, thin, histogram, keys, room))
@@ -156,7 +155,7 @@ class AttachedRun:
 
 
 def attach(run: str | PathLike[str] = "latest") -> AttachedRun:
-    """Looks at a run on this machine while it goes on, without disturbing it.
+    """Attaches to a run on this machine, to watch it without disturbing it.
 
     Args:
         run: Its directory, its name under ./runs, or `latest`.

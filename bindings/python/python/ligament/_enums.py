@@ -4,7 +4,7 @@ from enum import Enum, Flag, IntEnum
 
 
 class Operator(Enum):
-    """When in the execution loop a port is used."""
+    """The moment of the execution loop in which a port is used."""
 
     NONE = "NONE"
     """Not known."""
@@ -18,16 +18,16 @@ class Operator(Enum):
     """Sends at the end of each pass: the final observation."""
 
     def allows_sending(self) -> bool:
-        """Whether ports of this operator send."""
+        """True if ports of this operator send."""
         return self in (Operator.O_I, Operator.O_F)
 
     def allows_receiving(self) -> bool:
-        """Whether ports of this operator receive."""
+        """True if ports of this operator receive."""
         return self in (Operator.F_INIT, Operator.S)
 
 
 class LogLevel(IntEnum):
-    """How important a line in the run's log is."""
+    """The importance of a line in the run's log."""
 
     DEBUG = 0
     INFO = 1
@@ -37,12 +37,12 @@ class LogLevel(IntEnum):
 
     @staticmethod
     def from_python(level: int) -> "LogLevel":
-        """The level of a number of Python's `logging`."""
+        """Returns the level for a level of Python's `logging`."""
         return LogLevel(max(0, min(4, level // 10 - 1)))
 
 
 class InstanceFlags(Flag):
-    """What an instance may ask for when it is made."""
+    """Unusual behaviour of an instance."""
 
     NONE = 0
     DONT_APPLY_OVERLAY = 1
@@ -57,5 +57,5 @@ class InstanceFlags(Flag):
 
 
 def operator_name(operator: "Operator | str") -> str:
-    """The operator's name, from an Operator or a text such as ``"O_I"``."""
+    """Returns the operator's name, from an Operator or a text such as ``"O_I"``."""
     return operator.value if isinstance(operator, Operator) else str(operator)

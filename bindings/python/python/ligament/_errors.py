@@ -1,23 +1,24 @@
-"""The exceptions that Ligament raises. All are `Error`; those that Python has a word for are that as well."""
+"""The exceptions that Ligament raises. All are `Error`. Those for which Python has an exception are also of
+that class."""
 
 import builtins
 from typing import Any
 
 
 class Error(RuntimeError):
-    """Anything that Ligament found wrong."""
+    """Any error that Ligament has found."""
 
     def __str__(self) -> str:
-        # KeyError, among the bases of some, would show its text in quotes.
+        # KeyError, which is a base of some of these classes, would show its text in quotes.
         return str(self.args[0]) if len(self.args) == 1 else Exception.__str__(self)
 
 
 class RegistrationError(Error):
-    """There is no run to take part in, or it refused this instance."""
+    """There is no run to join, or the run refused this instance."""
 
 
 class UsageError(Error):
-    """The library was used in a way that cannot work: an unknown port, a call at the wrong moment."""
+    """The code used the library in a way that cannot work: an unknown port, a call at the wrong moment."""
 
 
 class UnsendableError(UsageError, TypeError):
@@ -25,19 +26,19 @@ class UnsendableError(UsageError, TypeError):
 
 
 class UnexpectedError(Error):
-    """A message is not what was asked for: another type, another shape."""
+    """A message is not what the caller asked for: another type, another shape."""
 
 
 class ClosedError(Error):
-    """The conduit has ended: nothing more will come on this port."""
+    """The conduit has ended: no more messages will arrive on this port."""
 
 
 class TimeoutError(Error, builtins.TimeoutError):
-    """Nothing came within the time allowed."""
+    """No message arrived within the time allowed."""
 
 
 class SettingError(Error):
-    """A setting cannot be had or made."""
+    """A setting cannot be read or made."""
 
 
 class SettingUnsetError(SettingError, KeyError):
@@ -49,7 +50,7 @@ class SettingTypeError(SettingError, TypeError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The message cannot be stored: not enough memory in the run."""
+    """The run has too little memory to store the message."""
 
 
 class RunEndsError(Error):
@@ -57,14 +58,11 @@ class RunEndsError(Error):
 
 
 class TransportError(Error):
-    """The system, or data from another process, failed."""
+    """The operating system failed, or another process sent wrong data."""
 
 
 class ModelError(Error):
-    """A model cannot be built, read or run.
-
-    `problems` lists everything that is wrong, where a check has found it.
-    """
+    """A model cannot be built, read or run. `problems` lists all problems that a check has found."""
 
     def __init__(self, text: str, problems: tuple[Any, ...] = ()) -> None:
         super().__init__(text)
@@ -72,7 +70,7 @@ class ModelError(Error):
 
 
 class RunError(Error):
-    """A run failed. The text begins with the reason; `result` tells the rest."""
+    """A run failed. The text begins with the reason; `result` has the rest."""
 
     def __init__(self, text: str, result: object = None) -> None:
         super().__init__(text)

@@ -1,8 +1,6 @@
-"""Python functions as components: each of their instances is a forked process of the script.
-
-All are forked from the calling thread before the run begins, and wait on a pipe for their environment; so
-nothing of the runtime, neither descriptors nor threads, is in them.
-"""
+"""Python functions as components. Each of their instances is a forked process of the script. All of them are
+forked from the calling thread before the run begins, and wait on a pipe for their environment. So they inherit
+no descriptors and no threads of the runtime."""
 
 import json
 import logging
@@ -20,22 +18,22 @@ from ._ligament import _die_with_parent, _raise_open_files
 
 
 class Waiting:
-    """Forked processes that wait to be told which instance they are."""
+    """Forked processes that wait until they are told which instance they are."""
 
     def __init__(self) -> None:
         self._pipes: dict[str, tuple[int, int]] = {}
         self._open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-        # One descriptor for each that waits.
+        # One descriptor for each process that waits.
         _raise_open_files()
 
     def fork(self, instance: str, function: Callable[[], Any]) -> None:
-        """Makes the process of an instance."""
+        """Forks the process of an instance."""
         reading, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
         with warnings.catch_warnings():
-            # Libraries such as OpenBLAS have threads that survive no fork, and know it.
+            # Libraries such as OpenBLAS have threads that do not survive a fork, and can handle it.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
@@ -55,7 +53,7 @@ class Waiting:
         output: os.PathLike[str],
         cores: list[int],
     ) -> int:
-        """Tells a process who it is; gives its number."""
+        """Gives a process its environment, and returns its number."""
         pid, writing = self._pipes.pop(instance)
         what = {"environment": environment, "directory": os.fspath(directory), "output": os.fspath(output),
                 "cores": list(cores)}
@@ -64,7 +62,7 @@ class Waiting:
         return pid
 
     def end(self) -> None:
-        """Ends the processes that were never started."""
+        """Ends the processes that were not started."""
         while self._pipes:
             _, (pid, writing) = self._pipes.popitem()
             os.close(writing)
@@ -72,12 +70,12 @@ class Waiting:
 
 
 def _child(parent: int, reading: int, function: Callable[[], Any]) -> NoReturn:
-    """The whole life of a forked process. It never returns to the script."""
+    """Runs a forked process from its start to its end. It never returns to the script."""
     status = 1
     try:
         if not _die_with_parent(parent):
             os._exit(1)
-        # A group of its own: Ctrl-C is for the script, which ends the run in order.
+        # The process has a group of its own: Ctrl-C is for the script, which ends the run in order.
         os.setpgid(0, 0)
         with open(reading, encoding="utf-8") as pipe:
             told = pipe.read()
@@ -106,7 +104,7 @@ def _live(what: dict[str, Any], function: Callable[[], Any]) -> int:
     os.dup2(output, 2)
     os.close(output)
     os.close(nothing)
-    # Even where the script replaced them, as notebooks do.
+    # The streams are flushed even if the script has replaced them, as notebooks do.
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,5 +1,7 @@
 """One structured grid over the instances, or the ranks, of a component."""
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -94,6 +96,26 @@ class Domain(_Domain):
         self._fields.append((number, ghosts, array))
         return array
 
+    def set_direction(self, array: numpy.ndarray, direction: Sequence[int]) -> None:
+        """Says in which direction the values of a field travel, as in a lattice Boltzmann code.
+
+        An exchange then fills only the ghosts from which a value comes into the block in this direction, and
+        leaves those at other sides between blocks as they are. All blocks give the same directions.
+
+        Args:
+            array: The array of the field.
+            direction: -1, 0 or 1 along each axis.
+
+        Raises:
+            UsageError: The direction is none of this grid's, or an exchange has begun.
+        """
+        number = next(number for number, _, _ in self._known([array]))
+        steps = [operator.index(step) for step in direction]
+        if any(abs(step) > 1 for step in steps):
+            text = f"the direction of a field is {steps}; give -1, 0 or 1 for each axis of the grid"
+            raise UsageError(_fault("bad-field", text))
+        self._set_direction(number, steps)
+
     def interior(self, array: numpy.ndarray) -> numpy.ndarray:
         """The block's own points of a field's array, without the ghosts: a view."""
         ghosts = next(ghosts for _, ghosts, known in self._known([array]))
@@ -129,6 +151,22 @@ class Domain(_Domain):
         self._end(self._begun)
         self._begun = []
 
+    def publish(self, array: numpy.ndarray) -> None:
+        """Shows a field to the taps of the port with the field's name, at the time of its last exchange.
+
+        Nothing is joined to this port, and while nobody looks nothing is copied or computed. A block calls this
+        after an exchange, before the points of the field change, so that the ghosts fit them.
+
+        Args:
+            array: The array that `field` returned.
+
+        Raises:
+            UsageError: The field was in no exchange yet, an exchange has begun and not ended, or a port of the
+                component has the field's name.
+        """
+        for number, _, known in self._known([array]):
+            self._publish(number, known)
+
     def sum(self, numbers: Any) -> float:
         """The exact sum of all numbers that all blocks give, rounded once: it does not depend on the blocks."""
         return self._reduced("sum", numbers)
@@ -142,14 +180,7 @@ class Domain(_Domain):
         return self._reduced("max", numbers)
 
     def _reduced(self, how: str, numbers: Any) -> float:
-        if isinstance(numbers, numpy.ma.MaskedArray):
-            text = "some numbers are masked; give those that count: numbers.compressed()"
-            raise UsageError(_fault("bad-argument", text))
-        given = numpy.asarray(numbers)
-        if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
-            text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
-            raise UsageError(_fault("bad-argument", text))
-        return self._reduce(how, numpy.ascontiguousarray(given, "float64"))
+        return self._reduce(how, doubles(numbers))
 
     def _known(self, arrays: Any) -> list[tuple[int, int, numpy.ndarray]]:
         found = []
@@ -161,6 +192,18 @@ class Domain(_Domain):
                 raise UsageError(_fault("bad-field", text))
             found.append(field)
         return found
+
+
+def doubles(numbers: Any) -> numpy.ndarray:
+    """Numbers for a reduction as an array of doubles that are equal to them."""
+    if isinstance(numbers, numpy.ma.MaskedArray):
+        text = "some numbers are masked; give those that count: numbers.compressed()"
+        raise UsageError(_fault("bad-argument", text))
+    given = numpy.asarray(numbers)
+    if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8 or not _are_exact(given):
+        text = f"numbers of the type {given.dtype} cannot all be made doubles; convert them first"
+        raise UsageError(_fault("bad-argument", text))
+    return numpy.ascontiguousarray(given, "float64")
 
 
 def _are_exact(numbers: numpy.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""Where the wheel has put what is not Python."""
+"""The files of the wheel that are not Python."""
 
 import importlib.metadata
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def program() -> Path:
-    """The command `ligament`, as the wheel was installed."""
+    """Returns the path of the command `ligament` that belongs to this package."""
     try:
         files = importlib.metadata.files("ligament-coupling") or ()
     except importlib.metadata.PackageNotFoundError:
@@ -18,5 +18,5 @@ def program() -> Path:
 
 
 def prefix() -> str:
-    """The directory below which the library and the headers are."""
+    """Returns the directory that holds the library and the headers."""
     return str(program().parents[1])

@@ -1,4 +1,4 @@
-"""The instance: what a simulation code takes part in a run with."""
+"""The instance: a simulation code joins a run with it."""
 
 import logging
 import operator
@@ -22,18 +22,19 @@ class Instance(_Instance):
     """An instance of a component in a running model.
 
     Args:
-        ports: The ports by operator; ``name[]`` is a vector port. Without them, those of the model count.
-        flags: What the instance asks for.
-        ranks: How many processes the instance is; 0 if that is not said. While it computes, who waits for it
-            does not spin on its cores; without this, the model's ``resources:`` tell how many they are.
-        threads: How many threads each of them has, likewise.
+        ports: The ports by operator; ``name[]`` is a vector port. Without them, the model's are used.
+        flags: Unusual behaviour of the instance.
+        ranks: Number of processes that are one instance together; 0 if not given. While the instance computes,
+            `ranks` times `threads` cores count as busy, and instances that wait for it do not spin on them. If
+            neither number is given, those under ``resources:`` in the model count.
+        threads: Number of threads of each process; 0 if not given.
 
     Raises:
         RegistrationError: There is no run, or the ports do not fit the model.
 
     An uncaught exception ends the run, with its text as the reason. Records of Python's `logging` go to the
-    run's log as well. As a context manager an instance signs off at the end of the block, or ends the run if
-    the block raised.
+    run's log as well. As a context manager, an instance signs off at the end of the block, or ends the run if
+    the block has raised an exception.
 """
 
     def __new__(
@@ -60,17 +61,19 @@ class Instance(_Instance):
         _logging.watch(self)
 
     def get_setting(self, name: str, type: str | type | None = None, default: Any = _UNSET) -> Any:
-        """The value of a setting for this instance, overlay included; the longest name that fits wins.
+        """Returns the value of a setting for this instance, with the overlay applied.
+
+        If several names fit, the longest one wins.
 
         Args:
             name: The setting's name, without this component's.
-            type: "int", "float", "bool", "str", "[int]", "[float]" or "[[float]]"; a whole number is taken for
-                a float. None takes any.
-            default: What to give if it is not set.
+            type: "int", "float", "bool", "str", "[int]", "[float]" or "[[float]]"; a whole number is accepted
+                as a float. None accepts any type.
+            default: The value to return if the setting is not set.
 
         Raises:
-            SettingUnsetError: It is not set (a KeyError).
-            SettingTypeError: It is of another type (a TypeError).
+            SettingUnsetError: The setting is not set (a KeyError).
+            SettingTypeError: The value is of another type (a TypeError).
 """
         value = self._setting(name, _TYPES.get(type, type))
         if value is not None:
@@ -80,7 +83,7 @@ class Instance(_Instance):
         return default
 
     def list_ports(self) -> dict[Operator, list[str]]:
-        """The names of the ports by operator."""
+        """Returns the names of the ports by operator."""
         return {Operator(operator): names for operator, names in self._ports()}
 
     def map_block(self, port: str, start: Sequence[int], shape: Sequence[int]) -> None:
@@ -149,9 +152,9 @@ class Instance(_Instance):
         self._insert_events(port, numpy.ascontiguousarray(times), ids)
 
     def events(self, port: str) -> tuple[Any, Any]:
-        """The events that have been delivered on a port up to now and that were not yet read.
+        """Returns the events that have been delivered on a port up to now and that the code has not read.
 
-        To be called after each `tick`. Events of one sender are read-only views of where it put them.
+        Call it after each `tick`. Events of a single sender are read-only views of its memory.
 
         Returns:
             The times, an array of float64 of shape (n,), in the unit of the model's times, and the ids, an
@@ -168,7 +171,7 @@ class Instance(_Instance):
         return (numpy.concatenate(times), numpy.concatenate(ids)) if batches else empty
 
     def log(self, level: LogLevel, text: str) -> None:
-        """Writes a line to the run's log, where the model lets lines of this level through."""
+        """Writes a line to the run's log, if the model's log level lets lines of this level pass."""
         if not self._try_log(level, text):
             busy = _fault(
                 "in-another-call",
@@ -189,7 +192,8 @@ class Instance(_Instance):
         logging.getLogger().removeHandler(self._log_handler)
 
     def finish(self) -> None:
-        """Ends all conduits that this instance sends on and signs off. Done for you at the program's end."""
+        """Ends all conduits on which this instance sends, and signs off. A program does this by itself when it
+        ends."""
         self._log_handler.flush()
         super().finish()
 
@@ -198,7 +202,7 @@ class Instance(_Instance):
 
 
 def _counts(what: str, numbers: Iterable[int]) -> list[int]:
-    """The numbers, which are indices or lengths."""
+    """Returns the numbers, which are indices or lengths, as a list."""
     try:
         counts = [operator.index(number) for number in numbers]
     except TypeError:

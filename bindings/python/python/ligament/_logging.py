@@ -1,4 +1,4 @@
-"""Python's `logging`, forwarded to the run's log; and the reason of an uncaught exception, told to the run."""
+"""Forwards Python's `logging` to the run's log, and tells the run the reason of an uncaught exception."""
 
 import atexit
 import logging
@@ -23,14 +23,14 @@ _MOST_KEPT = 1000
 
 
 class RunLogHandler(logging.Handler):
-    """Forwards records to the log of the run that an instance takes part in.
+    """Forwards records to the log of an instance's run.
 
-    Records that come while the instance is in the middle of a call, from other threads say, are kept and
-    written with the next one.
+    A record that comes during a call of the instance, for example from another thread, is stored, and written
+    with the next record.
 """
 
     def __init__(self, instance: Callable[[], Any]) -> None:
-        """`instance` gives the instance whose lines these are, as a weak reference does."""
+        """`instance` is a weak reference to the instance that writes the lines."""
         super().__init__()
         self._instance = instance
         self._kept: deque[tuple[LogLevel, str]] = deque(maxlen=_MOST_KEPT)
@@ -44,7 +44,7 @@ class RunLogHandler(logging.Handler):
             self.handleError(record)
 
     def flush(self) -> None:
-        """Writes what has been kept, if the instance is free."""
+        """Writes the stored records, if no call uses the instance."""
         instance = self._instance()
         if instance is None:
             return
@@ -65,7 +65,8 @@ _OF_OTHERS = (
 
 
 def describe(error: BaseException) -> str:
-    """An exception as the run is told it: what it is, then the line of the user's that it comes from."""
+    """Describes an exception for the run: its class and text, then the line of the user's code that raised
+    it."""
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     frames = traceback.extract_tb(error.__traceback__)
     while frames and frames[-1].filename.startswith((_OWN, "<frozen importlib")):
@@ -78,7 +79,7 @@ def describe(error: BaseException) -> str:
 
 
 def is_good_end(error: BaseException) -> bool:
-    """True if this is how a program leaves that has done its work: ``sys.exit(0)``."""
+    """Returns true if the exception is the regular end of a program: ``sys.exit(0)``."""
     return isinstance(error, SystemExit) and not error.code
 
 
@@ -93,7 +94,7 @@ def report(error: BaseException) -> None:
 
 
 def watch(instance: "Instance") -> None:
-    """Reports uncaught exceptions for this instance, and signs it off when the program ends with exit status
+    """Reports uncaught exceptions for this instance, and signs it off if the program ends with exit status
     0."""
     global _installed
     _instances.add(instance)
@@ -108,12 +109,12 @@ def watch(instance: "Instance") -> None:
 
     sys.excepthook = excepthook
     atexit.register(leave)
-    # A child that this process forks is not the instance: its exceptions and its end are its own.
+    # A forked child is not the instance: its exceptions and its end are its own.
     os.register_at_fork(after_in_child=forget)
 
 
 def forget() -> None:
-    """In a forked process: the instances, and their places in Python's logging, are the parent's."""
+    """Runs in a forked child: the instances, and their handlers in Python's logging, belong to the parent."""
     for handler in list(logging.getLogger().handlers):
         if isinstance(handler, RunLogHandler):
             logging.getLogger().removeHandler(handler)
@@ -121,7 +122,8 @@ def forget() -> None:
 
 
 def leave() -> None:
-    """The program ends, with a status that is not known yet: every instance that has not ended waits for it."""
+    """Called at the end of the program, whose status is not known yet: the instances that have not ended wait
+    for it."""
     _end_each(lambda instance: instance._leave())
 
 

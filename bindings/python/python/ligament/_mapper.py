@@ -1,4 +1,4 @@
-"""The mapper: one function makes messages of messages that came together."""
+"""The mapper: one function that makes messages from the messages of one pass."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,11 @@ Messages = dict[str, Message | list[Message]]
 
 
 class Mapper(Submodel):
-    """Stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports.
+    """A mapper is between submodels: it makes the messages on its O_F ports from those on its F_INIT ports.
+    Extend it with the ports and with `map`. It is a `Submodel`, so `run_light` and `run` also take it.
 
-    Extend it with the ports and with `map`. It is a `Submodel`, so `run_light` and `run` take it too. The reuse
-    loop, the times, settings overlays and slots are done here: what is sent has the latest of the timestamps
-    that came, the earliest of the next timestamps, and the overlay.
-"""
+    The class does the reuse loop, times, settings overlays and slots: a sent message has the latest timestamp
+    and the earliest next timestamp of the received ones, and their overlay."""
 
     inputs: Iterable[str] | None = None
     """The names of the ports that receive (F_INIT); ``name[]`` is a vector port. None: those of the model."""
@@ -29,23 +28,24 @@ class Mapper(Submodel):
     """The instance that it runs in, for settings and the log; set before `map` is called."""
 
     def __init__(self, instance: Instance | None = None) -> None:
-        """`run_light` gives the instance; nothing has to be done with it here."""
+        """`run_light` gives the instance; the mapper does not need it yet."""
 
     @abstractmethod
     def map(self, messages: Messages) -> Mapping[str, Any]:
         """Makes the messages of a pass.
 
         Args:
-            messages: By the name of each F_INIT port that is connected, its `Message`; a list of those of its
-                slots for a vector port.
+            messages: The `Message` of each connected F_INIT port, by the port's name. For a vector port, it is
+                a list with one message for each slot.
 
         Returns:
-            By the name of each O_F port, the data to send (of a `Message`, its data); a list with one for each
-            slot for a vector port. Ports that are not connected can be left out.
+            The data to send on each O_F port, by the port's name. For a vector port, it is a list with one item
+            for each slot. If an item is a `Message`, its data is sent. Ports that are not connected can be left
+            out.
 """
 
     def initialise(self, instance: Instance) -> None:
-        """Receives what came."""
+        """Receives the messages of a pass."""
         self.instance = instance
         self._came: Messages = {}
         for port in connected(instance, Operator.F_INIT):
@@ -56,17 +56,17 @@ class Mapper(Submodel):
                 self._came[port] = instance.receive(port)
 
     def is_done(self) -> bool:
-        """It makes no steps."""
+        """A mapper makes no steps."""
         return True
 
     def observe(self, instance: Instance) -> None:
-        """It makes no steps."""
+        """A mapper makes no steps."""
 
     def solve(self, instance: Instance) -> None:
-        """It makes no steps."""
+        """A mapper makes no steps."""
 
     def observe_final(self, instance: Instance) -> None:
-        """Sends what `map` makes of what came."""
+        """Sends the messages that `map` makes."""
         came, self._came = self._came, {}
         timestamp, next_timestamp = _times(came)
         given = self.map(came)
@@ -94,8 +94,8 @@ class Mapper(Submodel):
 
 
 def run_mapper(mapper: Mapper) -> None:
-    """Joins the run as a mapper, and maps for as long as messages come. An exception of its ends the run with
-    its text.
+    """Joins the run as a mapper, and maps as long as messages come. An exception of the mapper ends the run
+    with its text.
 
     Raises:
         RegistrationError: There is no run, or the ports do not fit the model.
@@ -107,7 +107,7 @@ def run_mapper(mapper: Mapper) -> None:
 
 
 def connected(instance: Instance, operator: Operator) -> list[str]:
-    """The ports of an operator to which conduits lead."""
+    """Returns the connected ports of an operator."""
     return [port for port in instance.list_ports().get(operator, ()) if instance.is_connected(port)]
 
 
@@ -118,7 +118,7 @@ def _times(came: Messages) -> tuple[float, float | None]:
     next_timestamp = min(nexts, default=None)
     if next_timestamp is None or TimeSeries().is_before(next_timestamp, timestamp):
         return timestamp, None
-    # The same time may have been added up in another way, and be a little less.
+    # The next timestamp may be meant to equal the timestamp, but be a little less because of rounding in sums.
     return timestamp, max(next_timestamp, timestamp)
 
 

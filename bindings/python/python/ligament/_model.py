@@ -1,4 +1,4 @@
-"""Models: the same graph as a model file says, made by a script or read from files."""
+"""Models: the graph of a model file, made by a script or read from files."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
@@ -10,7 +10,7 @@ from ._ligament import Problem, _Model
 
 
 class Size(NamedTuple):
-    """How large a model is once it is expanded."""
+    """The size of a model after its expansion."""
 
     instances: int
     channels: int
@@ -39,10 +39,10 @@ class Model(_Model):
 
     @classmethod
     def load(cls, *paths: str | PathLike[str]) -> Self:
-        """Reads a model from a yMMSL file; further files add to it.
+        """Reads a model from a yMMSL file. Further files are added to it.
 
         Raises:
-            ModelError: The files cannot be read as a model; all that is wrong is in its `problems`.
+            ModelError: The files cannot be read as a model; `problems` lists all problems.
         """
         model = cls()
         problems = [problem for problem in model._load([fspath(path) for path in paths]) if problem.is_error]
@@ -61,13 +61,12 @@ class Model(_Model):
         """Adds a component.
 
         Args:
-            name: Its name.
-            program: The executable that does its work, or a list of executable and arguments. Leave it out
-                where `run` gets a Python function for the component, or `implementation` names one added
-                before.
-            ports: The ports by operator. Without them, those that conduits name.
-            multiplicity: How many instances it has: a number, or the shape of their set.
-            implementation: The name of a program that `add_program` added or the file has.
+            name: The component's name.
+            program: The executable of the component, or a list of executable and arguments. Leave it out if
+                `run` gets a Python function for the component, or if `implementation` names a program.
+            ports: The ports by operator. Without them, those that conduits name are used.
+            multiplicity: The number of instances, or the shape of their set.
+            implementation: The name of a program that `add_program` has added, or that the file has.
 """
         if program is not None:
             if implementation is not None:
@@ -97,7 +96,7 @@ class Model(_Model):
         base_env: str | None = None,
         execution_model: str | None = None,
     ) -> None:
-        """Adds a program, for components to name as their implementation. The keywords are those of a model
+        """Adds a program, which components can name as their implementation. The keywords are those of a model
         file."""
         self._add_program(
             name,
@@ -114,20 +113,20 @@ class Model(_Model):
     def check(
         self, *, given: Iterable[str] | None = None, files: bool = True, ignore: Iterable[str] = ()
     ) -> list[Problem]:
-        """Everything that is wrong with the model, as `ligament check` says it; an empty list if nothing is.
+        """Returns all problems of the model, as `ligament check` reports them; an empty list if there is none.
 
         Args:
-            given: The components that Python functions will be given for, and which so need no program. None
-                lets all do without.
-            files: Whether the executables must be on this machine.
-            ignore: What to leave out of what a run cannot do yet: "checkpoints", "resume", "wait"; or
-                "deadlocks" that it will come to. It is a warning then.
+            given: The components that get a Python function, and so need no program. None: no component needs a
+                program.
+            files: True if the executables must be on this machine.
+            ignore: Features of the model that a run cannot use yet, and that become warnings: "checkpoints",
+                "resume", "wait". With "deadlocks", foreseen deadlocks become warnings, too.
 """
         problems, _ = self._check(None if given is None else list(given), files, list(ignore))
         return problems
 
     def instances(self) -> list[str]:
-        """The names of all instances of a run of this model.
+        """Returns the names of all instances of a run of this model.
 
         Raises:
             ModelError: The model has errors.
@@ -135,7 +134,7 @@ class Model(_Model):
         return self._expanded()[0]
 
     def size(self) -> Size:
-        """How many instances and channels a run of this model has.
+        """Returns the numbers of instances and channels of a run of this model.
 
         Raises:
             ModelError: The model has errors.

@@ -1,7 +1,6 @@
-"""The player of `ligament.testing`: an instance that does what a test says, each call an answer over a socket.
-
-It is a process of its own, since a program is one instance at most and a test may play many submodels.
-"""
+"""The player of `ligament.testing`: an instance that makes the calls that a test asks for over a socket, and
+answers each. It is a process of its own, because a process can be only one instance, and a test may play
+several submodels."""
 
 import copyreg
 import os
@@ -18,19 +17,19 @@ from ._instance import Instance
 from ._ligament import Array, Message, Settings
 
 
-# Both ends are this package; what it has in memory goes over as it would into a message.
+# Both ends are this package. An object of memory is sent as a message would hold it.
 copyreg.pickle(Array, lambda array: (Array, (np.array(array.array), array.names,
                                              array.unit)))  # type: ignore[arg-type]
 copyreg.pickle(Settings, lambda settings: (Settings, (settings.as_dict(),)))  # type: ignore[arg-type]
 
 
 def parts_of(message: Message) -> tuple[float, float | None, Any, Settings | None]:
-    """What a message is made of, and made from."""
+    """The parts of a message."""
     return message.timestamp, message.next_timestamp, message.data, message.settings
 
 
 class Player:
-    """What the test may call."""
+    """The calls that the test may ask for."""
 
     def __init__(self) -> None:
         self.instance: Instance | None = None
@@ -59,12 +58,12 @@ class Player:
 
 
 def _end_run() -> NoReturn:
-    """Ends this process, and with it the run: an instance that ended well would leave the submodel to go on."""
+    """Ends this process, and with it the run. If the instance ended well, the submodel would go on."""
     os._exit(1)
 
 
 def _end_with(test: int) -> None:
-    """Does so when the test closes its end of the socket, also in the middle of a call."""
+    """Ends the process when the test closes its end of the socket, also during a call."""
     gone = select.poll()
     gone.register(test, select.POLLRDHUP)
     gone.poll()
@@ -72,8 +71,8 @@ def _end_with(test: int) -> None:
 
 
 def main() -> None:
-    """Does what is said on the socket named as the only argument, until the instance ends or nobody says
-    more."""
+    """Makes the calls that are asked for on the socket named by the only argument, until the instance ends or
+    the test closes the socket."""
     with Client(sys.argv[1], "AF_UNIX") as test:
         threading.Thread(target=_end_with, args=(test.fileno(),), daemon=True).start()
         player, last = Player(), False

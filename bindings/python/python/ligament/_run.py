@@ -1,4 +1,4 @@
-"""Running a model from a script."""
+"""Runs a model from a script."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ from ._submodel import Submodel, run_light
 
 @dataclass(frozen=True)
 class InstanceSummary:
-    """What one instance did. Times in s."""
+    """The record of one instance. Times are in s."""
 
     name: str
     state: str
@@ -37,7 +37,7 @@ class InstanceSummary:
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run went."""
+    """The result of a run."""
 
     directory: Path
     """The run directory, with everything that the run did."""
@@ -55,13 +55,13 @@ class RunResult:
     """What that one printed last."""
 
     def output(self, instance: str) -> str:
-        """What an instance printed, or one of its ranks, such as ``flow:2``."""
+        """Returns the output of an instance, or of one of its ranks, such as ``flow:2``."""
         home, rank = self._home(instance), instance.partition(":")[2]
         own = home / f"output.{rank}.log"
         return (own if own.exists() else home / "output.log").read_text(errors="replace")
 
     def _home(self, instance: str) -> Path:
-        """The directory of the process that ran an instance: its own, or that of its light program."""
+        """Returns the directory of the process that ran an instance: its own, or that of its light program."""
         for names in (self.directory / "light").glob("*/instances"):
             if instance in names.read_text().splitlines():
                 return names.parent
@@ -86,22 +86,22 @@ def run(
 
     Args:
         model: The model, or a file to read it from.
-        functions: Python functions, by the name of the component (or implementation) whose work they do. Each
-            of its instances is a forked process, in which the function makes an `Instance` and takes part in
-            the run. For a `Submodel` class all instances are light components of one process, as with
-            `run_light`.
-        settings: Settings laid over those of the model.
-        run_dir: Where to put the run directory; by default ``runs/<model>-<time>``.
-        show: What to show meanwhile on standard error: "nothing", "log", or "view", which a terminal redraws.
-        ignore: What to leave out of what the model asks for and a run cannot do yet: "checkpoints", "resume",
-            "wait"; or "deadlocks" that it will come to.
+        functions: Python functions, by the name of the component (or implementation) that they run as. Each of
+            its instances is a forked process, in which the function makes an `Instance`. If the function is a
+            `Submodel` class, all instances are light components of one process, as with `run_light`.
+        settings: Settings that override those of the model.
+        run_dir: The run directory; by default ``runs/<model>-<time>``.
+        show: The output on standard error during the run: "nothing", "log", or "view", which redraws the
+            terminal.
+        ignore: Features of the model that a run cannot use yet, and that are ignored: "checkpoints", "resume",
+            "wait"; or "deadlocks", to run although a deadlock is foreseen.
 
     Raises:
         ModelError: The model has errors; all of them are in its `problems`.
-        RunError: The run failed; its text begins with the reason, and its `result` tells the rest.
+        RunError: The run failed; its text begins with the reason, and its `result` has the rest.
         KeyboardInterrupt: The run was interrupted, and has ended in order.
 
-    Call it before the script starts threads of its own, or where they do no harm to a fork.
+    Call it before the script starts threads, unless these threads tolerate a fork.
 """
     if not isinstance(model, Model):
         model = Model.load(model)

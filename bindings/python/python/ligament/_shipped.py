@@ -1,10 +1,7 @@
-"""The process of a run's sources, sinks and mappers that are Python's: `python -m ligament._shipped`. Each is a
-light component, and learns by a setting which. Their names and settings stand in `crates/model` (`shipped.rs`);
-docs/reference/shipped.md says what each does, and `crates/coupling` has the others.
-
-A Python function gives, takes or maps messages here; `_shipped_files` has those from and to files that need
-other packages.
-"""
+"""The process of a run's sources, sinks and mappers that are written in Python: `python -m ligament._shipped`.
+Each of them is a light component, and a setting names its kind. `crates/model` (`shipped.rs`) has their names
+and settings, docs/reference/shipped.md explains them, and `crates/coupling` has the other ones. This file has
+those that call a Python function of the user; `_shipped_files` has those for files that need other packages."""
 
 import importlib.util
 import math
@@ -31,8 +28,8 @@ def wrong(code: str, text: str) -> UsageError:
 
 
 def input_path(name: str) -> Path:
-    """A file that a setting names: in the working directory, where inputs are staged, else beside the model
-    file."""
+    """Returns the file that a setting names: in the working directory, which has the staged inputs, else beside
+    the model file."""
     here = Path(name)
     return here if here.is_absolute() or here.exists() else Path(os.environ.get("LIGAMENT_MODEL_DIR",
                                                                                 "")) / name
@@ -40,7 +37,7 @@ def input_path(name: str) -> Path:
 
 @dataclass
 class Given:
-    """A message that a source gives, and where it is from."""
+    """A message of a source, and a text that names its origin."""
 
     timestamp: float
     data: Any
@@ -49,8 +46,8 @@ class Given:
 
 
 class Times:
-    """The times of messages that have none of their own: the setting `times`, or `begin` and `step`; 0, 1, 2, …
-    without."""
+    """The times of messages without times of their own: those of the setting `times`, or `begin` and `step`, or
+    0, 1, 2, …."""
 
     def __init__(self, instance: Instance) -> None:
         self._listed = instance.get_setting("times", "[float]", None)
@@ -62,7 +59,7 @@ class Times:
             raise wrong("shipped-setting-wrong", f"{text}: give a longer step, or times that begin near 0")
 
     def at(self, number: int, place: str) -> float:
-        """The time of the message with this number, from 0 on, s."""
+        """Returns the time of the message with this number, from 0 on, in s."""
         if self._listed is None:
             return after_steps(self._begin, self._step, number)
         if number >= len(self._listed):
@@ -72,8 +69,8 @@ class Times:
 
 
 class Source(Submodel):
-    """Gives messages in order, in one pass. The next timestamp of one is the timestamp of the one that
-    follows."""
+    """A source: sends messages in order, in one pass. The next timestamp of a message is the timestamp of the
+    next one."""
 
     def __init__(self, instance: Instance, given: Iterator[Given], whence: str) -> None:
         self._given, self._place = given, whence
@@ -114,7 +111,7 @@ class Source(Submodel):
         if now is None:
             return
         self._ahead = self._read(now)
-        # The same time may have been added up in another way, and be a little less.
+        # The next time may be meant to equal the earlier one, but be a little less because of rounding in sums.
         following = None if self._ahead is None else max(self._ahead.timestamp, now.timestamp)
         next_timestamp = following if now.next_timestamp is None else now.next_timestamp
         try:
@@ -135,17 +132,17 @@ class Source(Submodel):
 
 
 class Taker(Protocol):
-    """Where a sink puts messages."""
+    """The target of a sink's messages."""
 
     def take(self, message: Message) -> None:
         """Takes the next message."""
 
     def close(self) -> None:
-        """There are no more."""
+        """Called after the last message."""
 
 
 class Sink(Submodel):
-    """Takes what comes until its conduit ends."""
+    """A sink: takes messages until its conduit ends."""
 
     def __init__(self, taker: Taker) -> None:
         self._taker = taker
@@ -169,7 +166,7 @@ class Sink(Submodel):
         pass
 
     def _ligament_finish(self, instance: Instance) -> None:
-        """After the last pass, unless an error ends the instance."""
+        """Called after the last pass, unless an error ends the instance."""
         self._taker.close()
 
 
@@ -177,7 +174,7 @@ _modules: dict[Path, ModuleType] = {}
 
 
 def module_of(path: Path) -> ModuleType:
-    """The module of a file, which is run once; what lies beside it can be imported."""
+    """Returns the module of a file, which is run once. It can import files beside it."""
     path = path.resolve()
     if path in _modules:
         return _modules[path]
@@ -198,7 +195,7 @@ def module_of(path: Path) -> ModuleType:
 
 @dataclass
 class Function:
-    """A function of the user's, or a class, and where it is."""
+    """Returns a function or class of the user, and a text that names its place."""
 
     call: Callable[..., Any]
     place: str
@@ -206,7 +203,7 @@ class Function:
 
 
 def function_of(instance: Instance) -> Function:
-    """That which the settings `function` and `with` name."""
+    """Returns the object that the settings `function` and `with` name."""
     text = instance.get_setting("function", "str")
     file, _, name = text.rpartition(":")
     if not file:
@@ -226,7 +223,7 @@ def function_of(instance: Instance) -> Function:
 
 
 def function_gives(instance: Instance) -> Iterator[Given]:
-    """What a Python function gives: messages, pairs of time and value, or values."""
+    """A source that calls a Python function, which gives messages, pairs of time and value, or values."""
     function, times = function_of(instance), Times(instance)
     made = function.call(*function.arguments)
     try:
@@ -247,7 +244,8 @@ def function_gives(instance: Instance) -> Iterator[Given]:
 
 
 class FunctionTakes:
-    """A Python function takes messages; an object of a class hears the end too, by its method `finish`."""
+    """A sink that calls a Python function with each message. If it is an object of a class, its method `finish`
+    is called at the end."""
 
     def __init__(self, instance: Instance) -> None:
         function = function_of(instance)
@@ -269,7 +267,7 @@ class FunctionTakes:
 
 
 class FunctionMaps(Mapper):
-    """A Python function maps messages."""
+    """A mapper that calls a Python function."""
 
     def __init__(self, call: Callable[[Messages], Mapping[str, Any]]) -> None:
         self._call = call
@@ -279,7 +277,7 @@ class FunctionMaps(Mapper):
 
 
 def mapper_of(instance: Instance) -> Mapper:
-    """The mapper that the setting `function` names: a class that extends `Mapper`, or a function that is like
+    """Returns the mapper that the setting `function` names: a class that extends `Mapper`, or a function like
     its `map`."""
     function = function_of(instance)
     if not isinstance(function.call, type):
@@ -301,7 +299,7 @@ def mapper_of(instance: Instance) -> Mapper:
 
 
 def make(instance: Instance) -> Submodel:
-    """Makes of an instance what the model calls it."""
+    """Makes the submodel of an instance, of the kind that the model names."""
     what = instance.get_setting("ligament_implementation", "str")
     if what == "ligament.sources.python":
         return Source(instance, function_gives(instance), instance.get_setting("function", "str"))

@@ -1,8 +1,5 @@
-"""Sources and sinks of HDF5 and NetCDF, with the packages h5py and netCDF4, which are imported when they are
-used.
-
-A file has `.part` behind its name until all of it is on the disk.
-"""
+"""Sources and sinks for HDF5 and NetCDF files, with the packages h5py and netCDF4, which are imported when they
+are needed. A file that is written has the ending `.part` until all of it is on the disk."""
 
 import os
 import sys
@@ -19,7 +16,7 @@ from ._instance import Instance
 from ._ligament import Array, Message, shown_time
 from ._shipped import Given, Times, input_path, wrong
 
-# Seconds in a unit of time, as the CF conventions (section 4.4) name it.
+# Seconds in a unit of time, by its names in the CF conventions (section 4.4).
 _SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0,
             "hour": 3600.0,
             "d": 86400.0, "day": 86400.0}  # fmt: skip
@@ -29,7 +26,7 @@ _MISSING = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_rang
 
 
 def package(instance: Instance, name: str) -> ModuleType:
-    """A package that not everybody has."""
+    """Imports a package that is not installed everywhere."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -57,7 +54,7 @@ def _read(place: str, part: Any, index: Any) -> Any:
 
 
 def _rows(instance: Instance, array: Any, place: str, times: Any) -> Iterator[tuple[float, Any, str]]:
-    """Each part along the first axis, with its time; or all of it."""
+    """Yields each part along the first axis, with its time; or the whole."""
     if instance.get_setting("whole", "bool", False) or not array.shape:
         yield (times(0, place), _read(place, array, ...), place)
         return
@@ -67,7 +64,7 @@ def _rows(instance: Instance, array: Any, place: str, times: Any) -> Iterator[tu
 
 
 def _times_in(instance: Instance, array: Any, name: str, scale: float = 1.0) -> Any:
-    """The times that a file has itself, s."""
+    """Returns the times in the file, in s."""
 
     def at(number: int, place: str) -> float:
         if len(array.shape) != 1 or number >= array.shape[0]:
@@ -76,7 +73,7 @@ def _times_in(instance: Instance, array: Any, name: str, scale: float = 1.0) -> 
                         f'{place}: the times "{name}" have shape {shape}, and each message needs one')
         read = _read(place, array, number)
         time = float(read)
-        # Both as whole numbers of Python, which are exact.
+        # The values are compared as whole numbers of Python, which are exact.
         if array.dtype.kind in "iu" and not np.ma.is_masked(read) and int(time) != int(read):
             text = f"the time {int(read)} has more digits than a float64 holds, which makes {int(time)} of it"
             raise wrong("malformed-source",
@@ -87,7 +84,7 @@ def _times_in(instance: Instance, array: Any, name: str, scale: float = 1.0) -> 
 
 
 def _unit_of(units: Any) -> str:
-    """The text of an attribute `units`; an empty one without."""
+    """Returns the text of an attribute `units`; an empty text if there is none."""
     if isinstance(units, np.ndarray) and units.size == 1:
         units = units.item()
     if isinstance(units, bytes):
@@ -96,7 +93,8 @@ def _unit_of(units: Any) -> str:
 
 
 def _time_scale(instance: Instance, units: str, place: str) -> float:
-    """The model's units of time in one of a file's, such as `hours since 2000-01-01`."""
+    """Returns the length of a file's unit of time, such as `hours since 2000-01-01`, in the model's unit. It is
+    1 if the file has no unit, or the model's unit."""
     # Without a unit, or with that of the model, times are what they are.
     unit = (units.split() or [""])[0]
     if unit in ("", instance.get_setting("ligament_time_unit", "str", "s")):
@@ -108,7 +106,7 @@ def _time_scale(instance: Instance, units: str, place: str) -> float:
 
 
 def hdf5_gives(instance: Instance) -> Iterator[Given]:
-    """The parts of a dataset along its first axis."""
+    """Yields the parts of a dataset along its first axis."""
     h5py = package(instance, "h5py")
     file, path = _opened(instance.get_setting("file", "str"), lambda path: h5py.File(path, "r"))
     with file:
@@ -133,7 +131,7 @@ def hdf5_gives(instance: Instance) -> Iterator[Given]:
 
 
 def netcdf_gives(instance: Instance) -> Iterator[Given]:
-    """The parts of a variable along its first axis."""
+    """Yields the parts of a variable along its first axis."""
     netcdf = package(instance, "netCDF4")
     file, path = _opened(instance.get_setting("file", "str"), lambda path: netcdf.Dataset(path, "r"))
     holes = instance.get_setting("holes", "str", "error")
@@ -157,7 +155,7 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
             times = _times_in(instance, array, time, scale)
         unit = _unit_of(getattr(variable, "units", None))
         if variable.get_fill_value() is None and not _MISSING & set(variable.ncattrs()):
-            # Nothing was filled in, so a number that is like a default of the format is one.
+            # The file was written without filling, so a number that equals a default of the format is a value.
             variable.set_auto_mask(False)
         for at, data, place in _rows(instance, variable, f"{path}: {wanted}", times):
             if holes == "nan":
@@ -169,11 +167,11 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
 
 
 def _with_nan(data: Any, place: str) -> Any:
-    """Numbers of a type that has NaN, which all messages have then."""
+    """The type of the message: one that has NaN, if any value may be missing."""
     if data.dtype.kind == "f":
         return data
     made = data.astype(float)
-    # Both as whole numbers of Python, which are exact.
+    # The values are compared as whole numbers of Python, which are exact.
     if [int(one) for one in np.ma.compressed(made)] != [int(one) for one in np.ma.compressed(data)]:
         text = "with \"holes: nan\" whole numbers become float64, which does not hold all digits of these"
         raise wrong("malformed-source", f"{place}: {text}")
@@ -185,7 +183,8 @@ def _times_are_set(instance: Instance) -> bool:
 
 
 def _value(data: Any, unit: str) -> Any:
-    """A number by itself, or an array. A number has no unit, so one with a unit is an array without axes."""
+    """Returns a single number, or an array. A single number has no unit, so a number with a unit becomes an
+    array without axes."""
     if unit and getattr(data, "dtype", np.dtype(object)).kind in "biufc":
         return Array(data, unit=unit)
     return data.item() if isinstance(data, np.generic) or np.ndim(data) == 0 else data
@@ -221,7 +220,7 @@ class _Whole:
         self.guard(self._begin)
 
     def _begin(self) -> None:
-        """Makes the file, in the place of one that an earlier run may have left. A link is not followed."""
+        """Creates the file, in place of one of an earlier run. A link is not followed."""
         self.part.parent.mkdir(parents=True, exist_ok=True)
         if self.part.is_symlink() or (self.part.exists() and not self.part.is_file()):
             raise OSError("it is there already, and is no file that a run has left; remove it")
@@ -229,7 +228,7 @@ class _Whole:
         os.close(os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
 
     def guard(self, write: Any) -> Any:
-        """Does it, or says which file cannot be written."""
+        """Calls a function; an error names the file that cannot be written."""
         try:
             return write()
         except (OSError, RuntimeError) as error:
@@ -288,12 +287,12 @@ class _Table(ABC):
         self._whole.guard(self._whole.finish)
 
     def fits(self, dtype: Any) -> bool:
-        """Whether the format has such elements."""
+        """Returns true if the format has such elements."""
         return True
 
     @abstractmethod
     def open(self, part: Path) -> Any:
-        """Makes the file."""
+        """Creates the file."""
 
     @abstractmethod
     def begin(self, data: Any) -> None:
@@ -305,7 +304,7 @@ class _Table(ABC):
 
 
 class Hdf5(_Table):
-    """A dataset of all messages, and a dataset `time`."""
+    """A dataset with all messages, and a dataset `time`."""
 
     def __init__(self, instance: Instance) -> None:
         self._h5py = package(instance, "h5py")
@@ -330,7 +329,7 @@ class Hdf5(_Table):
 
 
 class NetCdf(_Table):
-    """A variable of all messages along the dimension `time`, and a variable `time`."""
+    """A variable with all messages along the dimension `time`, and a variable `time`."""
 
     def __init__(self, instance: Instance) -> None:
         self._netcdf = package(instance, "netCDF4")

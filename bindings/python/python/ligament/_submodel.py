@@ -13,8 +13,8 @@ from ._ligament import _fault, _Instance, _Lending, _lent_instance, _run_light
 
 
 class Submodel(ABC):
-    """A submodel by its four operators and its end condition: for codes that would rather not write the
-    loop."""
+    """A submodel, given by its four operators and its end condition. It is for codes that do not want to write
+    the loop."""
 
     @abstractmethod
     def initialise(self, instance: Instance) -> None:
@@ -22,11 +22,11 @@ class Submodel(ABC):
 
     @abstractmethod
     def is_done(self) -> bool:
-        """Whether this pass is over; asked before each step."""
+        """Returns true if this pass is over. Called before each step."""
 
     @abstractmethod
     def observe(self, instance: Instance) -> None:
-        """O_I: shows the state to others."""
+        """O_I: sends the state."""
 
     @abstractmethod
     def solve(self, instance: Instance) -> None:
@@ -34,14 +34,14 @@ class Submodel(ABC):
 
     @abstractmethod
     def observe_final(self, instance: Instance) -> None:
-        """O_F: shows the final state."""
+        """O_F: sends the final state."""
 
 
 def run_submodel(instance: Instance, submodel: Submodel) -> None:
-    """Runs a submodel for as long as there are start messages. An exception of its ends the run with its text.
+    """Runs a submodel as long as there are messages to start from.
 
-    After ``sys.exit(0)`` the instance signs off, as at the end of a program.
-    """
+    An exception of the submodel ends the run with its text. After ``sys.exit(0)`` the instance signs off, as at
+    the end of a program."""
     try:
         while instance.reuse_instance():
             submodel.initialise(instance)
@@ -62,24 +62,23 @@ def run_light(
     ports: Mapping[Operator | str, Iterable[str]] | None = None,
     flags: InstanceFlags = InstanceFlags.NONE,
 ) -> None:
-    """Runs all instances of this program in this one process, and returns when all of them are over.
+    """Runs all instances of this program, and returns when all of them are over.
 
-    The model says that the program is light (``ligament: {light: [name]}``); if it does not, this process is
-    one instance, and that is run. A function is called when there is a message, or the end of the conduit, on
-    each connected port of its operator (F_INIT for `initialise`, S for `solve`), so each port can be received
-    from once in a function.
+    If the model does not say that the program is light (``ligament: {light: [name]}``), the process is one
+    instance, which is run alone. A function is called when each connected port of its operator, and each slot,
+    has a message or the end of its conduit: F_INIT before `initialise`, and S before `solve`. So a function can
+    receive once from each port.
 
     Args:
         make: Makes the submodel of an instance: a `Submodel` class whose constructor takes the instance, or a
-            function. The instance may be used in the constructor and in those of the submodel's functions that
-            get it.
-        ports: The ports that every instance has, by operator. Without them, those of the model count.
-        flags: What every instance asks for.
+            function. The instance may be used in the constructor, and in the functions that get it.
+        ports: The ports of every instance, by operator. Without them, the model's are used.
+        flags: Unusual behaviour of every instance.
 
     Raises:
         RegistrationError: There is no run, or the ports do not fit the model.
 
-    An exception of a submodel ends the run with its text, and comes out here.
+    An exception of a submodel ends the run with its text, and is raised again.
 """
     declared = None
     if ports is not None:
@@ -93,7 +92,7 @@ def run_light(
 
 
 class _LightInstance(Instance):
-    """An instance that the scheduler of light components lends to the functions of one of them."""
+    """An instance that the scheduler of light components lends to a component's functions."""
 
     def __new__(cls, lending: _Lending) -> "_LightInstance":
         return _Instance.__new__(cls, None, False, lending)
@@ -108,5 +107,5 @@ class _LightInstance(Instance):
         )
 
     def finish(self) -> None:
-        """Ends all conduits that this instance sends on."""
+        """Ends all conduits on which this instance sends."""
         _Instance.finish(self)

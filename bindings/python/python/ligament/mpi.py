@@ -9,14 +9,14 @@
         if instance.root:
             instance.root.send("end", Message(start.timestamp, data=result))
 
-Rank 0 speaks for all. What concerns all ranks is collective: all call it together, and all get the same result
-or the same error. Everything else is rank 0's, through `root`, which is None on the other ranks. While rank 0
-waits for a message the others sleep, for a tenth of the time that they have waited and at most 10 ms, and let
-MPI go on in between.
+Rank 0 speaks for all ranks. The calls of this class are collective: all ranks make them together, and all get
+the same result or the same error. Rank 0 makes all other calls, through `root`, which is None on the other
+ranks. While rank 0 waits for a message, the others sleep: each time for a tenth of the time that they have
+waited, and at most 10 ms. Between two sleeps they let MPI make progress.
 
-A rank whose call is another than rank 0's, or that ends before the instance is done, by an exception say, ends
-the program on all ranks: they would wait for it for ever. `ligament status` names ranks that do not come to a
-call.
+If a rank makes another call than rank 0, or ends before the instance is over (by an exception, for example),
+the program ends on all ranks, because the others would wait for ever. `ligament status` names the ranks that
+are missing from a call.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from ._ligament import Message
 
 __all__ = ["Instance"]
 
-# The longest sleep between two looks, in seconds, and how long a rank looks on before its first.
+# The longest sleep between two looks, in s, and the time for which a rank looks before its first sleep, in s.
 _SLEEP, _LOOKS = 0.01, 0.0002
-# The first word of rank 0: whether the call went well, and whether an array follows.
+# The first number that rank 0 sends: the result of the call, and if an array follows.
 _DONE, _ARRAY, _FAILED = 0, 1, 2
-# The calls, by the numbers of ligament_mpi.h as far as it has them.
+# The numbers of the calls, the same as in ligament_mpi.h for those that it has.
 _CALLS = [
     "nothing", "create", "reuse_instance", "receive", "receive_into", "finish", "free", "receive_all",
     "get_setting",
@@ -51,7 +51,7 @@ _CALLS = [
 ]
 # Rank 0's message about a call, and the call's number.
 _OUTCOME = np.dtype([("outcome", "i8"), ("call", "i8"), ("bytes", "i8"), ("port", "S40")])
-# The page that ligament_mpi.h describes: a word, and a line for each rank.
+# The layout of the page that ligament_mpi.h describes: a word, and a line for each rank.
 _WORD = np.dtype(
     [("calls", "u4"), ("sleepers", "u4"), ("token", "V16"), ("version", "u4"), ("ranks", "u4"),
      ("unused", "V32")]
@@ -68,7 +68,7 @@ _EACH_RANK = (
 
 
 class Instance:
-    """An instance of which each rank of a communicator is a part. Making one is collective.
+    """An instance that all ranks of a communicator form together. Making one is collective.
 
     Args:
         ports: as for `ligament.Instance`; only those of rank 0 count.
@@ -89,28 +89,28 @@ class Instance:
 
     @property
     def comm(self) -> Any:
-        """The communicator of all ranks, which is this instance's own."""
+        """The communicator of all ranks, which belongs to this instance."""
         return self._comm
 
     def reuse_instance(self) -> bool:
-        """Whether to go through the execution loop (again), on all ranks. Collective; otherwise as
-        `ligament.Instance.reuse_instance`."""
+        """Returns true, on all ranks, if the code is to go through its execution loop once more. Collective;
+        otherwise as `ligament.Instance.reuse_instance`."""
         again = self._together("reuse_instance", lambda: self.root.reuse_instance())
         self._part.goes_on = again
         return again
 
     def receive(self, port: str, slot: int | None = None, **options: Any) -> Message | None:
-        """Receives a message, which rank 0 gets, and the others None. Collective; otherwise as
+        """Receives a message on rank 0, and returns None on the others. Collective; otherwise as
         `ligament.Instance.receive`."""
         return self._together("receive", lambda: self.root.receive(port, slot, **options), port, tell=False)
 
     def receive_all(self, port: str, slot: int | None = None, **options: Any) -> Message:
-        """Receives a message, which all ranks get. Arrays of numbers are read-only; on rank 0 they are views.
+        """Receives a message on all ranks. Arrays of numbers are read-only; on rank 0 they are views.
         Collective; otherwise as `ligament.Instance.receive`."""
         return self._together("receive_all", lambda: self.root.receive(port, slot, **options), port)
 
     def receive_into(self, port: str, array: Any, slot: int | None = None, **options: Any) -> Message:
-        """Receives an array into that of each rank, which all have the same type and shape and lie together.
+        """Receives an array into the array of each rank. All have the same type and shape, and are contiguous.
         Collective; otherwise as `ligament.Instance.receive_into`."""
 
         def call() -> tuple[float, float | None]:
@@ -122,8 +122,8 @@ class Instance:
         return Message(*times, array)
 
     def steer(self, time: float) -> bool:
-        """Whether settings have changed, on all ranks; the time, s, is rank 0's. Collective; otherwise as
-        `ligament.Instance.steer`."""
+        """Returns true, on all ranks, if settings have changed. The time, in s, is rank 0's. Collective;
+        otherwise as `ligament.Instance.steer`."""
         return self._together("steer", lambda: self.root.steer(time))
 
     def get_setting(self, name: str, *options: Any) -> Any:
@@ -136,8 +136,8 @@ class Instance:
         self._part.goes_on = False
 
     def _together(self, name: str, call: Any, port: str = "", size: int = 0, tell: bool = True) -> Any:
-        """What rank 0's call gives; on the other ranks the same, or None if that is not told. An error is
-        everybody's. `name`, `port` and `size` (bytes) say which call it is."""
+        """Makes rank 0's call, and returns its result on all ranks; with `tell=False`, None on the others. An
+        error is raised on all ranks. `name`, `port` and `size` (bytes) must be the same on all ranks."""
         own = self._part.enter(name, port, size)
         try:
             return self._meet(own, call, tell)
@@ -195,7 +195,7 @@ class Instance:
 
 
 class _Part:
-    """What a rank knows and says of its part in an instance. `goes_on`: whether the others count on it."""
+    """The part of a rank in an instance. `goes_on` is true while the other ranks count on it."""
 
     def __init__(self, comm: Any) -> None:
         self.goes_on = False
@@ -205,7 +205,7 @@ class _Part:
         atexit.register(self._at_exit)
 
     def enter(self, name: str, port: str, size: int) -> tuple[int, int, bytes]:
-        """Comes to a collective call."""
+        """Enters a collective call."""
         own = (_CALLS.index(name), size, str(port).encode()[:39])
         self._calls += 1
         self.goes_on = True
@@ -215,14 +215,13 @@ class _Part:
         return own
 
     def say(self, is_in: bool) -> None:
-        """Says for those who look at the run how many calls this rank has come to, and whether it is in the
-        last."""
+        """Writes for viewers of the run the number of this rank's calls, and if it is in the last one."""
         if self._line is not None:
             self._line["since"], self._line["is_in"] = time.time_ns(), is_in
             self._line["calls"] = self._calls
 
     def compare(self, own: tuple[Any, ...], told: tuple[Any, ...]) -> None:
-        """Ends the program if rank 0's call is not this rank's."""
+        """Ends the program if rank 0's call differs from this rank's."""
         if told != own:
             self._give_up(
                 f"calls {_in_words(own)} as the collective call {self._calls}, where rank 0 calls "
@@ -233,7 +232,7 @@ class _Part:
             )
 
     def _at_exit(self) -> None:
-        # Before mpi4py calls MPI_Finalize, in which a rank waits for the others.
+        # Called before mpi4py calls MPI_Finalize, in which a rank waits for the others.
         from mpi4py import MPI
 
         if self.goes_on and self._comm.size > 1 and not MPI.Is_finalized():
@@ -248,7 +247,7 @@ class _Part:
 
 
 def _be_heard(output: int) -> None:
-    """Waits until the launcher has taken what was written, at most a second: MPICH's loses what is left at
+    """Waits until the launcher has read the output, at most a second: MPICH's launcher loses unread output at
     Abort."""
     try:
         if not stat.S_ISFIFO(os.fstat(output).st_mode):
@@ -262,14 +261,14 @@ def _be_heard(output: int) -> None:
 
 
 def _line_of(comm: Any) -> Any:
-    """Collective. This rank's line in memory that rank 0 makes and the agent reads; None where that cannot be
-    had."""
+    """Maps this rank's line of a memory that rank 0 makes and the agent reads; None if there is no such memory.
+    Collective."""
     room = -(-(_WORD.itemsize + comm.size * _LINE.itemsize) // _ROOM) * _ROOM
     file, place = -1, None
     try:
         if comm.rank == 0:
             token = os.urandom(16)
-            # Open as long as the process lives.
+            # The descriptor stays open until the process ends.
             file = os.memfd_create("ligament-mpi")
             os.truncate(file, room)
             word = np.zeros(1, _WORD)
@@ -282,7 +281,7 @@ def _line_of(comm: Any) -> Any:
     try:
         if comm.rank != 0 and place:
             file = os.open(f"/proc/{place[0]}/fd/{place[1]}", os.O_RDWR | os.O_CLOEXEC)
-            # On another node it may be another process's.
+            # On another node, the descriptor may belong to another process.
             if os.fstat(file).st_size != room or os.pread(file, 16, 8) != place[2]:
                 return None
         if file < 0:
@@ -302,7 +301,7 @@ def _in_words(call: tuple[Any, ...]) -> str:
 
 
 def _for_all(instance: _Single) -> _Single:
-    """The instance, unless the model says that rank 0 cannot speak for the others."""
+    """Makes the instance, unless the model says that each rank speaks for itself."""
     if instance.ranks > 1:
         instance.error_shutdown(_EACH_RANK)
         raise UsageError(_EACH_RANK)
@@ -310,14 +309,14 @@ def _for_all(instance: _Single) -> _Single:
 
 
 def _is_plain(result: Any) -> bool:
-    """Whether this is a message with an array that MPI can send as it is."""
+    """Returns true if this is a message with an array that MPI can send without pickling it."""
     data = getattr(result, "data", None)
     return isinstance(result, Message) and isinstance(
         data, np.ndarray) and data.dtype.kind in "iufc" and data.size > 0
 
 
 def _told(result: Any) -> Any:
-    """What is pickled for the other ranks."""
+    """Returns the parts that are pickled for the other ranks."""
     if isinstance(result, Message):
         return (Message, (result.timestamp, result.next_timestamp, result.data))
     return result

@@ -1,8 +1,7 @@
-"""One submodel alone, in a test: `play` starts it, sends it messages and receives what it answers.
+"""Tests of one submodel alone: `play` starts it, sends it messages, and receives its answers.
 
-The same as the command `ligament play` does from a case file, for tests that would rather be code: with pytest,
-unittest, or none.
-"""
+The command `ligament play` does the same from a case file. This module is for tests that are code: with pytest,
+unittest, or neither."""
 
 import os
 import shutil
@@ -28,7 +27,7 @@ from ._model import Model
 from ._player import parts_of
 
 _SUBMODEL, _PLAYER = "submodel", "player"
-_GRACE = 10.0  # s for a run that has been told to end
+_GRACE = 10.0  # time for a run to end after it was told to, in s
 
 
 def _outside() -> UsageError:
@@ -46,19 +45,19 @@ class play:  # noqa: N801  (used as a function)
     Args:
         program: The submodel: an executable, a Python file, or a list of executable and arguments. Names of
             files are those in the working directory of the test.
-        f_init, o_i, s, o_f: The names of the submodel's ports by operator; ``name[]`` is a vector port.
+        f_init, o_i, s, o_f: The names of the submodel's ports of each operator; ``name[]`` is a vector port.
         settings: The run's settings.
-        mpi: How many MPI processes the submodel is, if it is an MPI program.
-        execution_model: What starts them: "openmpi" unless said; "intelmpi", "srunmpi".
-        timeout: How long to wait for an answer, and at the end for the submodel, s; None waits for ever.
-        run_dir: Where to put the run directory. By default it is a temporary one, which is kept if the test
+        mpi: Number of MPI processes of the submodel, if it is an MPI program.
+        execution_model: The launcher of these processes: "openmpi" (the default), "intelmpi" or "srunmpi".
+        timeout: Longest time to wait for an answer, and at the end for the submodel, s; None means no limit.
+        run_dir: The run directory. By default it is a temporary one, which is kept if the test
             fails.
-        manual: Do not start the submodel; say how to start it instead, for example in a debugger. Needs no
-            program.
+        manual: If true, the submodel is not started, and its command is printed instead, for example for a
+            debugger. Then there is no `program`.
 
     Raises:
         RunError: The submodel failed; the text has its last lines.
-        TimeoutError: It did not answer, or did not end, in time.
+        TimeoutError: The submodel did not answer, or did not end, in time.
 
     >>> with play("./micro", f_init=["start"], o_f=["end"], settings={"k": 2.0}) as p:
     ...     p.send("start", Message(0.0, data=3.0))
@@ -97,7 +96,7 @@ class play:  # noqa: N801  (used as a function)
         self._home: Path | None = None
         self._run: subprocess.Popen[bytes] | None = None
         self._player: Connection | None = None
-        # One question at a time: the answers have no names.
+        # Only one question may be under way, because answers carry no names.
         self._asking = threading.Lock()
 
     @property
@@ -112,27 +111,27 @@ class play:  # noqa: N801  (used as a function)
         self._ask("send", port, parts_of(message), slot)
 
     def receive(self, port: str, slot: int | None = None, timeout: float | None = None) -> Message:
-        """The next message of one of the submodel's sending ports.
+        """Returns the next message of one of the submodel's sending ports.
 
         Args:
-            timeout: How long to wait, s; that of `play` unless said.
+            timeout: Longest time to wait, s; by default, that of `play`.
 
         Raises:
-            ClosedError: The submodel has ended, and sends no more.
+            ClosedError: The submodel has ended, and sends no more messages.
         """
         _check_time(timeout)
         return Message(*self._ask("receive", port, slot, self._timeout if timeout is None else timeout))
 
     def poll(self, port: str, slot: int | None = None) -> bool:
-        """Whether a message of the submodel is there already."""
+        """True if a message of the submodel has arrived."""
         return bool(self._ask("poll", port, slot))
 
     def set_port_length(self, port: str, length: int) -> None:
-        """Gives a vector port of the submodel so many slots, before anything is sent to it."""
+        """Sets the number of slots of a vector port of the submodel, before the first message to it."""
         self._ask("set_port_length", port, length)
 
     def get_port_length(self, port: str) -> int:
-        """How many slots the submodel has given to one of its sending ports."""
+        """The number of slots that the submodel has given to one of its sending ports."""
         return int(self._ask("get_port_length", port))
 
     def __enter__(self) -> Self:
@@ -161,7 +160,7 @@ class play:  # noqa: N801  (used as a function)
                 self._player = None
 
     def _leave(self, error: BaseException | None) -> None:
-        """The block is over: ends the run, and says what went wrong with it."""
+        """Called at the end of the block: ends the run, and raises its error."""
         if isinstance(error, ClosedError) and self._failed():
             raise RunError(self._why(), None) from error
         if error is not None:
@@ -169,7 +168,7 @@ class play:  # noqa: N801  (used as a function)
             print(f"run directory: {self.directory}", file=sys.stderr)
             return
         if self._player is None or self._player.closed:
-            # A call was interrupted, and the block went on: the player has ended, and with it the run.
+            # A call was interrupted and the block went on: the player has ended, and so has the run.
             raise RunError(self._why(), None)
         with suppress(RunError):
             self._ask("finish")
@@ -184,7 +183,8 @@ class play:  # noqa: N801  (used as a function)
         self._clear()
 
     def _made(self) -> Path:
-        """The temporary directory, for this user alone. A socket lies in it, whose name may not be long."""
+        """Makes the temporary directory, which only this user can read. It holds a socket, whose path must be
+        short."""
         if self._home is None:
             self._home = Path(tempfile.mkdtemp(prefix="ligament-play-"))
             if len(os.fsencode(self._home)) > 80:
@@ -218,7 +218,7 @@ class play:  # noqa: N801  (used as a function)
         self._ask("begin", {name: list(ports) for name, ports in self._mirrored().items()})
 
     def _mirrored(self) -> dict[str, list[str]]:
-        """The player's ports: it sends what the submodel receives."""
+        """The ports of the player: it sends on those on which the submodel receives."""
         return {
             Operator.O_I.name: self._ports["f_init"] + self._ports["s"],
             Operator.S.name: self._ports["o_i"] + self._ports["o_f"],
@@ -246,8 +246,8 @@ class play:  # noqa: N801  (used as a function)
         return model
 
     def _words(self) -> list[str]:
-        """The program and its arguments, with the whole paths of files: the submodel works in a directory of
-        its own."""
+        """The program and its arguments, with absolute paths, because the submodel works in a directory of its
+        own."""
         given = self._program
         words = [fspath(given)] if isinstance(given,
                                               (str, PathLike)) else [fspath(word) for word in given or ()]
@@ -259,7 +259,7 @@ class play:  # noqa: N801  (used as a function)
         return [program, *(os.path.abspath(word) if os.path.isfile(word) else word for word in arguments)]
 
     def _ask(self, what: str, *arguments: Any) -> Any:
-        """Has the player do something."""
+        """Asks the player to make a call."""
         player = self._player
         if player is None:
             raise _outside()
@@ -274,7 +274,7 @@ class play:  # noqa: N801  (used as a function)
             except (EOFError, OSError):
                 raise RunError(self._why(), None) from None
             except BaseException:
-                # The answer may still come, and would be taken for that of another question.
+                # The answer may still come, and would be taken for the answer to another question.
                 player.close()
                 raise
         if error == "RunEndsError":
@@ -284,7 +284,7 @@ class play:  # noqa: N801  (used as a function)
         return answer
 
     def _failed(self) -> bool:
-        """Whether the submodel's conduits ended because it failed: then the run ends by itself."""
+        """Returns true if the submodel's conduits ended because it failed: the run then ends by itself."""
         try:
             return self._ended(1.0) != 0
         except subprocess.TimeoutExpired:
@@ -295,7 +295,7 @@ class play:  # noqa: N801  (used as a function)
         return self._run.wait(timeout)
 
     def _why(self) -> str:
-        """What the run says of its failure, once it has ended."""
+        """Returns the run's report of its failure, after its end."""
         with suppress(subprocess.TimeoutExpired):
             self._ended(_GRACE)
         said = (self._made() / "errors").read_text(errors="replace").strip()

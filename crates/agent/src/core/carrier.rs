@@ -315,7 +315,8 @@ mod tests {
         let token = core.token().to_owned();
         core.connected(link, CALLER);
         let (instance, port, slot) = (instance.into(), "out".into(), None);
-        let question = Question::Tap { instance, port, slot, wanted: TapSelection::default(), room: 64 };
+        let wanted = TapSelection::default();
+        let question = Question::Tap { instance, rank: 0, port, slot, wanted, room: 64 };
         core.request(link, Request::Client { protocol: PROTOCOL, token, question })
     }
 
@@ -330,12 +331,12 @@ mod tests {
         assert_eq!(core.closed(7), []);
         // The limit counts the taps of all domains. When a tap of another domain ends, a further tap is
         // allowed.
-        for link in 100..164 {
+        for link in 100..4196 {
             assert!(matches!(taps(&mut core, link, "micro")[..], [Action::TapElsewhere { .. }]), "{link}");
         }
-        assert!(refusal(&taps(&mut core, 200, "micro")).contains("64"));
+        assert!(refusal(&taps(&mut core, 5000, "micro")).contains("4096"));
         core.tap_elsewhere_is_over(130);
-        assert!(matches!(taps(&mut core, 200, "micro")[..], [Action::TapElsewhere { .. }]));
+        assert!(matches!(taps(&mut core, 5000, "micro")[..], [Action::TapElsewhere { .. }]));
         assert_eq!(core.closed(130), []);
     }
 

@@ -4,7 +4,8 @@
 use super::tests::{core_of, hello, join, link, plan, refusal, socket, started, CALLER};
 use super::*;
 use crate::plan::{PlannedChannel, PlannedEnd};
-use ligament_wire::control::{Rank, Welcome};
+use ligament_wire::control::{GridInfo, Question, Rank, Welcome, PROTOCOL};
+use ligament_wire::tap::{Level, TapSelection, MAX_LEVELS};
 
 const FIRST: EndpointId = EndpointId::new(0);
 const SECOND: EndpointId = EndpointId::new(1);
@@ -352,4 +353,37 @@ fn who_ended_first_is_named_if_the_launcher_does_not_know_better() {
     assert!(what.starts_with("ended before it was done"), "{what}");
     core.exited(SECOND, Exit::Unknown);
     assert!(!core.rank_process_ended(SECOND), "its launcher is gone");
+}
+
+/// A client asks for a port of a rank of `flow`.
+fn taps(core: &mut AgentCore, link: ConnectionId, (rank, port): (u32, &str), levels: usize) -> Vec<Action> {
+    core.connected(link, CALLER);
+    let (instance, port, token) = ("flow".into(), port.into(), core.token().to_owned());
+    let wanted = TapSelection { levels: vec![Level(0.5); levels], ..TapSelection::default() };
+    let question = Question::Tap { instance, rank, port, slot: None, wanted, room: 64 };
+    core.request(link, Request::Client { protocol: PROTOCOL, token, question })
+}
+
+#[test]
+fn a_field_of_a_block_is_tapped_when_it_has_been_published() {
+    let mut plan = with_ranks();
+    plan.instances[0].grid = Some(GridInfo { shape: vec![4], blocks: vec![2], edges: vec![], block: 0 });
+    let mut core = core_of(plan);
+    [FIRST, SECOND, MICRO].into_iter().for_each(|one| drop(join(&mut core, one)));
+    assert!(refusal(&taps(&mut core, 11, (1, "u"), 1)).contains("tap-too-early"));
+    let publishes = Request::Publishes { port: "u".into(), of: None };
+    assert!(core.request(link(SECOND), publishes.clone()).is_empty());
+    core.request(link(SECOND), publishes);
+    assert_eq!(core.sending_ports(SECOND.leader()), Some(&["out".to_owned(), "u".to_owned()][..]));
+    let made = taps(&mut core, 12, (1, "u"), MAX_LEVELS);
+    let [Action::MakeTap { endpoint: SECOND, to, tap, .. }] = &made[..] else { panic!("{made:?}") };
+    assert_eq!((*to, &*tap.port, tap.wanted.levels.len()), (link(SECOND), "u", MAX_LEVELS));
+    // The other rank has published nothing, and this one has published no other field.
+    assert!(refusal(&taps(&mut core, 13, (0, "u"), 1)).contains("tap-too-early"));
+    assert!(refusal(&taps(&mut core, 14, (1, "v"), 1)).contains("there are: out, u"));
+    assert!(refusal(&taps(&mut core, 15, (2, "u"), 1)).contains("no rank 2; the last one is 1"));
+    assert!(refusal(&taps(&mut core, 16, (1, "u"), MAX_LEVELS + 1)).contains("levels"));
+    // A rank that is no block publishes nothing.
+    core.request(link(MICRO), Request::Publishes { port: "u".into(), of: None });
+    assert_eq!(core.sending_ports(MICRO.leader()), Some(&["final".to_owned()][..]));
 }

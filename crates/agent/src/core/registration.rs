@@ -122,8 +122,8 @@ impl AgentCore {
                 return;
             }
         }
-        if let Question::Tap { instance, port, slot, wanted, room } = question {
-            return self.tap(link, TapRequest { instance, port, slot, wanted, room }, out);
+        if let Question::Tap { instance, rank, port, slot, wanted, room } = question {
+            return self.tap(link, TapRequest { instance, rank, port, slot, wanted, room }, out);
         }
         let stop = question == Question::Stop;
         out.push(Action::Ask { link, question });

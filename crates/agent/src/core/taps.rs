@@ -8,18 +8,22 @@ use crate::action::{Action, ConnectionId, InstancePhase, TapViewer};
 use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::tap::MAX_VALUE_BYTES;
 use ligament_wire::control::{Notice, Tap};
-use ligament_wire::domains::TapPort;
-use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS};
+use ligament_wire::domains::{TapPort, MAX_TEXT};
+use ligament_wire::tap::{TapSelection, MAX_HISTOGRAM_BARS, MAX_LEVELS};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of taps of this agent, and maximum number of taps of one endpoint's process.
-const MAX_TAPS: usize = 64;
-const MAX_TAPS_PER_PROCESS: usize = 16;
+const MAX_TAPS: usize = 4096;
+const MAX_TAPS_PER_PROCESS: usize = 64;
+/// Maximum number of sending ports of a rank, with the fields that it publishes.
+const MAX_SENDING_PORTS: usize = 4096;
 
 /// A client's request to view a port.
 pub(super) struct TapRequest {
     pub instance: String,
+    /// The number of the rank in its instance.
+    pub rank: u32,
     pub port: String,
     pub slot: Option<u32>,
     pub wanted: TapSelection,
@@ -58,8 +62,8 @@ impl AgentCore {
             let why = fault!(INSTANCE_UNKNOWN, "this run has no instance \"{}\"", asked.instance);
             return out.push(refused(viewer, &why));
         };
-        let TapRequest { port, slot, wanted, room, .. } = asked;
-        let port = TapPort { instance, port, slot, wanted, room };
+        let TapRequest { rank, port, slot, wanted, room, .. } = asked;
+        let port = TapPort { instance, port, slot, wanted, room, rank };
         if self.plan.instances[instance.index()].elsewhere {
             match self.may_tap_elsewhere(link, &port) {
                 Ok(()) => {
@@ -106,7 +110,7 @@ impl AgentCore {
 
     fn may_tap(&self, viewer: TapViewer, asked: TapPort) -> Result<TapTarget, Fault> {
         let name = &self.plan.instances[asked.instance.index()].name;
-        let rank = self.wiring.ranks().leader(asked.instance);
+        let rank = self.tapped_rank(&asked)?;
         let endpoint = self.wiring.endpoint_of(rank);
         let own = &self.endpoints[endpoint.index()];
         let (to, ports) = match (own.phase, own.link(), self.sending_ports(rank)) {
@@ -117,6 +121,13 @@ impl AgentCore {
             _ => return Err(self.is_over(asked.instance)),
         };
         if !ports.contains(&asked.port) {
+            let is_block = self.plan.instances[asked.instance.index()].grid.is_some();
+            if is_block && !self.publishers.contains(&rank) {
+                return Err(fault!(
+                    TAP_TOO_EARLY,
+                    "\"{name}\" has published no field yet; ask again when it has"
+                ));
+            }
             let known = if ports.is_empty() { "none".to_owned() } else { ports.join(", ") };
             return Err(fault!(
                 TAP_REFUSED,
@@ -135,6 +146,30 @@ impl AgentCore {
         let TapPort { port, slot, wanted, room, .. } = asked;
         let tap = Tap { tap: self.taps.next, member, port, slot, wanted, room };
         Ok(TapTarget { endpoint, to, tap })
+    }
+
+    /// Returns the rank of an instance whose port is wanted.
+    fn tapped_rank(&self, asked: &TapPort) -> Result<RankId, Fault> {
+        let mut ranks = self.wiring.ranks().of(asked.instance);
+        let count = ranks.clone().count();
+        ranks.nth(asked.rank as usize).ok_or_else(|| {
+            let (name, rank) = (&self.plan.instances[asked.instance.index()].name, asked.rank);
+            fault!(TAP_REFUSED, "\"{name}\" has no rank {rank}; the last one is {}", count.saturating_sub(1))
+        })
+    }
+
+    /// Notes that a rank sends values on a port that it did not declare: a field of a grid.
+    pub(super) fn publishes(&mut self, rank: RankId, port: String, out: &mut Vec<Action>) {
+        let Some(ports) = &mut self.senders[rank.index()] else { return };
+        if self.plan.instances[self.wiring.ranks().instance(rank).index()].grid.is_none() {
+            return;
+        }
+        self.publishers.insert(rank);
+        if ports.contains(&port) || ports.len() >= MAX_SENDING_PORTS || port.len() > MAX_TEXT {
+            return;
+        }
+        *ports = ports.iter().cloned().chain([port]).collect();
+        self.tell_senders(self.wiring.endpoint_of(rank), out);
     }
 
     /// Returns an error if the port is known to have no such slot. A tap of a missing slot would never show
@@ -166,6 +201,9 @@ impl AgentCore {
         }
         if self.taps.all.len() + self.taps.elsewhere.len() >= MAX_TAPS {
             return Err(too_many());
+        }
+        if port.wanted.levels.len() > MAX_LEVELS {
+            return Err(fault!(TAP_REFUSED, "a tap shows surfaces at {MAX_LEVELS} levels at the most"));
         }
         if port.room > MAX_VALUE_BYTES || port.wanted.bars > MAX_HISTOGRAM_BARS {
             return Err(fault!(

@@ -616,7 +616,7 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
         core.connected(link, CALLER);
         let (instance, port, wanted) =
             (instance.into(), port.into(), ligament_wire::tap::TapSelection::default());
-        let question = Question::Tap { instance, port, slot: None, wanted, room };
+        let question = Question::Tap { instance, rank: 0, port, slot: None, wanted, room };
         core.request(link, Request::Client { protocol: PROTOCOL, token: token.clone(), question })
     };
     for (instance, port, room, why) in [
@@ -633,19 +633,19 @@ fn a_tap_is_made_for_a_port_that_sends_and_goes_with_its_client() {
     assert_eq!((&*tap.port, tap.room), ("out", 64));
     // One connection views one port, and the number of taps of a process is limited.
     assert!(refusal(&ask(&mut core, 6, "macro", "out", 64)).contains("another"));
-    for link in 7..22 {
+    for link in 7..70 {
         assert!(matches!(ask(&mut core, link, "macro", "out", 64)[..], [Action::MakeTap { .. }]), "{link}");
     }
-    assert!(refusal(&ask(&mut core, 22, "macro", "out", 64)).contains("16"));
+    assert!(refusal(&ask(&mut core, 70, "macro", "out", 64)).contains("64 taps of a process"));
     // A client disconnects and makes room for another.
     let notice = Notice::Untap { tap: tap.tap };
     assert_eq!(core.closed(6), [Action::Tell { link: 0, endpoint: MACRO, notice, memory: vec![] }]);
-    assert!(matches!(ask(&mut core, 22, "macro", "out", 64)[..], [Action::MakeTap { .. }]));
+    assert!(matches!(ask(&mut core, 70, "macro", "out", 64)[..], [Action::MakeTap { .. }]));
     // The instance ends. Its remaining viewers get a notice, and new viewers are refused.
     let over = core.exited(MACRO, Exit::Status(1));
     let told = over.iter().filter(|one| matches!(one, Action::Answer { notice: Notice::TapOver { .. }, .. }));
-    assert_eq!(told.count(), 16);
-    assert!(refusal(&ask(&mut core, 30, "macro", "out", 64)).contains("over"));
+    assert_eq!(told.count(), 64);
+    assert!(refusal(&ask(&mut core, 80, "macro", "out", 64)).contains("over"));
 }
 
 #[test]
@@ -654,7 +654,8 @@ fn who_does_not_take_part_yet_is_to_be_tapped_later() {
     let token = core.token().to_owned();
     core.connected(5, CALLER);
     let wanted = ligament_wire::tap::TapSelection::default();
-    let question = Question::Tap { instance: "macro".into(), port: "out".into(), slot: None, wanted, room: 1 };
+    let (instance, port) = ("macro".into(), "out".into());
+    let question = Question::Tap { instance, rank: 0, port, slot: None, wanted, room: 1 };
     let actions = core.request(5, Request::Client { protocol: PROTOCOL, token, question });
     assert!(refusal(&actions).contains("tap-too-early"));
 }

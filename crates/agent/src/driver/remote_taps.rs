@@ -9,7 +9,7 @@ use super::Driver;
 use crate::action::{ConnectionId, TapViewer};
 use crate::host::RemoteTapEvent;
 use ligament_catalogue::{fault, Code, Fault};
-use ligament_shm::tap::{Note, TapBox};
+use ligament_shm::tap::{Note, TapBox, Wish};
 use ligament_shm::ShmError;
 use ligament_wire::control::{to_bytes, Notice};
 use ligament_wire::domains::{
@@ -37,9 +37,8 @@ struct TapReceiver {
     room: u64,
     /// The client's box; `None` until the agent of the other domain has begun the tap.
     bin: Option<TapBox>,
-    /// True if this agent has requested a value from the other agent and the value has not arrived
-    /// completely.
-    asked: bool,
+    /// The value that this agent has requested from the other agent and that has not arrived completely.
+    asked: Option<Wish>,
     /// Number of bytes of the requested value that have arrived.
     came: u64,
     /// True if the system had no memory for some bytes of the value. The value is then discarded, and the
@@ -82,8 +81,8 @@ impl Default for RemoteTaps {
 impl RemoteTaps {
     /// Returns the time of the next poll, or `None` if no box needs polling.
     pub fn due(&self) -> Option<Instant> {
-        let awaits = self.asking.values().any(|one| one.bin.is_some() && !one.asked)
-            || self.showing.values().any(|one| one.awaits);
+        let awaits =
+            self.asking.values().any(|one| one.bin.is_some()) || self.showing.values().any(|one| one.awaits);
         awaits.then(|| self.looked + self.pause)
     }
 
@@ -141,7 +140,7 @@ impl TapReceiver {
         let wrong = |what: &str| {
             fault!(TAP_REFUSED, "the agent of domain {} sent a value that makes no sense: {what}", self.domain)
         };
-        let Some(bin) = self.bin.as_ref().filter(|bin| self.asked && bin.is_asked()) else {
+        let Some(bin) = self.bin.as_ref().filter(|bin| self.asked.is_some() && bin.is_asked()) else {
             return Err(wrong("a value for which nobody has asked"));
         };
         if offset != self.came || bytes.is_empty() && note.is_none() {
@@ -168,7 +167,7 @@ impl TapReceiver {
         if std::mem::take(&mut self.lacks_memory) {
             note.outcome = TapOutcome::NoMemory;
         }
-        (self.asked, self.came) = (false, 0);
+        (self.asked, self.came) = (None, 0);
         bin.answer(note);
         Ok(None)
     }
@@ -184,7 +183,7 @@ fn put(bin: &TapBox, offset: u64, bytes: &[u8]) -> Result<bool, Fault> {
 }
 
 fn told(note: &Note) -> TapNote {
-    let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = *note;
+    let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number, cost } = *note;
     TapNote {
         outcome: outcome as u64,
         parts,
@@ -193,11 +192,12 @@ fn told(note: &Note) -> TapNote {
         next_timestamp: next_timestamp.map(ModelTime),
         slot,
         number,
+        cost,
     }
 }
 
 fn heard(note: TapNote) -> Option<Note> {
-    let TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number } = note;
+    let TapNote { outcome, parts, bytes, timestamp, next_timestamp, slot, number, cost } = note;
     Some(Note {
         outcome: TapOutcome::of(outcome)?,
         parts,
@@ -206,6 +206,7 @@ fn heard(note: TapNote) -> Option<Note> {
         next_timestamp: next_timestamp.map(|at| at.0),
         slot,
         number,
+        cost,
     })
 }
 
@@ -233,7 +234,7 @@ impl Driver<'_> {
             return self.tap_elsewhere_ends(link, &why);
         };
         let asking =
-            TapReceiver { domain, room: port.room, bin: None, asked: false, came: 0, lacks_memory: false };
+            TapReceiver { domain, room: port.room, bin: None, asked: None, came: 0, lacks_memory: false };
         self.remote_taps.asking.insert(link, asking);
         self.order_tap(domain, link, TapWish::Begin(port));
     }
@@ -306,15 +307,20 @@ impl Driver<'_> {
             (taps.looked.duration_since(taps.since) / POLL_PAUSE_DIVISOR).clamp(MIN_POLL_PAUSE, MAX_POLL_PAUSE);
         let mut asked = Vec::new();
         for (&link, asking) in &mut taps.asking {
-            if !asking.asked && asking.bin.as_ref().is_some_and(TapBox::is_asked) {
-                asking.asked = true;
-                asked.push((asking.domain, link));
+            let Some(bin) = asking.bin.as_ref().filter(|bin| bin.is_asked()) else { continue };
+            let wish = bin.wish();
+            // A client may wish for another value before the first one has begun to arrive.
+            if asking.asked != Some(wish) && asking.came == 0 {
+                let time = ModelTime(wish.number());
+                let is_first = asking.asked.replace(wish).is_none();
+                let order = if is_first { TapWish::Ask(time) } else { TapWish::Change(time) };
+                asked.push((asking.domain, link, order));
             }
         }
         let awaited: Vec<u64> =
             taps.showing.iter().filter(|(_, one)| one.awaits).map(|(&ticket, _)| ticket).collect();
-        for (domain, link) in asked {
-            self.order_tap(domain, link, TapWish::Ask);
+        for (domain, link, order) in asked {
+            self.order_tap(domain, link, order);
         }
         awaited.into_iter().for_each(|ticket| self.show_on(ticket));
     }
@@ -338,9 +344,12 @@ impl Driver<'_> {
                 let actions = self.core.tap_for_head(ticket, *port);
                 self.act(actions);
             }
-            (TapWish::Ask, Some(showing)) if !showing.awaits && showing.sends.is_none() => {
+            (TapWish::Change(from), Some(showing)) if showing.awaits => {
+                showing.bin.change_wish(Wish::of(from.0));
+            }
+            (TapWish::Ask(from), Some(showing)) if showing.sends.is_none() => {
                 showing.awaits = true;
-                showing.bin.ask();
+                showing.bin.ask_for(Wish::of(from.0));
                 self.remote_taps.something_happens();
             }
             (TapWish::Took(bytes), Some(showing)) => {
@@ -391,8 +400,14 @@ mod tests {
 
     /// Makes the receiver of a client that has asked for a value, and the client's side of the box.
     fn asking(room: u64) -> (TapReceiver, TapBox) {
-        let mut asking =
-            TapReceiver { domain: OTHER, room, bin: None, asked: true, came: 0, lacks_memory: false };
+        let mut asking = TapReceiver {
+            domain: OTHER,
+            room,
+            bin: None,
+            asked: Some(Wish::NEXT),
+            came: 0,
+            lacks_memory: false,
+        };
         let client = TapBox::open(asking.begin().unwrap(), room).unwrap();
         client.ask();
         (asking, client)
@@ -400,7 +415,7 @@ mod tests {
 
     fn note(body_len: u64, outcome: TapOutcome) -> Note {
         let (timestamp, next_timestamp) = (1.5, Some(2.0));
-        Note { outcome, parts: 1, body_len, timestamp, next_timestamp, slot: Some(3), number: 7 }
+        Note { outcome, parts: 1, body_len, timestamp, next_timestamp, slot: Some(3), number: 7, cost: 5 }
     }
 
     /// Makes a sender for the head, with a value of an instance in its box.
@@ -442,7 +457,7 @@ mod tests {
             .enumerate()
             .take(TEST_BODY_BYTES as usize)
             .all(|(i, &byte)| byte == (i % 251) as u8));
-        assert!(!asking.asked && !showing.awaits && showing.sends.is_none());
+        assert!(asking.asked.is_none() && !showing.awaits && showing.sends.is_none());
     }
 
     #[test]
@@ -476,7 +491,7 @@ mod tests {
             domain: OTHER,
             room: TEST_BODY_BYTES,
             bin: Some(one),
-            asked: true,
+            asked: Some(Wish::NEXT),
             came: 0,
             lacks_memory: false,
         };
@@ -490,7 +505,7 @@ mod tests {
         assert_eq!(asking.take(piece(1), &vec![1; MAX_PIECE], whole), Ok(None));
         assert_eq!(other.take().unwrap().unwrap().0, note(piece(2), TapOutcome::NoMemory));
         other.ask();
-        asking.asked = true;
+        asking.asked = Some(Wish::NEXT);
         assert_eq!(asking.take(0, &[7; 9], Some(told(&note(9, TapOutcome::Value)))), Ok(None));
         let (found, body) = other.take().unwrap().unwrap();
         assert!(found == note(9, TapOutcome::Value) && body.as_ref().starts_with(&[7; 9]));
@@ -519,7 +534,7 @@ mod tests {
         assert_eq!(asking.take(0, &[1; 10], value(10)), Ok(None));
         // A second value arrives before the client has asked again.
         assert!(asking.take(0, &[2; 10], value(10)).is_err());
-        asking.asked = true;
+        asking.asked = Some(Wish::NEXT);
         assert!(asking.take(0, &[2; 10], value(10)).is_err());
         assert!(client.take().unwrap().unwrap().1.as_ref().starts_with(&[1; 10]));
     }

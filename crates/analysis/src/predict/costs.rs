@@ -335,7 +335,7 @@ impl FittedCosts {
 pub(super) fn conduit_of(model: &ResolvedModel, channel: &ligament_model::Channel) -> ConduitName {
     let end = |end: ligament_model::Endpoint| {
         let component = model.instances[end.instance as usize].component as usize;
-        format!("{}.{}", model.components[component].name, model.port(end).name)
+        format!("{}.{}", model.components[component].name, model.shown_port(end))
     };
     (end(channel.from), end(channel.to))
 }

@@ -383,18 +383,22 @@ int main(int argc, char **argv) {
     {
         lig_domain *domain;
         const uint32_t fields[] = {0};
+        const int32_t direction[] = {1};
         const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {2}};
         uint32_t field;
         double result;
+        ENDS(lig_grid_run(0, NULL, NULL, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_create(instance, &domain, &error), LIG_ERR_USAGE);
         HOLDS(lig_domain_ndim(domain) == 0 && lig_domain_block(domain) == 0);
         HOLDS(lig_domain_shape(domain) == NULL && lig_domain_blocks(domain) == NULL);
         HOLDS(lig_domain_begin_point(domain) == NULL && lig_domain_end_point(domain) == NULL);
         ENDS(lig_domain_add_field(domain, "u", 1, &array, &field, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_set_data(domain, 0, &result, &error), LIG_ERR_USAGE);
+        ENDS(lig_domain_set_direction(domain, 0, direction, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_exchange(domain, 0, fields, 1, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_begin(domain, 0, fields, 1, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_end(domain, fields, 1, &error), LIG_ERR_USAGE);
+        ENDS(lig_domain_publish(domain, 0, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_sum(domain, NULL, 0, &result, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_min(domain, NULL, 0, &result, &error), LIG_ERR_USAGE);
         ENDS(lig_domain_max(domain, NULL, 0, &result, &error), LIG_ERR_USAGE);

@@ -32,13 +32,14 @@
 #define LIG_ENUM(name) typedef int32_t name; enum name
 #endif
 
-// The most dimensions an array may have.
+// Maximum number of dimensions of an array.
 #define LIG_MAX_DIMS 8
 
-// The first number of the C ABI's version: programs that were built for another one cannot use this library.
+// First number of the version of the C ABI. A program that was built for another number cannot use this
+// library.
 #define LIG_ABI_MAJOR 0
 
-// The second number of the C ABI's version: it grows with what is added.
+// Second number of the version of the C ABI. It grows when something is added.
 #define LIG_ABI_MINOR 4
 
 // The type of an array's elements.
@@ -63,8 +64,8 @@ LIG_ENUM(lig_dtype) {
 
 // Unusual behaviour of an instance: bits for `flags` in `lig_instance_options`.
 LIG_ENUM(lig_instance_flag) {
-    // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
-    // applied: for components that serve others with different settings.
+    // Overlays of settings that come with messages are not applied, and the code reads them
+    // (`lig_message_settings`). This is for components that serve several others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
 };
 
@@ -87,7 +88,7 @@ LIG_ENUM(lig_kind) {
     LIG_KIND_SETTINGS = 11,
 };
 
-// How important a line in the run's log is.
+// The importance of a line in the run's log.
 LIG_ENUM(lig_log_level) {
     LIG_LOG_DEBUG = 0,
     LIG_LOG_INFO = 1,
@@ -96,7 +97,7 @@ LIG_ENUM(lig_log_level) {
     LIG_LOG_CRITICAL = 4,
 };
 
-// When in the execution loop a port is used.
+// The moment of the execution loop in which a port is used.
 LIG_ENUM(lig_operator) {
     // Receives before the first step.
     LIG_F_INIT = 1,
@@ -108,12 +109,12 @@ LIG_ENUM(lig_operator) {
     LIG_O_F = 4,
 };
 
-// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and
-// extents are given in the order of the indices: the order says only how the elements lie.
+// The index that runs fastest in memory. Element (i, j) is the same for sender and receiver in either order,
+// and extents are given in the order of the indices. The order says only how the elements lie in memory.
 LIG_ENUM(lig_order) {
-    // The last one, as in C. The default.
+    // The last index runs fastest, as in C. The default.
     LIG_ROW_MAJOR = 0,
-    // The first one, as in Fortran.
+    // The first index runs fastest, as in Fortran.
     LIG_COLUMN_MAJOR = 1,
 };
 
@@ -131,34 +132,34 @@ LIG_ENUM(lig_setting_type) {
     LIG_SETTING_FLOAT_GRID = 7,
 };
 
-// How a call ended. The numbers never change.
+// The result of a call. The numbers never change.
 LIG_ENUM(lig_status) {
-    // Done.
+    // The call succeeded.
     LIG_OK = 0,
-    // There is no run to take part in, or it refused this instance.
+    // There is no run to join, or the run refused this instance.
     LIG_ERR_REGISTRATION = 1,
-    // The library was used in a way that cannot work: an unknown port, a slot that is not there, NULL where
-    // something must be, a call at the wrong moment.
+    // The code used the library in a way that cannot work: an unknown port, a slot that is not there, NULL for
+    // a pointer that must not be NULL, a call at the wrong moment.
     LIG_ERR_USAGE = 2,
-    // A message is not what was asked for: another kind of value, type or shape.
+    // A message is not what the caller asked for: another kind of value, type or shape.
     LIG_ERR_UNEXPECTED = 3,
-    // The conduit has ended: nothing more will come on this port.
+    // The conduit has ended: no more messages will arrive on this port.
     LIG_ERR_CLOSED = 4,
     // A setting is not set.
     LIG_ERR_SETTING_UNSET = 5,
-    // Nothing came within the time allowed.
+    // No message arrived within the time allowed.
     LIG_ERR_TIMED_OUT = 6,
-    // The interrupt check said to give up waiting.
+    // The interrupt check ended the wait.
     LIG_ERR_INTERRUPTED = 7,
-    // The message cannot be stored: the run has no memory left for it.
+    // The run has too little memory to store the message.
     LIG_ERR_OUT_OF_MEMORY = 8,
-    // The run is ending; the text has the reason.
+    // The run is ending; the text gives the reason.
     LIG_ERR_RUN_ENDS = 9,
-    // The system, or data from another process, failed us.
+    // The operating system failed, or another process sent wrong data.
     LIG_ERR_SYSTEM = 10,
-    // A fault in the library itself. The instance should not be used any more.
+    // The library itself has a fault. The instance should not be used any more.
     LIG_ERR_PANIC = 11,
-    // A setting is of another type than was asked for.
+    // A setting is of another type than the requested one.
     LIG_ERR_SETTING_TYPE = 12,
 };
 
@@ -166,20 +167,20 @@ LIG_ENUM(lig_status) {
 // the grid has, and into how many blocks it is divided. It is used by one thread at a time, with the instance.
 typedef struct lig_domain lig_domain;
 
-// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while
-// another one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That
-// holds for other threads, for signal handlers, and for functions that the call itself calls (an interrupt
-// check, `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
+// An instance of a component in a running model. Any thread may use it, one at a time. A call during another
+// call does nothing and returns `LIG_ERR_USAGE`, with a text that names both calls. This holds for calls of
+// other threads, of signal handlers, and of functions that the first call itself calls (an interrupt check,
+// `is_done`). Only `lig_instance_name`, `lig_run_name`, `lig_instance_index`, `lig_instance_rank` and
 // `lig_instance_ranks` can be called at any time.
 typedef struct lig_instance lig_instance;
 
-// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver
-// in place. Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it
-// that they are done.
+// Memory for an array: fill it, then send it with `lig_send_loan`. The receiver reads more than 64 KiB in
+// place. Several threads may write to it at once, each to its own elements; they must have finished before the
+// loan is sent or freed.
 typedef struct lig_loan lig_loan;
 
-// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read
-// by several threads, and be freed by any.
+// A received message. Its arrays are read-only views of the memory into which their sender put them. Several
+// threads may read a message, and any thread may free it.
 typedef struct lig_message lig_message;
 
 // A list of names. Free it with `lig_names_free`.
@@ -190,44 +191,46 @@ typedef struct lig_names lig_names;
 // which moves bytes.
 typedef struct lig_path lig_path;
 
-// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is
-// part of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read
-// a value at once; while one changes, sends or frees what it has built, no other uses it.
+// A value of a message, or one that was built. A `const lig_value *` is borrowed, and lives as long as the
+// message or value that contains it. A `lig_value *` from a `lig_value_new_…` function belongs to the caller.
+// Several threads may read a value at once; while a thread changes, sends or frees a value, no other may use
+// it.
 typedef struct lig_value lig_value;
 
-// An error, in words for people: what, where, and what to do. It belongs to the caller, and every function
-// that takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
+// An error, in words for people: what, where, and what to do. The struct belongs to the caller, who may pass
+// NULL in its place. It is written only if a call does not return `LIG_OK`.
 typedef struct {
-    // UTF-8, ended by a NUL; longer texts are cut.
+    // UTF-8, with a NUL at its end; longer texts are cut.
     char message[1024];
 } lig_error;
 
-// A port that a code has.
+// A port of a code.
 typedef struct {
-    // When it is used.
+    // The moment of the execution loop in which it is used.
     lig_operator op;
     // Its name; "name[]" for a vector port.
     const char *name;
 } lig_port;
 
-// Options with which an instance is made. NULL instead of it means: ports as the model has them.
+// Options of a new instance. NULL in place of the struct: the ports are those of the model.
 typedef struct {
     // `sizeof(lig_instance_options)`
     size_t size;
-    // The ports that this code has; NULL to take them from the model (`lig_list_ports` says which they are).
+    // The ports of this code; NULL to take them from the model (`lig_list_ports` lists them).
     const lig_port *ports;
-    // Their number.
+    // Number of ports.
     size_t port_count;
-    // Flags of unusual behaviour: members of `lig_instance_flag`, or-ed; 0 for nothing.
+    // Flags of unusual behaviour: members of `lig_instance_flag`, combined with `|`; 0 for none.
     uint64_t flags;
     // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the
     // call.
     const char *language;
-    // The number of processes that the instance is, as MPI starts them; 0 if that is not said. One of them
-    // joins the run, for all. While it computes, so many times `threads` cores count as busy, and who waits
-    // for it does not spin on these; unless one of both is said, those of the model's `resources:`.
+    // Number of processes that are one instance together, as MPI starts them; 0 if not given. One of them
+    // joins the run for all. While the instance computes, `ranks` times `threads` cores count as busy, and
+    // instances that wait for it do not spin on these cores. If neither number is given, those under
+    // `resources:` in the model count.
     uint32_t ranks;
-    // The number of threads that each of its processes has; 0 if that is not said.
+    // Number of threads of each process; 0 if not given.
     uint32_t threads;
 } lig_instance_options;
 
@@ -235,12 +238,12 @@ typedef struct {
 typedef struct {
     // The numbers.
     const double *values;
-    // Their number.
+    // Number of values.
     size_t count;
 } lig_float_row;
 
-// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector
-// port, under the settings in force at this instance.
+// Options of a send. NULL in place of the struct: the message has time 0 and no next message, the port is not
+// a vector port, and the settings in force at this instance hold.
 typedef struct {
     // `sizeof(lig_send_options)`
     size_t size;
@@ -255,21 +258,21 @@ typedef struct {
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
     // The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives
-    // it; it is read during the call. NULL for the one in force at this instance. For components that serve
-    // others under different settings (see `LIG_DONT_APPLY_OVERLAY`).
+    // it; it is read during the call. NULL for the overlay in force at this instance. This is for components
+    // that serve several others with different settings (see `LIG_DONT_APPLY_OVERLAY`).
     const lig_value *settings;
 } lig_send_options;
 
-// An array of the caller's, to be sent or received into. Set what is not mentioned to zero:
+// An array of the caller, to be sent or to be received into. Set all members to zero that you do not use:
 // `lig_array a = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {rows, columns}, .data = elements};`
 typedef struct {
     // The type of the elements.
     lig_dtype dtype;
     // The number of dimensions: 0 (one element) to 8.
     uint32_t ndim;
-    // Which index runs fastest. With `strides`: the order in which the elements travel.
+    // The index that runs fastest. With `strides`: the order in which the elements are sent.
     lig_order order;
-    // Zero; anything else is `LIG_ERR_USAGE`.
+    // Must be zero; any other value is `LIG_ERR_USAGE`.
     uint32_t reserved;
     // The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first
     // `ndim` count.
@@ -277,7 +280,7 @@ typedef struct {
     // Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie
     // next to each other in `order`.
     const int64_t *strides;
-    // Element 0. May be NULL if there are no elements. Not written to when it is sent.
+    // Element 0. May be NULL if there are no elements. A send does not write to it.
     void *data;
     // A name for each dimension, or NULL.
     const char *const *names;
@@ -285,13 +288,14 @@ typedef struct {
     const char *unit;
 } lig_array;
 
-// How to receive. NULL instead of it means: wait for as long as it takes, on a port that is not a vector port.
+// Options of a receive. NULL in place of the struct: the call waits until a message arrives, and the port is
+// not a vector port.
 typedef struct {
     // `sizeof(lig_receive_options)`
     size_t size;
-    // How long to wait, s. Only if `has_timeout`.
+    // Longest time to wait, s. Only if `has_timeout`.
     double timeout;
-    // True to wait no longer than `timeout`.
+    // True if the call waits no longer than `timeout`.
     bool has_timeout;
     // True if the port is a vector port.
     bool has_slot;
@@ -305,9 +309,9 @@ typedef struct {
     double timestamp;
     // The model time of the sender's next message, s. Only if `has_next_timestamp`.
     double next_timestamp;
-    // True if the sender said when its next message will be.
+    // True if the sender has given the time of its next message.
     bool has_next_timestamp;
-    // Zero.
+    // Always zero.
     uint8_t reserved[7];
 } lig_times;
 
@@ -321,14 +325,14 @@ typedef struct {
     uint32_t slot;
 } lig_port_slot;
 
-// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that
-// it is part of.
+// A received array, in the memory into which its sender put it. It is read-only, and valid as long as the
+// message or value that contains it.
 typedef struct {
     // The type of the elements.
     lig_dtype dtype;
     // The number of dimensions: 0 (one element) to 8.
     uint32_t ndim;
-    // Which index runs fastest.
+    // The index that runs fastest.
     lig_order order;
     // True if the elements lie next to each other in `order`.
     bool contiguous;
@@ -338,22 +342,23 @@ typedef struct {
     uint64_t length;
     // The extent of each dimension, in the order of the indices; only the first `ndim` count.
     uint64_t shape[LIG_MAX_DIMS];
-    // Bytes from one element to the next along each dimension; always set. The bytes of one element:
-    // `lig_dtype_size`.
+    // Bytes from one element to the next along each dimension; always set. `lig_dtype_size` gives the size of
+    // one element.
     int64_t strides[LIG_MAX_DIMS];
-    // Element 0, aligned for its type; not to be looked at if `length` is 0.
+    // Element 0, aligned for its type; must not be read if `length` is 0.
     const void *data;
 } lig_array_view;
 
-// Text in the library's memory: UTF-8, not ended by a NUL. Print it with `%.*s`.
+// Text in the library's memory: UTF-8, without a NUL at its end. Print it with `%.*s`.
 typedef struct {
     // The first byte; NULL if there is no text.
     const char *data;
-    // Bytes.
+    // Length in bytes.
     size_t size;
 } lig_string;
 
-// The expected properties of an array. What is zero is open, and so is all of it where NULL stands instead:
+// The expected properties of an array. A member that is zero allows any value. NULL in place of the struct
+// allows any array:
 // `lig_expected e = {.size = sizeof e, .dtype = LIG_FLOAT64, .has_ndim = true, .ndim = 2};`
 typedef struct {
     // `sizeof(lig_expected)`
@@ -370,23 +375,24 @@ typedef struct {
     int64_t shape[LIG_MAX_DIMS];
 } lig_expected;
 
-// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong,
-// and then write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one
-// thread at a time and until they return. It must not be freed in them, and no exception may leave them.
+// A submodel, given by its functions. None of them may be NULL, and each gets `user`. A function returns
+// `LIG_OK`, or another status after it has written the reason to `error`. It may use the instance until it
+// returns, by one thread at a time; `is_done` may not. A function must not free the instance, and no exception
+// may leave it.
 typedef struct {
     // `sizeof(lig_submodel)`
     size_t size;
     // F_INIT: sets the state, from messages where there are any.
     lig_status (*initialise)(lig_instance *instance, void *user, lig_error *error);
-    // True if this pass is over; asked before each step.
+    // Returns true if this pass is over; called before each step.
     bool (*is_done)(void *user);
-    // O_I: shows the state to others.
+    // O_I: sends the state.
     lig_status (*observe)(lig_instance *instance, void *user, lig_error *error);
     // S: advances the state by one step.
     lig_status (*solve)(lig_instance *instance, void *user, lig_error *error);
-    // O_F: shows the final state.
+    // O_F: sends the final state.
     lig_status (*observe_final)(lig_instance *instance, void *user, lig_error *error);
-    // The caller's own.
+    // Data of the caller.
     void *user;
 } lig_submodel;
 
@@ -394,57 +400,60 @@ typedef struct {
 typedef struct {
     // `sizeof(lig_light)`
     size_t size;
-    // The functions. Its `user` is not looked at: each instance has its own, which `make` gives.
+    // The functions. The member `user` of this struct is not used: `make` gives each instance its own.
     const lig_submodel *submodel;
-    // Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need
-    // none. `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`,
-    // or what went wrong; then it writes into `error`.
+    // Makes the data that the functions of one instance get as `user`, and writes it to `user`; NULL if they
+    // need none. `context` is the member below. The instance already has its name and its settings. Returns
+    // `LIG_OK`, or another status after it has written the reason to `error`.
     lig_status (*make)(lig_instance *instance, void *context, void **user, lig_error *error);
-    // Frees what `make` made, when the instance is over; may be NULL.
+    // Frees the data that `make` has made, when the instance is over; may be NULL.
     void (*release)(void *user);
-    // The caller's own, for `make`.
+    // Data of the caller, for `make`.
     void *context;
-    // The ports that every instance has, and the language; NULL to take the ports from the model.
+    // The ports and the language of every instance; NULL to take the ports from the model.
     const lig_instance_options *options;
 } lig_light;
 
-// How a path is to be; all zero is what is usual. Both ends must agree on `unencrypted`.
+// Options of a path; zero stands for the usual value of each. Both ends must agree on `unencrypted`.
 typedef struct {
     // `sizeof(lig_path_options)`
     size_t size;
-    // The number of bytes that may be sent and not yet be received there; one message always may. 0: 64 MiB.
+    // Number of bytes that may be under way: sent, and not yet received at the other end. One message may
+    // always be. 0: 64 MiB.
     uint64_t window;
-    // The longest message that is accepted, bytes. 0: 1 TiB.
+    // Longest message that is accepted, in bytes. 0: 1 TiB.
     uint64_t longest;
-    // For how long the path may be without a connection before it is lost, s. 0: 60.
+    // Time after which a path without a connection is lost, s. 0: 60.
     double patience;
-    // Files of relays, the nearest first; both ends name the same one last. NULL if `relay_count` is 0.
+    // Files of relays, the nearest first. Both ends give the same relay as the last one. NULL if `relay_count`
+    // is 0.
     const char *const *relays;
     size_t relay_count;
-    // Connections, 1 to 256: the opening end says how many. 0: as many as the link needs.
+    // Number of connections, 1 to 256; the end that opens the path decides. 0: as many as the link needs.
     uint32_t streams;
-    // Do not encrypt messages, on a network that you trust. Both ends prove that they hold the key all the
-    // same.
+    // True if messages are not encrypted, on a network that you trust. Both ends still prove that they have
+    // the key.
     bool unencrypted;
-    // Never compress messages; else large ones are where that makes them arrive sooner.
+    // True if messages are never compressed. Otherwise large messages are compressed where they then arrive
+    // sooner.
     bool uncompressed;
-    // Zero.
+    // Must be zero.
     uint8_t reserved[2];
-    // Bytes in a second that this end sends over a long way, at most, to leave room for others. 0: as fast as
-    // it goes.
+    // Maximum rate at which this end sends over a long distance, in bytes per second, to leave room for other
+    // traffic. 0: no maximum.
     uint64_t pace;
 } lig_path_options;
 
 // The traffic of a path.
 typedef struct {
-    // Messages and their bytes, sent and received, ever.
+    // Number of messages and bytes that were sent and received since the path was made.
     uint64_t sent;
     uint64_t sent_bytes;
     uint64_t received;
     uint64_t received_bytes;
-    // Bytes sent that were not received there yet.
+    // Number of bytes that were sent and not yet received at the other end.
     uint64_t under_way;
-    // How often all connections were lost.
+    // Number of times that all connections were lost.
     uint64_t cuts;
     // True if there is a connection now.
     bool connected;
@@ -454,28 +463,28 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// The version of the library that is loaded, such as "0.1.0". It lives for ever.
+// The version of the loaded library, such as "0.1.0". The text is never freed.
 const char *lig_version(void);
 
-// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header.
-// A caller that loads the library by itself asks first: `major` must be what it was written for, and `minor`
-// not less.
+// The version of the C ABI of the loaded library; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are the version of this
+// header. A caller that loads the library by itself checks first: `major` must be equal, and `minor` at least
+// as large.
 //
 // `major` and `minor` are NULL or writable.
-void lig_abi_version(int32_t *major,
-                     int32_t *minor);
+void lig_abi_version(int32_t *major, int32_t *minor);
 
-// The name of a status, such as "LIG_ERR_CLOSED", or "unknown". It lives for ever.
+// The name of a status, such as "LIG_ERR_CLOSED", or "unknown". The text is never freed.
 const char *lig_status_name(lig_status status);
 
 // The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float",
-// "complex", "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
+// "complex", "string", "bytes", "list", "map", "array", "settings"; or "unknown". The text is never freed.
 const char *lig_kind_name(lig_kind kind);
 
-// The name of an element type, as in NumPy: "bool", "int8", … "complex128"; or "unknown". It lives for ever.
+// The name of an element type, as in NumPy: "bool", "int8", … "complex128"; or "unknown". The text is never
+// freed.
 const char *lig_dtype_name(lig_dtype dtype);
 
-// The bytes that one element of a type takes; 0 if there is no such type.
+// The size of one element of a type in bytes; 0 if there is no such type.
 size_t lig_dtype_size(lig_dtype dtype);
 
 // The time of the instance's clock, in the unit of the model's times: seconds, if the model does not give
@@ -583,34 +592,32 @@ lig_status lig_instance_create(const lig_instance_options *options,
                                lig_instance **instance,
                                lig_error *error);
 
-// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
-// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay valid until they are freed
-// themselves; loans do not. While another call is in progress, or in a function of a submodel, it frees
-// nothing, and says so on stderr.
+// Frees the instance, and first ends it cleanly unless it has ended. To report an error of the code, call
+// `lig_error_shutdown` before. NULL is allowed. Received messages stay valid until they are freed themselves;
+// loans do not. During another call, and in a function of a submodel, this function frees nothing and says so
+// on stderr.
 //
 // `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel
 // calls this.
 void lig_instance_free(lig_instance *instance);
 
-// Returns true to go through the execution loop (again). Where F_INIT ports are connected, waits for a message
-// on each of them and says true, or false if they have ended; otherwise says true once. When it says false the
-// instance is over: all its conduits are ended and it is signed off.
+// True if the code is to go through its execution loop once more. If F_INIT ports are connected, the call
+// waits for a message on each of them, and gives false if their conduits have ended. Otherwise it gives true
+// once. After false, the instance is over: all its conduits are ended and it has signed off.
 //
-// `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
-lig_status lig_reuse_instance(lig_instance *instance,
-                              bool *again,
-                              lig_error *error);
+// `LIG_ERR_UNEXPECTED` if the messages come with different overlays of settings; otherwise as `lig_receive`.
+lig_status lig_reuse_instance(lig_instance *instance, bool *again, lig_error *error);
 
-// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says
-// false, and so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second
-// call does nothing.
+// Ends all conduits on which this instance sends, and signs off. `lig_reuse_instance` does this before it
+// gives false, and so does `lig_instance_free`. Call it to end earlier, or to see if the end went well. A
+// second call does nothing.
 //
 // `instance` is valid; `error` may be NULL.
 lig_status lig_finish(lig_instance *instance, lig_error *error);
 
-// Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
-// afterwards but be freed. A program that ends with an exit status other than 0, or before
-// `lig_reuse_instance` says false, ends the run as well, with what it printed last.
+// Ends the whole run because of an error in this code. `why` is shown to the user. Afterwards the instance can
+// only be freed. A program also ends the run if it exits with a status other than 0, or before
+// `lig_reuse_instance` gives false; the reason is then the last output of the program.
 //
 // `instance` and `why` are valid; `error` may be NULL.
 lig_status lig_error_shutdown(lig_instance *instance,
@@ -627,20 +634,19 @@ const char *lig_instance_name(const lig_instance *instance);
 // `instance` is NULL or valid.
 const char *lig_run_name(const lig_instance *instance);
 
-// The instance's index among those of its component: one number for each dimension of the multiplicity, in the
-// instance's memory. Returns how many there are: 0 for a component without multiplicity.
+// The instance's index within its component, in the instance's memory: one number for each dimension of the
+// multiplicity. Returns how many numbers there are: 0 for a component without multiplicity.
 //
 // `instance` is NULL or valid; `index` is NULL or writable.
-size_t lig_instance_index(const lig_instance *instance,
-                          const size_t **index);
+size_t lig_instance_index(const lig_instance *instance, const size_t **index);
 
-// Which of its instance's ranks this is, from 0 on, where the model says that each of them speaks for itself
-// (`ranks:` under `ligament:`); else 0.
+// The number of this rank within its instance, from 0 on, if the model says that each rank speaks for itself
+// (`ranks:` under `ligament:`); otherwise 0.
 //
 // `instance` is NULL or valid.
 uint32_t lig_instance_rank(const lig_instance *instance);
 
-// The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
+// The number of ranks of the instance that speak for themselves; 1 if the model does not give `ranks:`.
 //
 // `instance` is NULL or valid.
 uint32_t lig_instance_ranks(const lig_instance *instance);
@@ -650,9 +656,9 @@ uint32_t lig_instance_ranks(const lig_instance *instance);
 // `instance` and `text` are valid; `error` may be NULL.
 lig_status lig_log(lig_instance *instance, lig_log_level level, const char *text, lig_error *error);
 
-// While the library waits, which it does in the thread that called it, `check` is asked at least once a second
-// whether to give up; when it says true, the waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check
-// away. Calls that it makes with this instance are refused, and no exception may leave it.
+// Sets a function that can interrupt a wait. While a call waits, it calls `check` at least once a second in
+// its own thread. If `check` returns true, the waiting call returns `LIG_ERR_INTERRUPTED`. NULL removes the
+// function. Calls that `check` makes with this instance are refused, and no exception may leave it.
 //
 // `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
 lig_status lig_set_interrupt_check(lig_instance *instance,
@@ -665,7 +671,8 @@ lig_status lig_set_interrupt_check(lig_instance *instance,
 // `names` is NULL or valid.
 size_t lig_names_count(const lig_names *names);
 
-// One of the names, ended by a NUL. It lives as long as the list; NULL if there is none of this number.
+// One of the names, with a NUL at its end. It lives as long as the list; NULL if the index is beyond the last
+// name.
 //
 // `names` is NULL or valid.
 const char *lig_names_at(const lig_names *names, size_t index);
@@ -675,31 +682,31 @@ const char *lig_names_at(const lig_names *names, size_t index);
 // `names` is NULL, or came from this library and was not freed.
 void lig_names_free(lig_names *names);
 
-// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are
-// connected: those that were declared, or, where none were, those that the model gives. `muscle_settings_in`,
-// which the library itself receives on, is not among them. Free the list with `lig_names_free`.
-lig_status lig_list_ports(lig_instance *instance, lig_operator op, lig_names **names, lig_error *error);
+// The names of the ports with this operator, in the model's order and without "[]". Ports that are not
+// connected are included. If the code declares no ports, they are those of the model. `muscle_settings_in`, on
+// which the library itself receives, is not included. Free the list with `lig_names_free`.
+lig_status lig_list_ports(lig_instance *instance,
+                          lig_operator op,
+                          lig_names **names,
+                          lig_error *error);
 
-// Returns true if something is connected to a port.
+// True if a conduit is connected to a port.
 lig_status lig_is_connected(lig_instance *instance, const char *port, bool *connected, lig_error *error);
 
-// Returns true if a port has slots.
+// True if a port has slots.
 lig_status lig_is_vector_port(lig_instance *instance, const char *port, bool *vector, lig_error *error);
 
-// Returns true if `lig_set_port_length` can set the number of the port's slots: of vector ports that are
-// joined to vector ports, not to the instances of a component.
+// True if `lig_set_port_length` can set the port's number of slots. This holds for vector ports that are
+// connected to vector ports, and not to the instances of a component.
 lig_status lig_is_resizable(lig_instance *instance, const char *port, bool *resizable, lig_error *error);
 
-// Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+// Sets the number of slots of a resizable port, which is 0 at first. Each message tells it to the receivers.
 //
-// `LIG_ERR_USAGE` for a port without slots, or whose number of slots is another and the model's.
-lig_status lig_set_port_length(lig_instance *instance,
-                               const char *port,
-                               size_t length,
-                               lig_error *error);
+// `LIG_ERR_USAGE` for a port without slots, or if the model has set another number of slots.
+lig_status lig_set_port_length(lig_instance *instance, const char *port, size_t length, lig_error *error);
 
-// The number of slots that a vector port has; for a resizable port that receives, as many as came with the
-// message that was received last.
+// The number of slots of a vector port. For a resizable port that receives, this is the number that came with
+// the last received message.
 //
 // `LIG_ERR_USAGE` for a port that is not a vector port.
 lig_status lig_get_port_length(lig_instance *instance, const char *port, size_t *length, lig_error *error);
@@ -757,19 +764,24 @@ lig_status lig_get_setting_float_grid(lig_instance *instance,
                                       size_t *count,
                                       lig_error *error);
 
-// To be called once in each step, with the model time of what is done in it, s, before that is done. Says
-// whether settings have changed; those that the step needs are then to be asked for again. All whom a change
-// concerns make it in their first step at or after the same model time. Waits while such a change is being
-// agreed on, and where the run is to stand still. With nothing to do it takes some nanoseconds.
+// Applies changes of settings. Call it once in each step, before the step's work, with the step's model time
+// in s. `changed` is true if settings have changed: read the settings that the step needs again. All instances
+// that a change concerns make it in their first step at or after the same model time. The call waits while
+// instances agree on such a change, and while the run is halted. If there is nothing to do, it takes some
+// nanoseconds.
 //
-// `LIG_ERR_USAGE` for a time that is no number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
-lig_status lig_steer(lig_instance *instance, double time, bool *changed, lig_error *error);
+// `LIG_ERR_USAGE` if the time is not a finite number; `LIG_ERR_RUN_ENDS`, `LIG_ERR_INTERRUPTED`.
+lig_status lig_steer(lig_instance *instance,
+                     double time,
+                     bool *changed,
+                     lig_error *error);
 
 // Declares that a setting of this code can be steered, as a model does under "ligament: steerable:". If the
-// model declares it too, that counts. It may be `minimum` to `maximum`; infinite ones stand for none. `unit`
-// is for people, and may be NULL. `restart`: it is read once a pass of the reuse loop, and not in each step.
+// model declares the same setting, the model's declaration counts. `minimum` and `maximum` are the permitted
+// range; an infinite one means no limit. `unit` is for people, and may be NULL. `restart` is true if the code
+// reads the setting once in each pass of the reuse loop, and not in each step.
 //
-// `LIG_ERR_USAGE` if that is no name, or the range is none.
+// `LIG_ERR_USAGE` if the name or the range is not valid.
 //
 // `instance` and `setting` are valid; `unit` and `error` may be NULL.
 lig_status lig_declare_steerable(lig_instance *instance,
@@ -780,12 +792,12 @@ lig_status lig_declare_steerable(lig_instance *instance,
                                  bool restart,
                                  lig_error *error);
 
-// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory
-// afterwards is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not
+// Sends a value; NULL sends a message without a value. Returns as soon as the value is stored: the caller may
+// then change its memory. Blocks only while the conduit's budget is spent. Does nothing if the port is not
 // connected.
 //
-// `LIG_ERR_USAGE` for a port that is not there or does not send; `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_RUN_ENDS`;
-// `LIG_ERR_INTERRUPTED`.
+// `LIG_ERR_USAGE` if there is no such port, or if it does not send; `LIG_ERR_OUT_OF_MEMORY`;
+// `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
 //
 // `instance` and `port` are valid; `options`, `value` and `error` may be NULL.
 lig_status lig_send(lig_instance *instance,
@@ -794,45 +806,40 @@ lig_status lig_send(lig_instance *instance,
                     const lig_value *value,
                     lig_error *error);
 
-// Sends a truth value; else as `lig_send`.
-//
-// As `lig_send`.
+// Sends a truth value; otherwise as `lig_send`.
 lig_status lig_send_bool(lig_instance *instance,
                          const char *port,
                          const lig_send_options *options,
                          bool value,
                          lig_error *error);
 
-// Sends an integer; else as `lig_send`.
-//
-// As `lig_send`.
+// Sends an integer; otherwise as `lig_send`.
 lig_status lig_send_int(lig_instance *instance,
                         const char *port,
                         const lig_send_options *options,
                         int64_t value,
                         lig_error *error);
 
-// Sends a number; else as `lig_send`.
-//
-// As `lig_send`.
+// Sends a number; otherwise as `lig_send`.
 lig_status lig_send_float(lig_instance *instance,
                           const char *port,
                           const lig_send_options *options,
                           double value,
                           lig_error *error);
 
-// Sends text that ends with a NUL; else as `lig_send`.
+// Sends text that ends with a NUL; otherwise as `lig_send`.
 //
-// As `lig_send`; `text` is valid.
+// All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_send_string(lig_instance *instance,
                            const char *port,
                            const lig_send_options *options,
                            const char *text,
                            lig_error *error);
 
-// Sends bytes; else as `lig_send`.
+// Sends bytes; otherwise as `lig_send`.
 //
-// As `lig_send`; `data` has `size` bytes, and may be NULL if that is 0.
+// All pointers are valid; `data` has `size` bytes, and may be NULL if that is 0. `options` and `error` may be
+// NULL.
 lig_status lig_send_bytes(lig_instance *instance,
                           const char *port,
                           const lig_send_options *options,
@@ -840,20 +847,20 @@ lig_status lig_send_bytes(lig_instance *instance,
                           size_t size,
                           lig_error *error);
 
-// Sends an array over the caller's memory, with one copy; else as `lig_send`.
+// Sends an array in the caller's memory, with one copy; otherwise as `lig_send`.
 //
-// As `lig_send`; `array` is valid and describes readable memory.
+// All pointers are valid, and `array` describes readable memory; `options` and `error` may be NULL.
 lig_status lig_send_array(lig_instance *instance,
                           const char *port,
                           const lig_send_options *options,
                           const lig_array *array,
                           lig_error *error);
 
-// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB
-// with one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there
-// before.
+// Lends memory for an array in row-major order. The code fills it, and it is sent without a copy (up to 64 KiB
+// with one, which is faster). `data` is set to the first byte, which is 64-byte aligned. New memory holds
+// arbitrary bytes.
 //
-// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
+// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` if the shape is not possible.
 //
 // All pointers are valid, `shape` for `ndim` extents; `data` and `error` may be NULL.
 lig_status lig_loan_create(lig_instance *instance,
@@ -864,8 +871,8 @@ lig_status lig_loan_create(lig_instance *instance,
                            void **data,
                            lig_error *error);
 
-// As `lig_loan_create`, for an array like the one described: its type, shape, order, names and unit. The
-// description's data is not looked at and its strides must be NULL.
+// Does the same as `lig_loan_create`, for an array with the type, shape, order, names and unit of the
+// description. The description's data is not read, and its strides must be NULL.
 //
 // All pointers are valid; `data` and `error` may be NULL.
 lig_status lig_loan_create_like(lig_instance *instance,
@@ -879,28 +886,29 @@ lig_status lig_loan_create_like(lig_instance *instance,
 // `loan` is NULL or valid.
 void *lig_loan_data(lig_loan *loan);
 
-// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone
-// afterwards, also after an error (but for that of a call which comes while another is in progress), and its
-// memory must not be touched any more.
+// Sends the array of a loan, without a copy if it has more than 64 KiB; otherwise as `lig_send`. The loan is
+// gone afterwards, also after an error, and its memory must not be used any more. (Exception: a call that is
+// refused because another one is in progress leaves the loan.)
 //
-// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
+// All pointers are valid; `options` and `error` may be NULL. `loan` was made with this instance and neither
+// sent nor freed.
 lig_status lig_send_loan(lig_instance *instance,
                          const char *port,
                          const lig_send_options *options,
                          lig_loan *loan,
                          lig_error *error);
 
-// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does
-// nothing, and says so on stderr.
+// Takes a loan back without sending it. NULL is allowed. During another call of the instance this function
+// does nothing, and says so on stderr.
 //
 // `loan` is NULL, or was made with this instance and neither sent nor freed.
 void lig_loan_free(lig_instance *instance, lig_loan *loan);
 
 // Waits for the next message on a port. Free it with `lig_message_free`.
 //
-// `LIG_ERR_USAGE` for a port that is not there, does not receive, or is not connected; `LIG_ERR_CLOSED` if the
-// conduit has ended; `LIG_ERR_TIMED_OUT`; `LIG_ERR_UNEXPECTED` if it comes with another overlay of settings;
-// `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
+// `LIG_ERR_USAGE` if there is no such port, or if it does not receive or is not connected; `LIG_ERR_CLOSED` if
+// the conduit has ended; `LIG_ERR_TIMED_OUT`; `LIG_ERR_UNEXPECTED` if the message has another overlay of
+// settings than the one in force; `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_receive(lig_instance *instance,
@@ -909,7 +917,7 @@ lig_status lig_receive(lig_instance *instance,
                        lig_message **message,
                        lig_error *error);
 
-// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for
+// Does the same as `lig_receive`, but sets `message` to NULL if nothing is connected to the port. This is for
 // inputs for which the code has a value of its own.
 //
 // All pointers are valid; `options` and `error` may be NULL.
@@ -919,10 +927,10 @@ lig_status lig_receive_if_connected(lig_instance *instance,
                                     lig_message **message,
                                     lig_error *error);
 
-// As `lig_receive`, with the overlay of settings that came with the message, for `lig_message_settings`. The
-// overlay is not compared with that in force here: for codes that serve others under different settings. That
-// of an `F_INIT` message is in force for the pass already, unless the instance was made with
-// `LIG_DONT_APPLY_OVERLAY`.
+// Does the same as `lig_receive`, and keeps the message's overlay of settings for `lig_message_settings`. The
+// overlay is not compared with the one in force. This is for codes that serve several others with different
+// settings. The overlay of an `F_INIT` message is already in force for the pass, unless the instance was made
+// with `LIG_DONT_APPLY_OVERLAY`.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_receive_with_settings(lig_instance *instance,
@@ -931,12 +939,12 @@ lig_status lig_receive_with_settings(lig_instance *instance,
                                      lig_message **message,
                                      lig_error *error);
 
-// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes;
-// its strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that
-// element (i, j) stays element (i, j). `times` may be NULL.
+// Receives an array into the caller's memory. `into` gives the type and the shape that must come, and the
+// place for the elements; its strides must be NULL. An array that comes in the other order is rearranged to
+// the order of `into`, so element (i, j) stays element (i, j). `times` may be NULL.
 //
-// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and
-// nothing is written.
+// Otherwise as `lig_receive`. `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed
+// nevertheless, and nothing is written.
 //
 // All pointers are valid, and `into` describes writable memory; `options`, `times` and `error` may be NULL.
 lig_status lig_receive_into(lig_instance *instance,
@@ -946,8 +954,8 @@ lig_status lig_receive_into(lig_instance *instance,
                             lig_times *times,
                             lig_error *error);
 
-// Returns true if a receive on this port would return at once, also because the conduit has ended. Of
-// `options` only the slot matters.
+// True if a receive on this port would return at once, with a message or because the conduit has ended. Of
+// `options` only the slot is used.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_poll(lig_instance *instance,
@@ -956,9 +964,9 @@ lig_status lig_poll(lig_instance *instance,
                     bool *ready,
                     lig_error *error);
 
-// Returns true if another message will come on this port: waits until one is there, or the conduit has ended.
-// On an F_INIT port in the reuse loop: whether the message of this pass is still to be received. Of `options`
-// only slot and timeout matter.
+// Waits until a message has arrived on this port, or the conduit has ended. True if there is a message. On an
+// F_INIT port in the reuse loop, true if the message of this pass has not been received yet. Of `options` only
+// slot and timeout are used.
 //
 // All pointers are valid; `options` and `error` may be NULL.
 lig_status lig_has_next(lig_instance *instance,
@@ -967,11 +975,11 @@ lig_status lig_has_next(lig_instance *instance,
                         bool *more,
                         lig_error *error);
 
-// Waits until a message is there on one of several ports; `which` is set to its place among `ports`. A conduit
-// that ends is passed over for as long as another one may bring something. Of `options` only the timeout
-// matters.
+// Waits until a message has arrived on one of several ports, and sets `which` to the port's index in `ports`.
+// A conduit that has ended is ignored while another one may still have a message. Of `options` only the
+// timeout is used.
 //
-// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+// `LIG_ERR_CLOSED` if all of them have ended; otherwise as `lig_receive`.
 //
 // All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
 lig_status lig_wait_any(lig_instance *instance,
@@ -981,10 +989,11 @@ lig_status lig_wait_any(lig_instance *instance,
                         size_t *which,
                         lig_error *error);
 
-// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that
-// ends is passed over for as long as another one may bring something. Of `options` only the timeout matters.
+// Receives the first message that arrives on one of several ports, and sets `which` to the port's index in
+// `ports`. A conduit that has ended is ignored while another one may still have a message. Of `options` only
+// the timeout is used.
 //
-// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+// `LIG_ERR_CLOSED` if all of them have ended; otherwise as `lig_receive`.
 //
 // All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
 lig_status lig_receive_any(lig_instance *instance,
@@ -995,7 +1004,7 @@ lig_status lig_receive_any(lig_instance *instance,
                            lig_message **message,
                            lig_error *error);
 
-// Frees a message, and gives back the memory that its arrays are in. NULL is allowed.
+// Frees a message, and returns the memory of its arrays. NULL is allowed.
 //
 // `message` is NULL, or was received and not freed.
 void lig_message_free(lig_message *message);
@@ -1008,13 +1017,15 @@ lig_status lig_message_times(const lig_message *message, lig_times *times, lig_e
 // `message` is NULL or valid.
 const lig_value *lig_message_value(const lig_message *message);
 
-// A message's array, in place. It lives as long as the message.
+// The array of a message, in place. It lives as long as the message.
 //
-// `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` can ask for more.
+// `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` also checks the properties of
+// the array.
 lig_status lig_message_array(const lig_message *message, lig_array_view *view, lig_error *error);
 
-// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless
-// the instance was made with `LIG_DONT_APPLY_OVERLAY`.
+// The overlay of settings that came with a message, as a map, which lives as long as the message. The result
+// is NULL unless the instance was made with `LIG_DONT_APPLY_OVERLAY`, or `lig_receive_with_settings` received
+// the message.
 //
 // `message` is NULL or valid.
 const lig_value *lig_message_settings(const lig_message *message);
@@ -1030,10 +1041,10 @@ lig_status lig_value_bool(const lig_value *value, bool *result, lig_error *error
 // An integer; `LIG_ERR_UNEXPECTED` if the value is something else, or above INT64_MAX.
 lig_status lig_value_int(const lig_value *value, int64_t *result, lig_error *error);
 
-// An integer of 0 or more; `LIG_ERR_UNEXPECTED` if the value is something else.
+// A non-negative integer; `LIG_ERR_UNEXPECTED` if the value is something else.
 lig_status lig_value_uint(const lig_value *value, uint64_t *result, lig_error *error);
 
-// A number, also an integer; `LIG_ERR_UNEXPECTED` if the value is something else.
+// A number; integers are accepted. `LIG_ERR_UNEXPECTED` if the value is something else.
 lig_status lig_value_float(const lig_value *value, double *result, lig_error *error);
 
 // A complex number; `LIG_ERR_UNEXPECTED` if the value is something else.
@@ -1045,18 +1056,18 @@ lig_status lig_value_string(const lig_value *value, lig_string *text, lig_error 
 // Bytes, in the value's memory; `LIG_ERR_UNEXPECTED` if the value is something else.
 lig_status lig_value_bytes(const lig_value *value, const void **data, size_t *size, lig_error *error);
 
-// The number of items that a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something
-// else.
+// The number of items of a list, map or settings; `LIG_ERR_UNEXPECTED` if the value is something else.
 lig_status lig_value_count(const lig_value *value, size_t *count, lig_error *error);
 
-// An item of a list, or the value of an entry of a map, which lives as long as `value`.
+// An item of a list, or the value of an entry of a map. It lives as long as `value`.
 //
-// `LIG_ERR_USAGE` if there is none of this number; `LIG_ERR_UNEXPECTED` if the value is no list and no map.
+// `LIG_ERR_USAGE` if the index is beyond the last item; `LIG_ERR_UNEXPECTED` if the value is no list and no
+// map.
 lig_status lig_value_at(const lig_value *value, size_t index, const lig_value **item, lig_error *error);
 
 // The key of an entry of a map or of settings, in the value's memory.
 //
-// `LIG_ERR_USAGE` if there is none of this number; `LIG_ERR_UNEXPECTED` if the value is no map.
+// `LIG_ERR_USAGE` if the index is beyond the last entry; `LIG_ERR_UNEXPECTED` if the value is neither.
 lig_status lig_value_key(const lig_value *value, size_t index, lig_string *key, lig_error *error);
 
 // The value under a key of a map, which lives as long as `value`; NULL if there is no such key.
@@ -1080,12 +1091,12 @@ lig_status lig_value_array_unit(const lig_value *value, lig_string *text, lig_er
 // caller: free it with `lig_value_free`. `LIG_ERR_UNEXPECTED` if the value is something else.
 lig_status lig_value_settings(const lig_value *value, lig_value **map, lig_error *error);
 
-// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that
-// message. For a value that is part of no message `message` is NULL. The array lives as long as the message or
-// value.
+// An array in place, if it has the expected properties: the value of `message`, or `value`, which is a part of
+// that message. `message` is NULL for a value that is part of no message. The array lives as long as the
+// message or value.
 //
-// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message
-// came, the instance that sent it, what came and what was expected.
+// `LIG_ERR_UNEXPECTED` if it is another array, or none. The text names the port and slot of the message, its
+// sender, the received value and the expected array.
 //
 // All pointers are valid; `message` or `value` (not both), `expected` and `error` may be NULL.
 lig_status lig_expect_array(const lig_message *message,
@@ -1100,17 +1111,17 @@ lig_status lig_expect_array(const lig_message *message,
 // `message` is NULL or valid; `origin` is writable, or NULL, which is let be.
 void lig_message_origin(const lig_message *message, lig_string *origin);
 
-// Frees a value that was built, with all that is in it. NULL is allowed.
+// Frees a value that was built, with everything in it. NULL is allowed.
 //
 // `value` is NULL, or came from a function that gives values to the caller, and was neither freed nor put into
 // another value.
 void lig_value_free(lig_value *value);
 
-// A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the
-// memory, which stays for as long as either.
+// Makes a copy of a value, built or received, for the caller. Arrays and bytes are not copied: both values
+// share the memory, which stays until both are freed.
 lig_status lig_value_copy(const lig_value *value, lig_value **copy, lig_error *error);
 
-// A new value: nothing.
+// A new value without contents.
 lig_value *lig_value_new_none(void);
 
 // A new truth value.
@@ -1128,27 +1139,30 @@ lig_value *lig_value_new_float(double value);
 // A new complex number.
 lig_value *lig_value_new_complex(double real, double imaginary);
 
-// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if
-// `text` is NULL and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
+// A new text: a copy of `size` bytes of UTF-8. The result is NULL if the bytes are not UTF-8, if there is no
+// memory for them, or if `text` is NULL and `size` is not 0. A NULL that is put into a list or map, or is
+// sent, is an error there.
 //
 // `text` has `size` bytes.
 lig_value *lig_value_new_string(const char *text, size_t size);
 
-// New bytes: a copy. NULL if there is no memory for it, or if `data` is NULL and `size` is not 0.
+// New bytes: a copy. The result is NULL if there is no memory for them, or if `data` is NULL and `size` is not
+// 0.
 //
 // `data` has `size` bytes.
-lig_value *lig_value_new_bytes(const void *data, size_t size);
+lig_value *lig_value_new_bytes(const void *data,
+                               size_t size);
 
-// A new array: a copy of the caller's.
+// A new array: a copy of an array of the caller.
 //
 // `array` is valid and describes readable memory; `value` is valid; `error` may be NULL.
 lig_status lig_value_new_array(const lig_array *array, lig_value **value, lig_error *error);
 
-// A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until
-// the value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie
-// next to each other: `LIG_ERR_USAGE` with strides.
+// A new array over the caller's own memory, without a copy. The memory must stay unchanged until the value,
+// and everything that contains it, is freed. Sending the value copies the memory. The elements must lie next
+// to each other: strides are `LIG_ERR_USAGE`.
 //
-// As `lig_value_new_array`, and the memory stays as said.
+// All pointers are valid, and the memory stays unchanged as described above; `error` may be NULL.
 lig_status lig_value_new_array_borrowed(const lig_array *array, lig_value **value, lig_error *error);
 
 // A new empty list.
@@ -1157,38 +1171,40 @@ lig_value *lig_value_new_list(void);
 // A new empty map.
 lig_value *lig_value_new_map(void);
 
-// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an
-// error. No value lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
+// Adds an item at the end of a list. The item then belongs to the list; if there is an error, it is freed. A
+// value lies inside at most 64 lists and maps, here and in messages; more are `LIG_ERR_USAGE`.
 //
 // `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
 lig_status lig_value_append(lig_value *list, lig_value *item, lig_error *error);
 
-// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and
-// is freed if there is an error; else as `lig_value_append`.
+// Sets the item under a key of a map, in place of an earlier one. The item then belongs to the map; if there
+// is an error, it is freed. Otherwise as `lig_value_append`.
 //
 // `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
 lig_status lig_value_set(lig_value *map, const char *key, lig_value *item, lig_error *error);
 
 // New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and
-// lists of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a
+// lists of lists of numbers; any other value in the map is `LIG_ERR_USAGE`. They can be sent to a
 // `muscle_settings_in` port.
 lig_status lig_value_new_settings(const lig_value *map, lig_value **settings, lig_error *error);
 
-// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`;
-// again for as long as there are start messages. If a function fails, the whole run ends with its text, and
-// its status is returned.
+// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`. This
+// is repeated as long as there are messages to start from. If a function fails, the whole run ends with its
+// text, and its status is returned.
 //
 // `instance` and `submodel` are valid; `error` may be NULL.
-lig_status lig_run_submodel(lig_instance *instance, const lig_submodel *submodel, lig_error *error);
+lig_status lig_run_submodel(lig_instance *instance,
+                            const lig_submodel *submodel,
+                            lig_error *error);
 
-// Runs all instances of this program, which the model calls light, and returns when all of them are over;
-// without that, the one instance that this process is. A function is called when there is a message, or the
-// end of the conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S
-// before `solve`), so that each port can be received from once in a function. If a function fails, the whole
-// run ends with its text, and its status is returned.
+// Runs all instances of this program, and returns when all of them are over. If the model does not say that
+// the program is light, the process is one instance, which is run alone. A function is called when each
+// connected port of its operator, and each slot, has a message or the end of its conduit: F_INIT before
+// `initialise`, and S before `solve`. So a function can receive once from each port. If a function fails, the
+// whole run ends with its text, and its status is returned.
 //
-// The instance that a function gets may be used in that function only. Calls at other times are refused while
-// it lives, which is until its `release`.
+// A function may use its instance only until it returns. Other calls are refused as long as the instance
+// lives, which is until its `release`.
 //
 // `light` and what it names are valid until this returns; `error` may be NULL.
 lig_status lig_run_light(const lig_light *light, lig_error *error);
@@ -1253,6 +1269,18 @@ lig_status lig_domain_add_field(lig_domain *domain,
 // `LIG_ERR_USAGE` if there is no such field.
 lig_status lig_domain_set_data(lig_domain *domain, uint32_t field, void *data, lig_error *error);
 
+// Says in which direction the values of a field travel: -1, 0 or 1 for each axis of the grid, as in a lattice
+// Boltzmann code. An exchange then fills only the ghosts from which a value comes into the block in this
+// direction, and leaves those at other sides between blocks as they are. All blocks give the same directions.
+//
+// `LIG_ERR_USAGE` if there is no such field, or if an exchange has begun.
+//
+// `direction` has a number for each axis; `error` may be NULL.
+lig_status lig_domain_set_direction(lig_domain *domain,
+                                    uint32_t field,
+                                    const int32_t *direction,
+                                    lig_error *error);
+
 // Fills the ghosts of `count` fields with the points of the neighbouring blocks, at corners too. All blocks
 // make the same calls. Beyond a periodic or mirrored edge of the grid, ghosts are filled too; beyond other
 // edges they stay as they are. `time` is the model time of the fields.
@@ -1278,6 +1306,17 @@ lig_status lig_domain_begin(lig_domain *domain,
 //
 // `LIG_ERR_USAGE` if no exchange has begun, or one with other fields; otherwise as `lig_domain_exchange`.
 lig_status lig_domain_end(lig_domain *domain, const uint32_t *fields, size_t count, lig_error *error);
+
+// Shows a field to the taps of the port with the field's name (`ligament tap`, the page), at the time of the
+// last exchange of the field. Nothing is joined to this port, and while nobody looks nothing is copied or
+// computed. A block calls this after an exchange, before the points of the field change, so that the ghosts
+// fit them.
+//
+// `LIG_ERR_USAGE` if the field was in no exchange yet, if an exchange has begun and not ended, or if a port of
+// the component has the field's name.
+lig_status lig_domain_publish(lig_domain *domain,
+                              uint32_t field,
+                              lig_error *error);
 
 // The sum of all numbers that all blocks give, each `count` of its own. It is the exact sum, rounded once, so
 // it does not depend on the blocks.
@@ -1305,28 +1344,41 @@ lig_status lig_domain_max(lig_domain *domain,
                           double *max,
                           lig_error *error);
 
-// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy.
+// Runs a simulation that is put together from modules (`ligament_module.h`), as an instance of a run, until it
+// is over. `modules` has the paths of shared objects, and NULL at its end; a relative path begins at the
+// folder of the program. `argc` and `argv` are those of `main`: with `--plan` the call prints the order of the
+// functions and the reason of each exchange, and takes part in no run; `--json` does the same in JSON. With
+// `--poison`, a function is found out that reads or writes what it does not declare.
+//
+// `LIG_ERR_USAGE` if the modules do not go together, or one of them fails; otherwise as the functions of an
+// instance and of a domain. The run has the reason already.
+lig_status lig_grid_run(int argc,
+                        const char *const *argv,
+                        const char *const *modules,
+                        lig_error *error);
+
+// Makes a new key for paths, in a new file that only its owner can read. The other end needs a copy of it.
 lig_status lig_path_key_make(const char *file, lig_error *error);
 
-// Listens for the end that opens the path, at "HOST:PORT", or ":PORT" for all interfaces; port 0 is any that
-// is free. Returns at once; what is sent meanwhile waits. `options` may be NULL.
+// Listens at "HOST:PORT" for the end that opens the path, or at ":PORT" for all interfaces. Port 0 takes any
+// free port. Returns at once; messages that are sent before there is a connection wait. `options` may be NULL.
 lig_status lig_path_listen(const char *key_file,
                            const char *at,
                            const lig_path_options *options,
                            lig_path **path,
                            lig_error *error);
 
-// Opens a path to an end that listens, or will, at "HOST:PORT"; NULL if it is reached over relays only.
-// Returns at once; what is sent meanwhile waits. `options` may be NULL.
+// Opens a path to an end that listens, or will listen, at "HOST:PORT"; NULL if it is reached over relays only.
+// Returns at once; messages that are sent before there is a connection wait. `options` may be NULL.
 lig_status lig_path_open(const char *key_file,
                          const char *to,
                          const lig_path_options *options,
                          lig_path **path,
                          lig_error *error);
 
-// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them: that one listens,
-// unless another program there does so already. Returns at once; what is sent meanwhile waits. `options` may
-// be NULL.
+// Begins a path whose two ends make the same call, with the "HOST:PORT" of one of them. That end listens,
+// unless another program there already does so. Returns at once; messages that are sent before there is a
+// connection wait. `options` may be NULL.
 lig_status lig_path_meet(const char *key_file,
                          const char *at,
                          const lig_path_options *options,
@@ -1336,12 +1388,12 @@ lig_status lig_path_meet(const char *key_file,
 // The port at which a path listens; 0 at the end that opened it.
 lig_status lig_path_port(const lig_path *path, uint16_t *port, lig_error *error);
 
-// Waits until there is a connection; not needed before sending or receiving. Of this and all timeouts of
-// paths: seconds; less than 0 is as long as it takes. `LIG_ERR_TIMED_OUT` if that was not enough.
+// Waits until there is a connection; not needed before a send or receive. Timeouts of all calls of paths are
+// in seconds; a negative one means no limit. `LIG_ERR_TIMED_OUT` if there was no connection in this time.
 lig_status lig_path_wait_connected(const lig_path *path, double timeout, lig_error *error);
 
-// Sends a message of `length` bytes. Returns when `data` may be used again, before it has arrived; waits while
-// more than the window is under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
+// Sends a message of `length` bytes. Returns when `data` may be used again, which is before the message has
+// arrived. Waits while more bytes than the window are under way. After `LIG_ERR_TIMED_OUT` nothing was sent.
 //
 // All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
 lig_status lig_path_send(const lig_path *path,
@@ -1350,9 +1402,9 @@ lig_status lig_path_send(const lig_path *path,
                          double timeout,
                          lig_error *error);
 
-// Begins to send a message, without a copy: `data` must stay as it is until `lig_path_wait` has ended the
-// request, or has said that the path is lost or closed, or this end is closed or freed. `lig_path_test` says
-// whether it has arrived.
+// Begins to send a message without a copy. `data` must stay unchanged until one of these: `lig_path_wait` has
+// ended the request, or has failed because the path is lost or closed; or this end is closed or freed.
+// `lig_path_test` tells if the message has arrived.
 //
 // All pointers are valid; `data` may be NULL if `length` is 0, and `error` may be NULL.
 lig_status lig_path_isend(const lig_path *path,
@@ -1361,15 +1413,16 @@ lig_status lig_path_isend(const lig_path *path,
                           uint64_t *request,
                           lig_error *error);
 
-// Begins to receive the next message that nobody has asked for yet; `lig_path_wait` brings it.
+// Begins to receive the next message for which there is no request yet; `lig_path_wait` returns the message.
 lig_status lig_path_ireceive(const lig_path *path, uint64_t *request, lig_error *error);
 
-// Returns true if a request is done: what it sends has arrived there, or what it receives has come here.
+// True if a request is done: the sent message has arrived at the other end, or a message has arrived here.
 lig_status lig_path_test(const lig_path *path, uint64_t request, bool *done, lig_error *error);
 
-// Waits until a request is done, and ends it. What came goes to `data`, which has room for `room` bytes, and
-// its length to `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there is not enough
-// room: `length` then says how much is needed, and the request stays. So it does after `LIG_ERR_TIMED_OUT`.
+// Waits until a request is done, and ends it. A received message is written to `data`, which has room for
+// `room` bytes, and its length to `length`; a request that sends needs neither. `LIG_ERR_UNEXPECTED` if there
+// is not enough room: `length` is then the needed room, and the request stays. The request also stays after
+// `LIG_ERR_TIMED_OUT`.
 //
 // All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
 lig_status lig_path_wait(const lig_path *path,
@@ -1380,18 +1433,16 @@ lig_status lig_path_wait(const lig_path *path,
                          double timeout,
                          lig_error *error);
 
-// Gives up a request for a message; the next one gets what has come for it. What is being sent cannot be given
-// up.
-lig_status lig_path_cancel(const lig_path *path,
-                           uint64_t request,
-                           lig_error *error);
+// Withdraws a request for a message. The next request gets the message that has come for it. A request that
+// sends cannot be withdrawn.
+lig_status lig_path_cancel(const lig_path *path, uint64_t request, lig_error *error);
 
-// Waits for the next message; its length, bytes.
+// Waits for the next message, and gives its length in bytes.
 lig_status lig_path_probe(const lig_path *path, size_t *length, double timeout, lig_error *error);
 
-// Receives the next message into `data`, which has room for `room` bytes; its length goes to `length`.
-// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` then says how much is needed, and the message
-// stays. `LIG_ERR_CLOSED` if the other end has closed, and nothing more will come.
+// Receives the next message into `data`, which has room for `room` bytes, and writes its length to `length`.
+// `LIG_ERR_UNEXPECTED` if there is not enough room: `length` is then the needed room, and the message stays.
+// `LIG_ERR_CLOSED` if the other end has closed the path and no message is left.
 //
 // All pointers are valid; `data` may be NULL if `room` is 0, and `length` and `error` may be NULL.
 lig_status lig_path_receive(const lig_path *path,
@@ -1401,9 +1452,9 @@ lig_status lig_path_receive(const lig_path *path,
                             double timeout,
                             lig_error *error);
 
-// Sends a message and receives one, both at once; as `lig_path_send` and `lig_path_receive`. After
-// `LIG_ERR_TIMED_OUT` and `LIG_ERR_UNEXPECTED` it was sent: receive by `lig_path_receive`, and do not send it
-// again.
+// Sends a message and receives one at the same time, as `lig_path_send` and `lig_path_receive` do. After
+// `LIG_ERR_TIMED_OUT` and `LIG_ERR_UNEXPECTED` the message was sent: call `lig_path_receive` then, and do not
+// send again.
 //
 // All pointers are valid; `data` and `place` may be NULL where there are 0 bytes, and `received` and `error`
 // may be NULL.
@@ -1416,25 +1467,25 @@ lig_status lig_path_send_receive(const lig_path *path,
                                  double timeout,
                                  lig_error *error);
 
-// Waits until the other end calls it as well.
+// Waits until the other end also calls this function.
 lig_status lig_path_barrier(const lig_path *path, double timeout, lig_error *error);
 
-// Changes how many bytes in a second this end sends over a long way, at most; 0: as fast as it goes.
+// Changes the maximum rate at which this end sends over a long distance, in bytes per second; 0: no maximum.
 lig_status lig_path_set_pace(const lig_path *path, uint64_t pace, lig_error *error);
 
 // The traffic.
 lig_status lig_path_get_statistics(const lig_path *path, lig_path_statistics *statistics, lig_error *error);
 
-// Waits until everything that was sent has arrived, tells the other end that nothing more comes, and frees the
-// path. It is freed whatever is returned: every later call is refused, but for `lig_path_close` and
-// `lig_path_free`, which do nothing then. NULL is let pass.
+// Waits until everything that was sent has arrived, tells the other end that no more messages come, and frees
+// the path. The path is freed whatever the result is. Later calls are refused, except for `lig_path_close` and
+// `lig_path_free`, which then do nothing. NULL does nothing.
 //
 // `error` is valid or NULL.
 lig_status lig_path_close(lig_path *path,
                           double timeout,
                           lig_error *error);
 
-// Frees a path at once; what is under way is lost. NULL, and a path that is closed or freed, are let pass.
+// Frees a path at once. Messages under way are lost. NULL, and a path that is closed or freed, do nothing.
 void lig_path_free(lig_path *path);
 
 #ifdef __cplusplus

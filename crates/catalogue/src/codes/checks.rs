@@ -299,6 +299,10 @@ codes! {
     SCRIPT_AND_MORE "script-and-more":
         "A program has a script and also what only goes with an executable. Do it in the script";
 
+    SELF_CONDUIT "self-conduit":
+        "(warning) A conduit joins a component to itself, so each of its instances receives what it has sent. \
+         Neighbours in a grid are joined by [`grids`](../guides/grids.md)";
+
     SETTING_FOR_NOBODY "setting-for-nobody":
         "(warning) A setting names a component, or an instance, that is not there";
 

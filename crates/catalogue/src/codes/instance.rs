@@ -195,8 +195,8 @@ codes! {
         "Send `Settings` to `muscle_settings_in`";
 
     OTHER_SETTINGS "other-settings":
-        "Members of an ensemble are mixed. Check the conduits; a code that means it calls \
-         `receive_with_settings`, or says `DONT_APPLY_OVERLAY` \
+        "Members of an ensemble are mixed, or the blocks of one grid have different overlays. Check the \
+         conduits; a code that means it calls `receive_with_settings`, or says `DONT_APPLY_OVERLAY` \
          ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
 
     OTHER_SHAPE "other-shape":
@@ -232,6 +232,14 @@ codes! {
         "A field of a [grid](../guides/grids.md) cannot be: its ghosts are wider than a block, its name is \
          taken, or its array has another size than the block with its ghosts";
 
+    BAD_MODULE "bad-module":
+        "A [module](../guides/modules.md) cannot be loaded, its declaration has a mistake, or it does not go \
+         with the other modules";
+
+    BAD_PARAMETER "bad-parameter":
+        "A setting of the model does not fit the parameter that a [module](../guides/modules.md) declares: it \
+         is missing, of another type, or out of range";
+
     FIELDS_DIFFER "fields-differ":
         "Blocks of a [grid](../guides/grids.md) do not make the same calls. All of them exchange the same \
          fields, in the same order, at the same times";
@@ -252,6 +260,14 @@ codes! {
         "Two ranks of the sender have the same element, so it is not clear which value counts. Each \
          element has one owner; receivers may have elements in common";
 
+    MODULE_FAILED "module-failed":
+        "A function of a [module](../guides/modules.md) gave up. The text says why, in the module's words";
+
+    MODULE_ORDER "module-order":
+        "The functions of [modules](../guides/modules.md) have no order: two must each come before the other, \
+         two write one field and nothing says which comes first, a name in `before` or `after` is unknown, or \
+         a function reads what no function has written before. `--plan` prints the order";
+
     NO_GRID "no-grid":
         "The code makes a `Domain`, and the model gives its component no [grid](../guides/grids.md)";
 
@@ -261,6 +277,11 @@ codes! {
     PARTS_DIFFER "parts-differ":
         "The ranks of the sender sent parts that do not belong together: of different times, types or \
          units. Let all ranks send the same kind of array at the same time";
+
+    UNDECLARED_ACCESS "undeclared-access":
+        "A function of a [module](../guides/modules.md) reads or writes a field, or asks for a parameter, that \
+         it does not declare; or it has not written what it declares to write. Change the function or its \
+         declaration. Most of this is found with `--poison` only";
 }
 
 codes! {

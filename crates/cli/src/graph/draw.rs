@@ -3,7 +3,7 @@
 //! Modeling Language", 2010): filled signs send, open signs receive; round signs are within the loop, square
 //! signs are before and after the loop.
 
-use super::name_of;
+use super::{name_of, times};
 use crate::picture::xml;
 use ligament_analysis::{lay_out, Layout, LinkEnd, Topology, TopologyLink, TopologyNode};
 use ligament_model::Operator;
@@ -62,8 +62,11 @@ fn letters(text: &str) -> f64 {
 }
 
 /// Returns the number of instances that a box stands for, if there are several, and the number of ranks of
-/// each.
+/// each; or the blocks of a grid.
 fn many(node: &TopologyNode) -> Option<String> {
+    if let Some(grid) = &node.grid {
+        return Some(format!("{} blocks", times(&grid.blocks)));
+    }
     match (node.instances, node.ranks) {
         (0 | 1, None) => None,
         (0 | 1, Some(ranks)) => Some(format!("{ranks} ranks")),

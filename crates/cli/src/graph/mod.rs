@@ -5,7 +5,7 @@ pub(crate) mod draw;
 use crate::arguments::{print, Graph};
 use crate::check::count;
 use draw::GraphPicture;
-use ligament_analysis::{Boxes, LinkEnd, NodePort, Topology, TopologyLink};
+use ligament_analysis::{Boxes, GridShape, LinkEnd, NodePort, Topology, TopologyLink};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Operator, ResolvedModel};
 use ligament_runtime::shown;
@@ -105,9 +105,15 @@ fn in_lines(topology: &Topology) -> String {
             (n, m) => write!(text, ", {}, {}", count(n, "component"), count(m, "instance")),
         };
         let _ = match (node.ranks, node.instances) {
-            (None, _) => writeln!(text),
-            (Some(n), 1) => writeln!(text, ", {}", count(n as usize, "rank")),
-            (Some(n), _) => writeln!(text, " of {}", count(n as usize, "rank")),
+            (None, _) => Ok(()),
+            (Some(n), 1) => write!(text, ", {}", count(n as usize, "rank")),
+            (Some(n), _) => write!(text, " of {}", count(n as usize, "rank")),
+        };
+        let _ = match &node.grid {
+            None => writeln!(text),
+            Some(GridShape { shape, blocks }) => {
+                writeln!(text, ": a grid of {} points in {} blocks", times(shape), times(blocks))
+            }
         };
         for (number, port) in node.ports.iter().enumerate() {
             let end = LinkEnd { node: at, port: number };
@@ -120,6 +126,11 @@ fn in_lines(topology: &Topology) -> String {
         }
     }
     text
+}
+
+/// Returns numbers along axes as a text: `2 × 3`.
+pub(crate) fn times<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(T::to_string).collect::<Vec<_>>().join(" × ")
 }
 
 fn receiver(topology: &Topology, link: &TopologyLink) -> String {

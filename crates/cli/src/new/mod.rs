@@ -5,6 +5,7 @@
 
 mod contents;
 mod from;
+mod grid;
 mod languages;
 mod skeletons;
 
@@ -54,6 +55,14 @@ enum StarterKind {
         #[arg(long)]
         mpi: bool,
     },
+    /// A simulation on a grid that is put together from modules: a driver, a module and a model.
+    Grid {
+        /// The name of the directory, of the model and of the driver.
+        name: String,
+        /// The language of the module: C, Fortran or Python.
+        #[arg(long, value_enum)]
+        language: Language,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -96,9 +105,15 @@ fn made(arguments: &New) -> Result<String, Fault> {
             finish(name, &files)
         };
     }
+    if let StarterKind::Grid { name, language } = &arguments.what {
+        check_name(name)?;
+        return finish(name, &grid::files(name, *language)?);
+    }
     let (name, codes) = match &arguments.what {
         StarterKind::Submodel(single) => (&single.name, vec![single.code(Role::Submodel)]),
         StarterKind::Macro(single) => (&single.name, vec![single.code(Role::Macro)]),
+        // The starter of a grid is made above.
+        StarterKind::Grid { name, .. } => (name, Vec::new()),
         StarterKind::Model { name, macro_in, micro_in, mpi, .. } => (
             name,
             vec![
@@ -199,6 +214,17 @@ mod tests {
     #[test]
     fn no_placeholder_is_left_in_any_starter() {
         for role in [Role::Macro, Role::Submodel] {
+            for file in [Language::C, Language::Fortran, Language::Python]
+                .into_iter()
+                .flat_map(|language| grid::files("one_name", language).unwrap())
+            {
+                let mut words = file.text.split(|c: char| !c.is_alphanumeric());
+                assert!(
+                    !words.any(|word| ["NAME", "PROGRAM", "COMMAND", "SOURCES"].contains(&word)),
+                    "{}",
+                    file.path
+                );
+            }
             for language in Language::ALL {
                 let with_mpi = !matches!(language, Language::Java | Language::Rust);
                 let codes = [Code::new("one_name", role, language).with_mpi(with_mpi)];

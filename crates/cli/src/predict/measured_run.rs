@@ -7,7 +7,7 @@ use ligament_manager::timeline::{Activity, RunTimeline, TimelineLane, TimelineSp
 use ligament_manager::{
     component_of, find_run, ConduitRecord, InstanceRecord, RunDirectory, RunRecord, RunState,
 };
-use ligament_model::{Operator, ResolvedModel};
+use ligament_model::{Operator, ResolvedModel, SUMS_IN, SUMS_OUT};
 use ligament_runtime::client::record_of;
 use ligament_wire::rank_parts;
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +29,8 @@ pub(super) struct MeasuredRun {
 impl MeasuredRun {
     /// Reads a run with its model.
     ///
-    /// # Errors Fails if there is no such run, if it has not ended, or if its files cannot be read.
+    /// # Errors
+    /// Fails if there is no such run, if it has not ended, or if its files cannot be read.
     pub fn read(run: &str) -> Result<MeasuredRun, Fault> {
         let run = find_run(run)?;
         let record = record_of(&run)?;
@@ -82,7 +83,8 @@ impl MeasuredRun {
     /// Returns the costs of the run. They are adjusted so that a prediction of this run gives its measured
     /// duration.
     ///
-    /// # Errors Fails if the record and the model do not fit together.
+    /// # Errors
+    /// Fails if the record and the model do not fit together.
     pub fn costs(&self) -> Result<Costs, Fault> {
         let operators = self.operators();
         let mut costs = Costs::default();
@@ -151,6 +153,10 @@ impl MeasuredRun {
             let component = &self.model.components[instance.component as usize].name;
             for port in instance.ports.iter() {
                 operators.insert(format!("{component}.{}", port.name), port.operator);
+            }
+            if instance.grid.is_some() {
+                operators.insert(format!("{component}.{SUMS_OUT}"), Operator::OI);
+                operators.insert(format!("{component}.{SUMS_IN}"), Operator::S);
             }
         }
         operators

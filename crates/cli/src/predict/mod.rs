@@ -172,7 +172,8 @@ type DeclaredPorts = BTreeMap<String, PortsByOperator>;
 
 /// Returns the model for a prediction. Its programs need not be on this machine.
 ///
-/// # Errors Fails if the model has errors.
+/// # Errors
+/// Fails if the model has errors.
 fn model_of(
     files: &[PathBuf],
     settings: &[String],

@@ -75,8 +75,8 @@ fn file(name: &str, text: &str) -> String {
 impl JobKeeper {
     /// Copies the files of a job to its site, and submits the job.
     ///
-    /// # Errors Fails if the site cannot be reached or refuses the job. The fault quotes the answer of the
-    /// site.
+    /// # Errors
+    /// Fails if the site cannot be reached or refuses the job. The fault quotes the answer of the site.
     pub fn submit(
         part: &SiteShare,
         mut shell: SiteShell,
@@ -131,7 +131,8 @@ impl JobKeeper {
 
     /// Returns a job whose head is gone, from its record in the run directory.
     ///
-    /// # Errors Fails if the site file is gone, or if the record does not tell how to reach the site.
+    /// # Errors
+    /// Fails if the site file is gone, or if the record does not tell how to reach the site.
     pub fn of(record: &SiteJob) -> Result<JobKeeper, Fault> {
         let known = record.file.as_ref().zip(JobSystem::from_name(&record.system));
         let Some((file, system)) = known else {
@@ -146,7 +147,8 @@ impl JobKeeper {
     /// Returns the state of the job. In contrast to `look`, this does not touch `watched`, so the job gets no
     /// sign of a head.
     ///
-    /// # Errors Fails if the site cannot be reached, or if its queue cannot be read.
+    /// # Errors
+    /// Fails if the site cannot be reached, or if its queue cannot be read.
     pub fn stands(&mut self) -> Result<JobState, Fault> {
         let still = self.shell.run(&self.system.is_still(&self.job, &self.place), ANSWER_TIMEOUT)?;
         if !still.succeeded {
@@ -159,7 +161,8 @@ impl JobKeeper {
 
     /// Cancels the job, and removes the keys of the run from the site.
     ///
-    /// # Errors Fails if the site cannot be reached, or if it does not cancel the job or remove the keys.
+    /// # Errors
+    /// Fails if the site cannot be reached, or if it does not cancel the job or remove the keys.
     pub fn take_back(&mut self) -> Result<(), Fault> {
         self.cancel()?;
         self.take_keys()

@@ -1,6 +1,8 @@
 //! `ligament tap`: prints, draws or saves the latest values of a port while the run goes on.
 
 mod draw;
+mod grid;
+mod vtk;
 
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
@@ -11,7 +13,7 @@ use ligament_wire::tap::TapSelection;
 use ligament_wire::times::in_unit;
 use ligament_wire::Value;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Pause between two attempts to tap an instance that has not joined the run yet.
@@ -28,8 +30,8 @@ const VALUE_WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Tap {
     /// The run: its directory, its name under ./runs, or `latest`.
     pub run: String,
-    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, or macro.out[2] for a slot of a vector
-    /// port.
+    /// The port: INSTANCE.PORT, such as macro.state_out, micro[3].out, flow:1.out for a rank, or macro.out[2]
+    /// for a slot of a vector port. COMPONENT.FIELD is a field of all blocks of a grid, at one model time.
     pub port: String,
     /// Show one value, and end.
     #[arg(long)]
@@ -50,9 +52,17 @@ pub(crate) struct Tap {
     /// Of a map, take what stands under this key; give it again for maps inside of maps.
     #[arg(long, value_name = "KEY")]
     pub key: Vec<String>,
-    /// Save an array in NumPy's format, and end; with an n in braces in the name, go on and count the files.
-    #[arg(long, value_name = "FILE", value_parser = npy_name)]
+    /// Save an array in NumPy's format (.npy), a field of a grid for VTK (.pvti), or its surfaces (.vtp), and
+    /// end; with an n in braces in the name, go on and count the files.
+    #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub save: Option<PathBuf>,
+    /// Of a field of a grid, show the surface on which it has this value; give it again for more surfaces.
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true,
+          conflicts_with_all = ["slice", "thin", "histogram", "key", "plot"])]
+    pub level: Vec<f64>,
+    /// Let pictures of a grid take this share of the run's time at most, such as 10%.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
+    pub share: f64,
     /// Draw arrays also where the output is no terminal.
     #[arg(long, conflicts_with_all = ["json", "save"])]
     pub plot: bool,
@@ -67,12 +77,23 @@ pub(crate) struct Tap {
     pub json: bool,
 }
 
-fn npy_name(text: &str) -> Result<PathBuf, Fault> {
-    if text.ends_with(".npy") {
-        Ok(text.into())
-    } else {
-        Err(fault!(BAD_ARGUMENT, "\"{text}\": arrays are saved in NumPy's format, so the name ends in .npy"))
+fn file_name(text: &str) -> Result<PathBuf, Fault> {
+    if [".npy", ".vtp", ".pvti"].iter().any(|ending| text.ends_with(ending)) {
+        return Ok(text.into());
     }
+    Err(fault!(
+        BAD_ARGUMENT,
+        "\"{text}\": the name ends in .npy for an array in NumPy's format, in .pvti for a field of a grid, \
+         and in .vtp for its surfaces"
+    ))
+}
+
+fn share(text: &str) -> Result<f64, Fault> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
+    share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
+        fault!(BAD_ARGUMENT, "\"{text}\" is no share of the run's time; give more than 0% and up to 100%")
+    })
 }
 
 /// Shows the values of a port. Returns the exit status.
@@ -101,9 +122,13 @@ fn shown(arguments: &Tap) -> Result<(), Fault> {
         cuts: TapSelection::cuts_of(arguments.slice.as_deref().unwrap_or_default())?,
         thin: arguments.thin.unwrap_or(1),
         bars: arguments.histogram.unwrap_or(0),
+        levels: Vec::new(),
     };
     let every = seconds(arguments.every, "--every")?;
     let patience = arguments.timeout.map(|given| seconds(given, "--timeout")).transpose()?;
+    if grid::is_whole(arguments, &port) {
+        return grid::shown(arguments, &port, every, patience);
+    }
     let began = Instant::now();
     let mut tapping =
         begun(&arguments.run, &port, &wanted, arguments.room.unwrap_or(DEFAULT_BOX_BYTES), patience)?;
@@ -177,10 +202,23 @@ struct TapOutput {
     draws: bool,
 }
 
+/// Checks that a file is not for a field of a grid.
+fn check_npy(name: &Path) -> Result<(), Fault> {
+    if name.extension().is_some_and(|ending| ending == "npy") {
+        return Ok(());
+    }
+    Err(fault!(
+        BAD_ARGUMENT,
+        "{} is for a field of a whole grid; name its component, without the index of a block: COMPONENT.FIELD",
+        name.display()
+    ))
+}
+
 /// Prints, draws or saves one value.
 fn tell(arguments: &Tap, tapped: &TapOutput, shown: &PortValue, number: usize) -> Result<(), Fault> {
     let TapOutput { port, time_unit, draws } = tapped;
     if let Some(name) = &arguments.save {
+        check_npy(name)?;
         let Value::Array(array) = &shown.value else {
             return Err(fault!(
                 NOT_SHOWN,
@@ -190,7 +228,7 @@ fn tell(arguments: &Tap, tapped: &TapOutput, shown: &PortValue, number: usize) -
         let name = PathBuf::from(name.to_string_lossy().replace("{n}", &number.to_string()));
         crate::picture::write_file(&name, |out| out.write_all(&as_npy(array)))?;
     }
-    let PortValue { timestamp, next_timestamp, slot, number, ref value } = *shown;
+    let PortValue { timestamp, next_timestamp, slot, number, ref value, .. } = *shown;
     if arguments.json {
         let about = serde_json::json!({
             "ok": true,

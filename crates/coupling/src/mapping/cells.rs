@@ -54,8 +54,9 @@ fn cross(a: &Point, b: &Point) -> Point {
 impl<'a> Cells<'a> {
     /// Makes the cells between these points. Each cell is a list of indices of points.
     ///
-    /// # Errors There are no cells; or a cell has a corner that does not exist, fewer than two or more than
-    /// four corners, or no extent.
+    /// # Errors
+    /// There are no cells; or a cell has a corner that does not exist, fewer than two or more than four
+    /// corners, or no extent.
     pub fn new(points: &'a [Point], cells: &[Vec<u32>]) -> Result<Cells<'a>, Fault> {
         if cells.is_empty() || cells.len() >= u32::MAX as usize {
             return Err(fault!(

@@ -50,7 +50,8 @@ pub struct Weights {
 impl Weights {
     /// Maps each point to the nearest point of the other mesh.
     ///
-    /// # Errors A mesh has no points, or a coordinate is not finite.
+    /// # Errors
+    /// A mesh has no points, or a coordinate is not finite.
     pub fn nearest(from: &[Point], to: &[Point], constraint: Constraint) -> Result<Weights, Fault> {
         checked(from, "source")?;
         checked(to, "target")?;
@@ -67,7 +68,8 @@ impl Weights {
     /// those of its position that is nearest to the point. `cells` are cells of the source if the mapping is
     /// consistent, else of the target. Each has two, three or four corners.
     ///
-    /// # Errors As for `nearest`; or a cell has a corner that does not exist, or no extent.
+    /// # Errors
+    /// As for `nearest`; or a cell has a corner that does not exist, or no extent.
     pub fn linear(
         from: &[Point],
         to: &[Point],

@@ -147,7 +147,7 @@ impl Hub {
         let (near, far) = self.split(to);
         self.check_size(to, source.body_len())?;
         let value = if near > 0 { value()? } else { None };
-        // The send that may fail comes first, so that no receiver has got the message if it fails.
+        // The send to other processes may fail, so it comes first: no receiver has the message then.
         match (near, far) {
             (0, _) => self.send_outside(to, header, source)?,
             (_, Some(far)) => self.send_outside(&far, header, source)?,

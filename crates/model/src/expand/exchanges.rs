@@ -149,7 +149,7 @@ impl<'a> Expander<'a> {
     }
 }
 
-/// The problem that a conduit with filters carries parts of an array, or events.
+/// Returns the problem of a conduit that has filters and carries parts of an array, or events.
 pub(super) fn filters_on_exchange(at: &At, from: &Reference, to: &Reference) -> Problem {
     Problem::error(
         Code::BAD_EXCHANGE,

@@ -15,7 +15,7 @@ use crate::flatten::{
     too_large, FlatComponent, FlatConduit, FlatEnd, FlatModel, ADVICE_FEWER, ADVICE_FEWER_OR_ALLOWED,
 };
 use crate::graph::{ConduitFilter, Operator};
-use crate::grid::Grid;
+use crate::grid::{Grid, SUMS_IN, SUMS_OUT};
 use crate::identity::{Identifier, Reference};
 use crate::options::{ForConduit, LigamentOptions, DEFAULT_INSTANCES};
 use crate::problem::{At, Problem, Problems};
@@ -204,6 +204,18 @@ impl ResolvedModel {
     /// Returns the port at an end of a channel.
     pub fn port(&self, end: Endpoint) -> &ResolvedPort {
         &self.instances[end.instance as usize].ports[end.port as usize]
+    }
+
+    /// Returns the name of the port at an end of a channel, as records and costs have it: `sums_out` and
+    /// `sums_in` for the reductions of a grid.
+    pub fn shown_port(&self, end: Endpoint) -> &str {
+        let port = self.port(end);
+        let grid = self.instances[end.instance as usize].grid.as_ref().filter(|_| port.of_grid);
+        match grid.filter(|grid| grid.blocks.is_for_reductions(end.slot as usize)) {
+            Some(_) if port.sends => SUMS_OUT,
+            Some(_) => SUMS_IN,
+            None => port.name.as_str(),
+        }
     }
 
     /// Returns the program of an instance.
@@ -448,13 +460,8 @@ impl<'a> Expander<'a> {
             1 => Shape::SenderHasMore,
             -1 => Shape::ReceiverHasMore,
             _ => {
-                self.problem(
-                    Code::MULTIPLICITY_MISMATCH,
-                    &conduit.at,
-                    conduit,
-                    "a conduit can join sets of instances that differ by one dimension at most; put a \
-                     component between them, or change the multiplicities",
-                );
+                let advice = self.advice_for_dimensions(conduit);
+                self.problem(Code::MULTIPLICITY_MISMATCH, &conduit.at, conduit, &advice);
                 return None;
             }
         };
@@ -513,6 +520,23 @@ impl<'a> Expander<'a> {
              \"exchange:\": then all ranks of one are joined to all ranks of the other",
         ));
         true
+    }
+
+    /// Returns the advice about a conduit between sets of instances that differ by two dimensions or more.
+    fn advice_for_dimensions(&self, conduit: &FlatConduit) -> String {
+        const RULE: &str = "a conduit can join sets of instances that differ by one dimension at most";
+        let ends = [&conduit.from, &conduit.to].map(|end| &self.flat.components[end.component].name);
+        let is_grid = |name: &&&Reference| self.config.ranks_of(name).is_none();
+        let grids = &self.config.ligament.grids;
+        let found = ends.iter().filter(is_grid).find_map(|name| Some((name, grids.get(*name)?)));
+        match found {
+            Some((name, grid)) => format!(
+                "{RULE}; make the blocks of the grid of \"{name}\" the ranks of one instance: \
+                 \"ranks: {{{name}: {}}}\" under \"ligament:\"",
+                grid.blocks.number()
+            ),
+            None => format!("{RULE}; put a component between them, or change the multiplicities"),
+        }
     }
 
     /// Decides the form of a port by one conduit, and checks it against earlier conduits.

@@ -37,8 +37,8 @@ struct Hop {
 impl Route {
     /// Makes the route over these relays. Names of the first relay are looked up, which may take a while.
     ///
-    /// # Errors There are no relays or too many, one relay is named twice, or the first relay's address is
-    /// not known.
+    /// # Errors
+    /// There are no relays or too many, one relay is named twice, or the first relay's address is not known.
     pub fn over(stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let Some(first) = stations.first() else { return Err(fault!(RELAY_UNUSABLE, "a way has a relay")) };
         if stations.len() > MAX_RELAYS_IN_A_ROW {
@@ -65,7 +65,8 @@ impl Route {
 
     /// Makes the route through a gate, and then over these relays if there are any.
     ///
-    /// # Errors As for `over`.
+    /// # Errors
+    /// As for `over`.
     pub fn through(gate: Arc<Gate>, stations: &[Station]) -> Result<Arc<Route>, Fault> {
         let way = if stations.is_empty() {
             Route { gate: None, stations: Vec::new(), hops: Vec::new(), addresses: Vec::new() }
@@ -157,7 +158,8 @@ impl DialAddress {
     /// Reads the list of addresses of another domain. `way` is the route of this domain to a relay. Direct
     /// addresses are first, unless the first relays of the two domains differ.
     ///
-    /// # Errors An entry is not an address.
+    /// # Errors
+    /// An entry is not an address.
     pub fn read(words: &[String], way: Option<&Arc<Route>>) -> Result<Vec<DialAddress>, Fault> {
         let mut direct = Vec::new();
         let mut over = Vec::new();

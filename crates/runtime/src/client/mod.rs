@@ -1,11 +1,14 @@
 //! A run as its clients see it: its records in the run directory, the answers of its head, and its batch job.
 //! `watch` follows the state of a run over the head's socket, and `snapshots` follows it over the run
-//! directory alone. `tap` shows the values of a port, `steering` changes settings, `tail` follows a file that
+//! directory alone. `tap` shows the values of a port, `grid_tap` those of all blocks
+//! of a grid at one model time, `steering` changes settings, `tail` follows a file that
 //! grows, `files` reads the files of an instance, and `job` and `queue` show the run's job in its batch
 //! system.
 
 mod files;
+mod grid_tap;
 mod job;
+mod picture_time;
 mod queue;
 mod snapshots;
 mod steering;
@@ -14,6 +17,9 @@ mod tap;
 mod watch;
 
 pub use files::InstanceFiles;
+pub use grid_tap::{
+    BlockContent, BlockPicture, GridEvent, GridPicture, GridTap, GridTapRequest, DEFAULT_SHARE,
+};
 pub use job::{JobRecord, SiteJob};
 pub use queue::Queue;
 pub use snapshots::Snapshots;

@@ -6,11 +6,11 @@ use ligament_catalogue::{fault, Code, Fault};
 use ligament_manager::{find_run, RunDirectory, RunRecord};
 use ligament_shm::own::OwnMemory;
 use ligament_shm::socket::{Frames, Socket};
-use ligament_shm::tap::{Note, TapBox};
+use ligament_shm::tap::{Note, TapBox, Wish};
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, Notice, Question};
 use ligament_wire::tap::{TapOutcome, TapSelection};
-use ligament_wire::{decode_body, Bytes, Limits, Value};
+use ligament_wire::{decode_body, rank_name, rank_parts, Bytes, Limits, Value};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 
@@ -21,10 +21,13 @@ pub const DEFAULT_BOX_BYTES: u64 = 64 << 20;
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A port in the form in which a user writes it: `macro.state_out`, `micro[3].out`, `macro.out[2]`.
+/// A port in the form in which a user writes it: `macro.state_out`, `micro[3].out`, `macro.out[2]`, or
+/// `flow:1.out` for rank 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortOf {
     pub instance: String,
+    /// The number of the rank in its instance, if the text has one.
+    pub rank: Option<u32>,
     pub port: String,
     /// The slot of a vector port.
     pub slot: Option<u32>,
@@ -51,13 +54,15 @@ impl PortOf {
                 (port, Some(slot))
             }
         };
-        Ok(PortOf { instance: instance.to_owned(), port: port.to_owned(), slot })
+        let (instance, rank) = rank_parts(instance);
+        Ok(PortOf { instance: instance.to_owned(), rank, port: port.to_owned(), slot })
     }
 }
 
 impl std::fmt::Display for PortOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let PortOf { instance, port, slot } = self;
+        let PortOf { instance, rank, port, slot } = self;
+        let instance = rank_name(instance, *rank);
         match slot {
             Some(slot) => write!(f, "{instance}.{port}[{slot}]"),
             None => write!(f, "{instance}.{port}"),
@@ -75,7 +80,20 @@ pub struct PortValue {
     pub slot: Option<u32>,
     /// Number of messages that the port has sent since the tap began, including this one.
     pub number: u64,
+    /// Processor time that showing the value took at its sender.
+    pub cost: Duration,
     pub value: Value,
+}
+
+/// What the box of a tap has.
+#[derive(Debug)]
+pub(super) enum TapAnswer {
+    /// The value for which the viewer has asked.
+    Value(PortValue),
+    /// The time of a message, in s, of which nothing else was asked for.
+    Time(f64),
+    /// Nothing yet.
+    Nothing,
 }
 
 /// The outcome of waiting for a value.
@@ -87,6 +105,27 @@ pub enum TapEvent {
     Nothing,
     /// No further value will arrive; the reason.
     Over(String),
+}
+
+/// A tap that the run was asked to begin.
+pub(super) struct TapQuestion {
+    socket: Socket,
+    port: PortOf,
+}
+
+impl TapQuestion {
+    /// Waits for the answer of the run. Errors: as `TapSession::begin`.
+    pub fn answer(mut self, record: &RunRecord) -> Result<TapSession, Fault> {
+        wait_for_answer(&self.socket, record)?;
+        let (answer, memory) = hear(&mut self.socket, record)?;
+        match (answer, memory.into_iter().next()) {
+            (Notice::Tapped { room }, Some(memory)) => {
+                let bin = TapBox::open(&memory, room).map_err(|error| broken(record, &error))?;
+                Ok(TapSession { socket: self.socket, bin, port: self.port, asked: false, over: None })
+            }
+            (other, _) => Err(broken(record, &format!("it said {other:?}"))),
+        }
+    }
 }
 
 /// A viewer of a port.
@@ -113,19 +152,24 @@ impl TapSession {
         wanted: &TapSelection,
         room: u64,
     ) -> Result<Option<TapSession>, Fault> {
+        let Some(request) = TapSession::ask_to_begin(run, record, (port, wanted, room))? else {
+            return Ok(None);
+        };
+        request.answer(record).map(Some)
+    }
+
+    /// Asks the run to begin a tap, and does not wait for the answer. Otherwise as `begin`.
+    pub(super) fn ask_to_begin(
+        run: &RunDirectory,
+        record: &RunRecord,
+        (port, wanted, room): (&PortOf, &TapSelection, u64),
+    ) -> Result<Option<TapQuestion>, Fault> {
         let Some((mut socket, token)) = reach(run, record)? else { return Ok(None) };
-        let PortOf { instance, port: name, slot } = port.clone();
-        let question = Question::Tap { instance, port: name, slot, wanted: wanted.clone(), room };
+        let PortOf { instance, rank, port: name, slot } = port.clone();
+        let rank = rank.unwrap_or(0);
+        let question = Question::Tap { instance, rank, port: name, slot, wanted: wanted.clone(), room };
         say(&mut socket, record, &token, question)?;
-        wait_for_answer(&socket, record)?;
-        let (answer, memory) = hear(&mut socket, record)?;
-        match (answer, memory.into_iter().next()) {
-            (Notice::Tapped { room }, Some(memory)) => {
-                let bin = TapBox::open(&memory, room).map_err(|error| broken(record, &error))?;
-                Ok(Some(TapSession { socket, bin, port: port.clone(), asked: false, over: None }))
-            }
-            (other, _) => Err(broken(record, &format!("it said {other:?}"))),
-        }
+        Ok(Some(TapQuestion { socket, port: port.clone() }))
     }
 
     /// Does the same as `begin`, for the run that `run` names on the command line.
@@ -169,7 +213,7 @@ impl TapSession {
             // The end is read before the box: the last value may have arrived just before the end, and must not
             // be missed.
             let over = self.is_over();
-            if let Some(came) = self.take()? {
+            if let TapAnswer::Value(came) = self.take()? {
                 return Ok(TapEvent::Shown(Box::new(came)));
             }
             if let Some(why) = over {
@@ -204,7 +248,7 @@ impl TapSession {
     }
 
     /// Returns the reason why no further value will arrive, if there is one.
-    fn is_over(&mut self) -> Option<String> {
+    pub(super) fn is_over(&mut self) -> Option<String> {
         if self.over.is_none() {
             self.over = match self.socket.try_receive() {
                 Ok(None) | Err(ShmError::Interrupted) => None,
@@ -218,25 +262,36 @@ impl TapSession {
         self.over.clone()
     }
 
+    /// Asks for a value. If the viewer has asked before and no value has come, this value is asked for instead.
+    pub(super) fn request(&mut self, wish: Wish) {
+        if std::mem::replace(&mut self.asked, true) {
+            self.bin.change_wish(wish);
+        } else {
+            self.bin.ask_for(wish);
+        }
+    }
+
     /// Takes the value out of the box, if there is one.
-    fn take(&mut self) -> Result<Option<PortValue>, Fault> {
+    pub(super) fn take(&mut self) -> Result<TapAnswer, Fault> {
         let wrong = |what: &dyn std::fmt::Display| {
             fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.port)
         };
         let taken = match self.bin.take() {
-            Ok(None) => return Ok(None),
+            Ok(None) => return Ok(TapAnswer::Nothing),
             Ok(Some(taken)) => Ok(taken),
             Err(error) => Err(wrong(&error)),
         };
         // This holds even if the value cannot be read, so that the next call requests another value.
         self.asked = false;
         let (note, body) = taken?;
-        let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number } = note;
+        let Note { outcome, parts, body_len, timestamp, next_timestamp, slot, number, cost } = note;
         let value = match outcome {
             TapOutcome::Value => value_of(parts, body_len, body).map_err(|error| wrong(&error))?,
+            TapOutcome::Time => return Ok(TapAnswer::Time(timestamp)),
             other => return Err(self.not_shown(other, body_len)),
         };
-        Ok(Some(PortValue { timestamp, next_timestamp, slot, number, value }))
+        let cost = Duration::from_nanos(cost);
+        Ok(TapAnswer::Value(PortValue { timestamp, next_timestamp, slot, number, cost, value }))
     }
 
     fn not_shown(&self, outcome: TapOutcome, bytes: u64) -> Fault {
@@ -260,6 +315,14 @@ impl TapSession {
             ),
             TapOutcome::NoMemory => {
                 fault!(NOT_SHOWN, "the system has no memory to show the {bytes} bytes that {port} sends")
+            }
+            TapOutcome::NoSurface => fault!(
+                NOT_SHOWN,
+                "{port} has no surfaces: they are made of a field of numbers, on a grid of three axes, with \
+                 ghosts"
+            ),
+            TapOutcome::Time => {
+                fault!(NOT_SHOWN, "{port} has sent a value of which only the time was asked for")
             }
             TapOutcome::Unsendable => {
                 fault!(NOT_SHOWN, "the value on {port} cannot be shown: no message can hold it")
@@ -291,6 +354,11 @@ mod tests {
         {
             assert_eq!(of(wrong), None, "{wrong}");
         }
+        let rank = PortOf::of("flow[1]:3.u").unwrap();
+        assert_eq!(
+            (rank.instance.as_str(), rank.rank, rank.to_string()),
+            ("flow[1]", Some(3), "flow[1]:3.u".into())
+        );
         assert_eq!(PortOf::of("micro[3].out[2]").unwrap().to_string(), "micro[3].out[2]");
     }
 }

@@ -39,12 +39,12 @@ use ligament_launch::staging::StagedInputs;
 use ligament_launch::{Command, LaunchedProgram, NodeShare};
 use ligament_manager::timeline::TimelineRecorder;
 use ligament_manager::{
-    outputs_of, Journal, JournalEvent, Level, Manager, ManagerAction, ModelNames, Names, Observation,
-    OutputFiles, RunContext, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, UtcTime,
+    outputs_of, GridRecord, Journal, JournalEvent, Level, Manager, ManagerAction, ModelNames, Names,
+    Observation, OutputFiles, RunContext, RunDirectory, RunLog, RunRecord, RunState, SteeringRecord, UtcTime,
     DEFAULT_LOG_BYTES, DEFAULT_OUTPUT_BYTES,
 };
-use ligament_model::ResolvedModel;
-use ligament_wire::{InstanceId, RankId, Ranks};
+use ligament_model::{Edges, ResolvedModel, AXES};
+use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 use peeks::Peeks;
 use picture::NumberedPicture;
 use std::collections::HashMap;
@@ -394,9 +394,34 @@ fn new_record(model: &ResolvedModel, options: &RunOptions, began: UtcTime) -> Ru
         duration: None,
         deadlock: Vec::new(),
         domains: Vec::new(),
+        grids: grid_records(model),
         instances: Vec::new(),
         ..RunRecord::default()
     }
+}
+
+/// Returns the grids of a model, with their blocks.
+fn grid_records(model: &ResolvedModel) -> Vec<GridRecord> {
+    let mut grids: Vec<GridRecord> = Vec::new();
+    for instance in &model.instances {
+        let Some(grid) = &instance.grid else { continue };
+        let component = model.components[instance.component as usize].name.to_string();
+        if grids.last().is_none_or(|last| last.component != component) {
+            let axes = grid.blocks.edges.iter().zip(AXES);
+            let periodic =
+                axes.filter(|(edges, _)| **edges == Edges::Periodic).map(|(_, axis)| axis.to_owned());
+            let (shape, blocks) = (grid.shape.clone(), grid.blocks.counts.clone());
+            let names = Vec::new();
+            grids.push(GridRecord { component, shape, blocks, periodic: periodic.collect(), names });
+        }
+        let name = instance.name.to_string();
+        let Some(last) = grids.last_mut() else { continue };
+        match instance.ranks {
+            Some(ranks) => last.names.extend((0..ranks).map(|rank| rank_name(&name, Some(rank)))),
+            None => last.names.push(name),
+        }
+    }
+    grids
 }
 
 struct Runtime<'a> {

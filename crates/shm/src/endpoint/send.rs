@@ -183,7 +183,8 @@ impl<C: Custodian> Endpoint<C> {
     /// Sends the contents of a loan. `head` is their preamble (at most 232 bytes), and `number` is the number
     /// of the preamble as in `Source::number`. `body_len` is the length of the whole body in bytes.
     ///
-    /// # Errors As for `send`. The loan is used up in any case.
+    /// # Errors
+    /// As for `send`. The loan is used up in any case.
     #[inline]
     pub fn send_loan(
         &mut self,

@@ -414,8 +414,16 @@ mod tests {
         let shows = |len: usize, outcome| {
             let at = ModelTime(0.5);
             let (parts, slot) = (1, None);
-            let note =
-                TapNote { outcome, parts, bytes: 1, timestamp: at, next_timestamp: None, slot, number: 1 };
+            let note = TapNote {
+                outcome,
+                parts,
+                bytes: 1,
+                timestamp: at,
+                next_timestamp: None,
+                slot,
+                number: 1,
+                cost: 0,
+            };
             let shows = Shows::Piece { offset: 0, bytes: vec![0; len], note: Some(note) };
             extent().check(ONE, &FromAgent::Tapped(TapReply { ticket: 7, shows }))
         };

@@ -29,15 +29,19 @@ pub enum TapWish {
     /// The agent begins to watch this port. Answered by `Begun` or `Over`.
     #[n(0)]
     Begin(#[n(0)] Box<TapPort>),
-    /// The agent sends the next value that the port sends.
+    /// The agent sends the next value that the port sends, if its time is not before this one. A time that is
+    /// no number asks for the time of the next value only.
     #[n(1)]
-    Ask,
+    Ask(#[n(0)] ModelTime),
     /// Number of bytes of the present value that the head has received.
     #[n(2)]
     Took(#[n(0)] u64),
     /// The last viewer is gone, so the tap ends.
     #[n(3)]
     End,
+    /// The viewer wishes for a value from another time on, if the value of the last `Ask` has not come yet.
+    #[n(4)]
+    Change(#[n(0)] ModelTime),
 }
 
 /// A port, and the part of its values that viewers want to see.
@@ -55,6 +59,9 @@ pub struct TapPort {
     /// Maximum size of a value for which the viewer has room, in bytes.
     #[n(4)]
     pub room: u64,
+    /// The number of the rank in its instance, from 0.
+    #[n(5)]
+    pub rank: u32,
 }
 
 /// An agent's reply about a tap.
@@ -107,6 +114,9 @@ pub struct TapNote {
     pub slot: Option<u32>,
     #[n(6)]
     pub number: u64,
+    /// Processor time that the value took at its sender, ns.
+    #[n(7)]
+    pub cost: u64,
 }
 
 impl Shows {

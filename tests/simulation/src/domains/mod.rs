@@ -1,7 +1,7 @@
-//! Runs over several domains: the real logic of agents, of the head and of its manager, with every word between
-//! them as bytes on lines that are slow and now and then cut. Instances, rings and carriers are played
-//! (`world`), so that what must come of a script is known (`script`). `sites` is who reacts to what, `verdict`
-//! what a schedule must hold to.
+//! Runs over several domains, with the real logic of agents, of the head and of its manager. Each of their
+//! messages is sent as bytes on a line that is slow, and is cut now and then. Instances, rings and carriers are
+//! simulated (`world`), so the correct result of a script is known (`script`). `sites` connects the parts, and
+//! `verdict` has the rules that each schedule must keep.
 
 mod script;
 mod sites;
@@ -14,7 +14,7 @@ pub use sites::run;
 #[derive(Debug, Clone, Default)]
 pub struct ScheduleResult {
     pub seed: u64,
-    /// The broken rules; empty if nothing did.
+    /// The broken rules; empty if all were kept.
     pub wrong: Vec<String>,
     pub story: Vec<String>,
     /// `done`, `failed`, `deadlocked`, `stopped`, `vanished`, `not joined`.
@@ -22,6 +22,6 @@ pub struct ScheduleResult {
     pub domains: usize,
     pub events: u64,
     pub grown: usize,
-    /// The number of instances that had several ranks.
+    /// Number of instances with several ranks.
     pub ranks: usize,
 }

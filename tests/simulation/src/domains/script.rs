@@ -1,5 +1,5 @@
-//! The script of a schedule: domains, instances with their programs, channels, and what goes wrong. And the
-//! truth: who must come to wait for good, found by going through the programs with all the room in the world.
+//! The script of a schedule: domains, instances with their programs, channels, and faults. Also the set of
+//! instances that must wait for ever, found by going through the programs without any limit on room.
 
 use crate::random::Random;
 use crate::script::{as_ranks, MS};
@@ -8,7 +8,7 @@ use ligament_agent::RunPlan;
 use ligament_model::Operator;
 use ligament_wire::{DomainId, InstanceId, RankId};
 
-/// A step of an instance's program. Channels by number.
+/// A step of an instance's program. Channels are given by number.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     Compute(u64),
@@ -19,11 +19,11 @@ pub enum Step {
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DomainFault {
-    /// An instance's process crashes at this moment, if it runs.
+    /// The process of an instance crashes at this time, if it runs.
     Crash { who: u32, at: u64 },
     /// The agent of a domain is killed.
     AgentDies { domain: u32, at: u64 },
-    /// Somebody stops the run.
+    /// A user stops the run.
     Stop { at: u64 },
     /// A domain never joins.
     NeverJoins { domain: u32 },
@@ -36,19 +36,19 @@ pub struct Script {
     pub plan: RunPlan,
     pub programs: Vec<Vec<Step>>,
     pub troubles: Vec<DomainFault>,
-    /// The longest that a word takes from agent to agent, and a message from carrier to carrier, ns.
+    /// Longest delay of a message from agent to agent, and from carrier to carrier, in ns.
     pub control_delay: u64,
     pub path_delay: u64,
-    /// When lines between agents are cut, and for how long.
+    /// The times at which lines between agents are cut, and for how long.
     pub cut: Option<(u64, u64)>,
-    /// When an instance's process is stopped, and until when.
+    /// The times at which an instance's process is stopped and continued.
     pub stopped: Option<(u32, u64, u64)>,
-    /// For each instance whether it must come to wait for good.
+    /// For each instance: true if it must wait for ever.
     pub stuck: Vec<bool>,
 }
 
 impl Script {
-    /// Draws one.
+    /// Draws a script.
     pub fn new(random: &mut Random) -> Script {
         let domains = random.between(2, 3) as u32;
         let n = random.between(2, 6) as u32;
@@ -81,7 +81,7 @@ impl Script {
         }
     }
 
-    /// The domain of each instance; ranks of one are in the same.
+    /// Returns the domain of each instance. The ranks of one instance are in the same domain.
     pub fn placement_of_instances(&self) -> Vec<DomainId> {
         let ranks = self.plan.ranks();
         let domain = |instance| DomainId::new(self.placement[ranks.leader(instance).index()]);
@@ -113,8 +113,8 @@ fn channels(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
     ends
 }
 
-/// Programs that fit each other: all is received that is sent, and in the order in which they were drawn nobody
-/// waits.
+/// Makes programs that fit each other: every sent message is received, and no instance waits if the steps run
+/// in the order in which they were drawn.
 fn programs(random: &mut Random, n: u32, ends: &[(u32, u32)]) -> Vec<Vec<Step>> {
     let mut programs: Vec<Vec<Step>> = vec![Vec::new(); n as usize];
     let longest = *random.of(&[MS, 20 * MS, 400 * MS]);
@@ -208,7 +208,7 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> RunPlan {
             }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
-        // In messages, as all is counted here.
+        // The budget counts messages, as all sizes do here.
         let budget = if is_tight && random.percent(80) { random.between(1, 2) } else { 1000 };
         channels.push(PlannedChannel {
             from,

@@ -1,5 +1,5 @@
-//! The domains: the logic of each agent, the head's besides, and who reacts to what. Words between agents are
-//! bytes that take their time, and arrive in their order.
+//! The domains: the real logic of each agent and of the head, and the events that connect them. Messages
+//! between agents are bytes that are delayed, and arrive in order.
 
 use super::script::{DomainFault, Script};
 use super::verdict;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 const USER: u32 = 7;
 const GRACE_NS: u64 = 2_000 * MS;
-/// For how long a domain may be silent.
+/// Time for which a domain may be silent.
 pub const PATIENCE_NS: u64 = 10_000 * MS;
 const MAX_DURATION_NS: u64 = 300_000 * MS;
 const MAX_EVENTS: u64 = 400_000;
@@ -45,7 +45,7 @@ enum Event {
         domain: u32,
         cargo: Cargo,
     },
-    /// The next word from a domain to the head, or to a domain from the head.
+    /// The next message from a domain to the head, or from the head to a domain, arrives.
     Up(u32),
     Down(u32),
     Snapshot(u32),
@@ -61,7 +61,7 @@ pub struct Site {
     pub alive: bool,
     pub over: bool,
     done_here: bool,
-    /// Its clock is ahead of the stage's by so much.
+    /// The time by which its clock is ahead of the stage's.
     ahead: u64,
     up: VecDeque<Vec<u8>>,
     down: VecDeque<Vec<u8>>,
@@ -69,7 +69,7 @@ pub struct Site {
     last_down: u64,
 }
 
-/// All that happens.
+/// The events.
 pub struct Stage<'s> {
     pub script: &'s Script,
     pub world: World<'s>,
@@ -84,13 +84,13 @@ pub struct Stage<'s> {
     random: Random,
     story: Option<Vec<String>>,
     pub wrong: Vec<String>,
-    /// How far each instance had come when a deadlock was named.
+    /// How far each instance had come when the manager named a deadlock.
     pub doomed: Option<Vec<u64>>,
     /// The faults so far.
     pub faults: Vec<DomainFault>,
 }
 
-/// Plays the schedule of a seed; `tells` if its story is wanted.
+/// Plays the schedule of a seed. With `tells`, records its story.
 pub fn run(seed: u64, tells: bool) -> ScheduleResult {
     let mut random = Random::new(seed ^ 0x646f_6d61_696e_7321);
     let script = Script::new(&mut random);
@@ -112,7 +112,7 @@ pub fn run(seed: u64, tells: bool) -> ScheduleResult {
     played
 }
 
-/// All join, in any order and some more than once, but those that never do: then that is said.
+/// All domains join, in any order, and some join more than once. Those that never join are reported.
 fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Option<String> {
     let never = |domain: &u32| script.troubles.contains(&DomainFault::NeverJoins { domain: *domain });
     let expected = |domain| {
@@ -167,7 +167,7 @@ impl<'s> Stage<'s> {
                 alive: true,
                 over: false,
                 done_here: false,
-                // Clocks may be hours apart.
+                // The clocks of domains may be hours apart.
                 ahead: random.below(100_000_000 * MS),
                 up: VecDeque::new(),
                 down: VecDeque::new(),
@@ -212,7 +212,7 @@ impl<'s> Stage<'s> {
         self.events.push(Reverse((self.clock + delay, self.posted, event)));
     }
 
-    /// Posts something that happens soon, but not at once.
+    /// Schedules an event that happens soon, but not at once.
     fn soon(&mut self, longest: u64, event: Event) {
         let delay = self.random.scaled(longest);
         self.post(delay, event);
@@ -254,7 +254,7 @@ impl<'s> Stage<'s> {
         count
     }
 
-    /// Returns true if an instance's process is stopped, by a signal.
+    /// Returns true if a signal has stopped an instance's process.
     fn is_stopped(&self, who: u32) -> Option<u64> {
         let (whom, from, until) = self.script.stopped?;
         let ending = self.sites[self.script.placement[who as usize] as usize].core.ending().is_some();
@@ -324,7 +324,7 @@ impl<'s> Stage<'s> {
                     return;
                 }
                 site.alive = false;
-                // Its guard ends what it had started.
+                // The guard ends the instances that it had started.
                 for who in 0..self.script.placement.len() {
                     if self.script.placement[who] == domain {
                         self.world.processes[who].life = Life::Gone;
@@ -361,7 +361,7 @@ impl<'s> Stage<'s> {
         };
         actions.extend(core.request(link, hello));
         if core.link_of(EndpointId::new(who)).is_none() {
-            // The run ends already, and it was told so.
+            // The run is ending already, and the agent knows it.
             return;
         }
         self.world.registers(who, self.clock);
@@ -412,7 +412,7 @@ impl<'s> Stage<'s> {
         }
     }
 
-    /// Until when lines between agents are cut, if they are.
+    /// Returns the time at which the lines between agents work again, if they are cut.
     fn cut(&self) -> u64 {
         match self.script.cut {
             Some((from, lasts)) if (from..from + lasts).contains(&self.clock) => from + lasts - self.clock,
@@ -425,7 +425,7 @@ impl<'s> Stage<'s> {
         let clock = self.clock;
         let site = &mut self.sites[domain as usize];
         let last = if up { &mut site.last_up } else { &mut site.last_down };
-        // Words do not overtake each other.
+        // Messages stay in order.
         *last = (*last).max(clock + delay);
         let delay = *last - clock;
         if up { &mut site.up } else { &mut site.down }.push_back(bytes);
@@ -618,7 +618,7 @@ impl<'s> Stage<'s> {
         }
     }
 
-    /// Whoever has no process left says so, once.
+    /// A domain whose processes have all ended reports this once.
     fn see_who_is_done(&mut self) {
         for domain in 0..self.script.domains {
             let site = &mut self.sites[domain as usize];
@@ -643,7 +643,7 @@ impl<'s> Stage<'s> {
         }
     }
 
-    /// The head's view of all instances in the end.
+    /// Returns the head's view of all instances at the end.
     pub fn last_views(&self) -> Vec<InstanceView> {
         let mut views = self.views(0);
         self.head.fill_views(&mut views);

@@ -1,5 +1,6 @@
-//! The rules for a schedule of several domains: it ends for a reason that there was, everywhere for the same;
-//! who is called dead is so; nobody is left; the record blames whoever was first and nobody else.
+//! The rules for a schedule of several domains: the run ends for a reason that exists, and in all domains for
+//! the same reason; an instance that is called dead is dead; no process is left; the record blames the first
+//! instance that failed, and no other.
 
 use super::script::DomainFault;
 use super::sites::Stage;
@@ -8,7 +9,7 @@ use ligament_agent::RunOutcome;
 use ligament_manager::{Level, Names, RunRecord};
 use ligament_wire::RankId;
 
-/// A word for how it ended, and all that is wrong.
+/// Returns a word for the end of the run, and all broken rules.
 pub fn of(stage: &Stage<'_>) -> (&'static str, Vec<String>) {
     let mut wrong = Vec::new();
     let Some(outcome) = stage.sites[0].core.ending() else {
@@ -55,7 +56,7 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &RunOutcome, end: &str, wrong:
             stage.faults
         ));
     }
-    // An agent may die when all are told that it is over, and nobody misses it.
+    // An agent may die after all have been told that the run is over.
     if end == "done" && !stage.faults.iter().all(|fault| matches!(fault, DomainFault::AgentDies { .. })) {
         wrong.push(format!("the run is done, in spite of {:?}", stage.faults));
     }
@@ -68,7 +69,7 @@ fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
             wrong.push(format!("part{} was called dead, and is not", wait.rank));
         }
     }
-    // Behind a knot one may also wait for room.
+    // An instance that waits for one in the deadlock may also wait for room.
     for wait in found.knot.waits.iter().chain(&found.behind) {
         let who = wait.rank.index();
         let before = stage.doomed.as_ref().map_or(0, |moved| moved[who]);
@@ -80,7 +81,7 @@ fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
 
 fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &RunOutcome, wrong: &mut Vec<String>) {
     for (domain, site) in stage.sites.iter().enumerate().filter(|(_, site)| site.alive) {
-        // If two faults come at once, a domain may have met one of them before it heard of the other.
+        // If two faults happen at the same time, a domain may have met one before it heard of the other.
         let met = |own: &RunOutcome| {
             let RunOutcome::Failed(failure) = own else { return false };
             stage.faults.len() > 1 && failure.rank.is_some_and(|who| crashed(stage, who.number()))

@@ -1,6 +1,6 @@
-//! The instances, and what is under way between them: within a domain at once, between domains through rings,
-//! carriers and paths, each of which takes its time. An instance that waits notices what has come when it
-//! wakes, or when it is asked to look.
+//! The instances, and the messages under way between them. Within a domain a message arrives at once. Between
+//! domains it goes through rings, carriers and paths, with a delay in each. An instance that waits sees a
+//! message when it wakes, or when the agent asks it to look.
 
 use super::script::{Script, Step};
 use ligament_agent::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
@@ -12,7 +12,7 @@ use ligament_wire::RankId;
 pub enum Life {
     Outside,
     Runs,
-    /// It has said that it is done.
+    /// It has reported that it is done.
     Done,
     Gone,
 }
@@ -24,14 +24,14 @@ pub struct Process {
     pub at: usize,
     /// True if it computes.
     pub busy: bool,
-    /// True if it has said that it is done.
+    /// True if it has reported that it is done.
     done: bool,
     waits: Option<(AwaitedEvent, u64)>,
     epoch: u64,
     looked: u64,
     asked: Option<u64>,
     started: u64,
-    /// How often it has done something that one who waits for good cannot do.
+    /// Number of its actions that an instance which waits for ever cannot make.
     pub moved: u64,
 }
 
@@ -43,14 +43,14 @@ pub struct ChannelTraffic {
     received: u64,
     /// The messages that the sender knows to be received.
     known: u64,
-    /// The messages before the carrier, and before the receiver.
+    /// The messages that wait for the carrier, and for the receiver.
     ring: u64,
     inbox: u64,
     /// The received messages that the far carrier has reported.
     told: u64,
 }
 
-/// Something that passes between two carriers.
+/// A message or report between two carriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cargo {
     Messages {
@@ -68,16 +68,16 @@ pub enum Cargo {
     },
 }
 
-/// The consequence of a move.
+/// The result of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follows {
-    /// An instance may have something to notice.
+    /// An instance may see something new.
     Wakes(u32),
-    /// It goes on after so many ns.
+    /// The instance goes on after this time, in ns.
     Computes(u32, u64),
-    /// A carrier has something to take.
+    /// A carrier has a message to take.
     Carries(u32),
-    /// It is done.
+    /// The instance is done.
     Finishes(u32),
 }
 
@@ -86,12 +86,12 @@ pub struct World<'s> {
     script: &'s Script,
     pub processes: Vec<Process>,
     pub ways: Vec<ChannelTraffic>,
-    /// For each domain what its carrier has counted, and how much of what it sent has not arrived yet.
+    /// For each domain: the carrier's counts, and the number of its messages that have not arrived yet.
     carriers: Vec<(CarrierLoad, u64)>,
 }
 
 impl<'s> World<'s> {
-    /// Before anything has happened.
+    /// The state before the first event.
     pub fn new(script: &'s Script) -> World<'s> {
         let process = Process {
             life: Life::Outside,
@@ -123,7 +123,7 @@ impl<'s> World<'s> {
         (process.life, process.started) = (Life::Runs, now.max(1));
     }
 
-    /// An instance is asked to look once more.
+    /// An instance looks again, because the agent asks it to.
     pub fn is_asked(&mut self, who: u32, round: u64) {
         self.processes[who as usize].asked = Some(round);
     }
@@ -153,7 +153,7 @@ impl<'s> World<'s> {
             let Some(lacks) = lacks else {
                 process.at += 1;
                 process.moved += 1;
-                // The wait is over, if there was one.
+                // The instance no longer waits, if it did.
                 process.epoch += process.epoch % 2;
                 process.waits = None;
                 continue;
@@ -207,7 +207,7 @@ impl<'s> World<'s> {
         None
     }
 
-    /// A carrier takes all that lies before it: to which domain it goes.
+    /// A carrier takes all messages that wait for it. Returns the domains to which they go.
     pub fn carries(&mut self, domain: u32) -> Vec<(u32, Cargo)> {
         let mut out = Vec::new();
         for channel in (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel)) {
@@ -232,7 +232,7 @@ impl<'s> World<'s> {
         out
     }
 
-    /// Something arrives at a carrier: who may notice, and the word that it has come.
+    /// A message arrives at a carrier. Returns the instances that may see it, and the report of its arrival.
     pub fn arrives(&mut self, domain: u32, cargo: Cargo) -> (Option<u32>, Option<(u32, Cargo)>) {
         let ends = |channel: u32| &self.script.plan.channels[channel as usize];
         match cargo {
@@ -255,7 +255,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// The load that a carrier reports: it looks at all before it does.
+    /// Returns the report of a carrier about its load. The carrier takes all messages first.
     pub fn carried(&self, domain: u32) -> CarrierLoad {
         let (counts, under_way) = self.carriers[domain as usize];
         let lies = |channel: u32| {
@@ -268,7 +268,7 @@ impl<'s> World<'s> {
         CarrierLoad { quiet: under_way == 0 && !far.into_iter().any(lies), ..counts }
     }
 
-    /// The status page of an instance, on a clock that is ahead by `ahead`.
+    /// Returns the status page of an instance, on a clock that is ahead by `ahead`.
     pub fn page(&self, who: u32, ahead: u64) -> Option<Status> {
         let process = &self.processes[who as usize];
         if process.started == 0 {

@@ -1,15 +1,15 @@
 package org.ligament;
 
 /**
- * What {@code java -jar ligament.jar} runs: says which Java and which library there are. It is compiled for old
- * releases of Java, so that they can be told that they are too old.
+ * The program that {@code java -jar ligament.jar} runs: it prints the versions of Java and of the library. It
+ * is compiled for old releases of Java, so that it can report that they are too old.
  */
 public final class About {
     private static final int OLDEST = 22;
 
     private About() {}
 
-    /** Says what there is, and ends with 1 if Ligament cannot work here. */
+    /** Prints the versions, and exits with status 1 if Ligament cannot work here. */
     public static void main(String[] arguments) throws Exception {
         int release = Runtime.version().feature();
         String java = "Java " + System.getProperty("java.version") + " in " + System.getProperty("java.home");

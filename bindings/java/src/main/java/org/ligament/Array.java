@@ -12,8 +12,8 @@ import java.nio.ShortBuffer;
 import java.util.Arrays;
 
 /**
- * An array of the caller's, to be sent or received into: memory with a type, a shape, an order, and perhaps
- * strides, names and a unit. It does not copy: what is in the memory when it is sent is sent.
+ * An array of the caller, to be sent or to be received into: memory with a type, a shape, an order, and perhaps
+ * strides, names and a unit. It does not copy: a send uses the contents that the memory has at that time.
  */
 public final class Array {
     private final DType dtype;
@@ -24,7 +24,9 @@ public final class Array {
     private final long[] strides;
     private final String[] names;
     private final String unit;
-    /** What {@code memory} was made from, where Java's own array cannot be looked at as memory. */
+    /**
+     * The object that {@code memory} is a copy of, if it is an array of Java that cannot be viewed as memory.
+     */
     private final boolean[] booleans;
 
     private Array(DType dtype, long[] shape, Order order, MemorySegment memory, long offset, long[] strides,
@@ -64,77 +66,77 @@ public final class Array {
         }
     }
 
-    /** Elements of one dimension. */
+    /** An array of one dimension. */
     public static Array of(double[] elements) {
         return of(elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(double[] elements, long... shape) {
         return of(DType.FLOAT64, elements, shape);
     }
 
-    /** Elements of one dimension. */
+    /** An array of one dimension. */
     public static Array of(float[] elements) {
         return of(elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(float[] elements, long... shape) {
         return of(DType.FLOAT32, elements, shape);
     }
 
-    /** Elements of one dimension. */
+    /** An array of one dimension. */
     public static Array of(long[] elements) {
         return of(DType.INT64, elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(long[] elements, long... shape) {
         return of(DType.INT64, elements, shape);
     }
 
-    /** Elements of one dimension. */
+    /** An array of one dimension. */
     public static Array of(int[] elements) {
         return of(elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(int[] elements, long... shape) {
         return of(DType.INT32, elements, shape);
     }
 
-    /** Elements of one dimension. */
+    /** An array of one dimension. */
     public static Array of(short[] elements) {
         return of(elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(short[] elements, long... shape) {
         return of(DType.INT16, elements, shape);
     }
 
-    /** Elements of one dimension: an array of INT8. (A {@code byte[]} that is sent by itself is bytes.) */
+    /** An array of one dimension, of INT8. (A {@code byte[]} that is sent by itself is bytes.) */
     public static Array of(byte[] elements) {
         return of(elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(byte[] elements, long... shape) {
         return of(DType.INT8, elements, shape);
     }
 
-    /** Elements of one dimension. */
+    /** An array of one dimension. */
     public static Array of(boolean[] elements) {
         return of(elements, elements.length);
     }
 
-    /** Elements of this shape, in row-major order unless {@link #order} says otherwise. */
+    /** An array of this shape, in row-major order unless {@link #order} sets another. */
     public static Array of(boolean[] elements, long... shape) {
         return of(DType.BOOL, elements, shape);
     }
 
-    /** A copy of rows, which are all of one length. */
+    /** An array of two dimensions: a copy of rows of equal length. */
     public static Array of(double[][] rows) {
         int columns = columns(rows.length, rows.length == 0 ? 0 : rows[0].length, i -> rows[i].length);
         double[] elements = new double[Math.multiplyExact(rows.length, columns)];
@@ -144,7 +146,7 @@ public final class Array {
         return of(elements, rows.length, columns);
     }
 
-    /** A copy of rows, which are all of one length. */
+    /** An array of two dimensions: a copy of rows of equal length. */
     public static Array of(float[][] rows) {
         int columns = columns(rows.length, rows.length == 0 ? 0 : rows[0].length, i -> rows[i].length);
         float[] elements = new float[Math.multiplyExact(rows.length, columns)];
@@ -154,7 +156,7 @@ public final class Array {
         return of(elements, rows.length, columns);
     }
 
-    /** A copy of rows, which are all of one length. */
+    /** An array of two dimensions: a copy of rows of equal length. */
     public static Array of(long[][] rows) {
         int columns = columns(rows.length, rows.length == 0 ? 0 : rows[0].length, i -> rows[i].length);
         long[] elements = new long[Math.multiplyExact(rows.length, columns)];
@@ -164,7 +166,7 @@ public final class Array {
         return of(elements, (long) rows.length, (long) columns);
     }
 
-    /** A copy of rows, which are all of one length. */
+    /** An array of two dimensions: a copy of rows of equal length. */
     public static Array of(int[][] rows) {
         int columns = columns(rows.length, rows.length == 0 ? 0 : rows[0].length, i -> rows[i].length);
         int[] elements = new int[Math.multiplyExact(rows.length, columns)];
@@ -186,14 +188,13 @@ public final class Array {
     }
 
     /**
-     * Elements of a type and shape.
+     * An array of a type and shape.
      *
-     * @param dtype the type; for unsigned ones give the bits in Java's type of the same size, for complex ones
-     *     twice as many numbers as elements
-     * @param elements an array of Java's numbers, a {@link MemorySegment}, or a buffer of
-     * {@code java.nio}, from
-     *     its position on
-     * @param shape the extent of each dimension; none for an array of no dimensions, which has one element
+     * @param dtype the type; unsigned elements are given by their bits in Java's type of the same size, and
+     * complex ones by twice as many numbers as elements
+     * @param elements an array of Java's numbers, a {@link MemorySegment}, or a buffer of {@code java.nio},
+     * from its position on
+     * @param shape the extent of each dimension; none for an array without dimensions, which has one element
      */
     public static Array of(DType dtype, Object elements, long... shape) {
         boolean[] booleans = elements instanceof boolean[] given ? given : null;
@@ -236,12 +237,12 @@ public final class Array {
         return MemorySegment.ofBuffer(buffer);
     }
 
-    /** The same array, whose elements lie in this order; with strides: travel in it. */
+    /** The same array in this order of the elements in memory. An array with strides is sent in this order. */
     public Array order(Order order) {
         return new Array(dtype, shape, order, memory, offset, strides, names, unit, booleans);
     }
 
-    /** The same memory, where the elements lie this many bytes apart along each dimension, also backwards. */
+    /** The same memory, with these strides in bytes along each dimension. They may be negative. */
     public Array strides(long... bytes) {
         if (bytes.length != shape.length) {
             throw new LigamentException.Usage(bytes.length + " strides were given for " + shape.length
@@ -250,10 +251,7 @@ public final class Array {
         return new Array(dtype, shape, order, memory, offset, bytes.clone(), names, unit, booleans);
     }
 
-    /**
-     * The same memory, where element 0 is at this byte, and the elements lie this many bytes apart along each
-     * dimension.
-     */
+    /** The same memory, with element 0 at this byte, and with these strides in bytes along each dimension. */
     public Array section(long firstByte, long... strides) {
         if (strides.length != shape.length) {
             throw new LigamentException.Usage(strides.length + " strides were given for " + shape.length
@@ -286,12 +284,12 @@ public final class Array {
         return shape.clone();
     }
 
-    /** Which index runs fastest in memory. */
+    /** The index that runs fastest in memory. */
     public Order order() {
         return order;
     }
 
-    /** The memory that it was made over; of a {@code boolean[]}: a copy. */
+    /** The memory of the array; of a {@code boolean[]} it is a copy. */
     public MemorySegment memory() {
         refresh();
         return memory;
@@ -306,7 +304,7 @@ public final class Array {
         return shape;
     }
 
-    /** As given: null if the elements lie next to each other. */
+    /** The strides that were given: null if the elements lie next to each other. */
     long[] rawStrides() {
         return strides;
     }
@@ -327,12 +325,12 @@ public final class Array {
         return Strided.length(shape) * dtype.size();
     }
 
-    /** The memory as it is; {@link #refresh} before it is read. */
+    /** The memory as it is. Call {@link #refresh} before the memory is read. */
     MemorySegment rawMemory() {
         return memory;
     }
 
-    /** Brings what the memory is a copy of into it. */
+    /** Copies the object of which the memory is a copy into the memory again. */
     void refresh() {
         if (booleans != null) {
             byte[] bytes = (byte[]) memory.heapBase().orElseThrow();
@@ -342,7 +340,7 @@ public final class Array {
         }
     }
 
-    /** The other way: after the memory was written to. */
+    /** Copies the memory back into that object, after the memory was written. */
     void wrote() {
         if (booleans != null) {
             byte[] bytes = (byte[]) memory.heapBase().orElseThrow();
@@ -352,7 +350,7 @@ public final class Array {
         }
     }
 
-    /** Copies the elements next to each other, in this array's order. */
+    /** Copies the elements so that they lie next to each other, in this array's order. */
     void gather(MemorySegment target) {
         refresh();
         if (strides == null) {

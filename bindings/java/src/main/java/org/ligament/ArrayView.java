@@ -19,9 +19,9 @@ import java.nio.ShortBuffer;
 import java.util.Arrays;
 
 /**
- * A received array, where its sender put it, without a copy and read-only. It is valid until the message that
- * it is part of is closed or handed over, and in the thread that the message belongs to: from then on, and
- * elsewhere, it fails with an {@link IllegalStateException} or {@link WrongThreadException}.
+ * A received array, in the memory into which its sender put it, read-only and without a copy. It is valid until
+ * its message is closed or handed over, in the thread to which the message belongs. Elsewhere and afterwards,
+ * it fails with an {@link IllegalStateException} or {@link WrongThreadException}.
  */
 public final class ArrayView {
     private final DType dtype;
@@ -31,12 +31,12 @@ public final class ArrayView {
     private final boolean contiguous;
     private final long length;
     private final MemorySegment memory;
-    /** Where element 0 is in {@code memory}. */
+    /** The offset of element 0 in {@code memory}. */
     private final long origin;
-    /** The value that it is, for names and unit. */
+    /** The value of this array, from which names and unit are read. */
     private final Value value;
 
-    /** The array that the scratch's view describes. */
+    /** A view of the array that the scratch memory describes. */
     ArrayView(Scratch scratch, Value value) {
         long view = scratch.view;
         int dimensions = Native.getInt(view + 4);
@@ -64,7 +64,7 @@ public final class ArrayView {
         return dtype;
     }
 
-    /** How many dimensions: 0 (one element) to 8. */
+    /** Number of dimensions: 0 (one element) to 8. */
     public int ndim() {
         return shape.length;
     }
@@ -84,17 +84,17 @@ public final class ArrayView {
         return strides.clone();
     }
 
-    /** Which index runs fastest in memory. */
+    /** The index that runs fastest in memory. */
     public Order order() {
         return order;
     }
 
-    /** How many elements. */
+    /** Number of elements. */
     public long length() {
         return length;
     }
 
-    /** Whether the elements lie next to each other, in {@link #order}. */
+    /** True if the elements lie next to each other, in {@link #order}. */
     public boolean isContiguous() {
         return contiguous;
     }
@@ -120,7 +120,7 @@ public final class ArrayView {
         return value.arrayUnit();
     }
 
-    /** The elements in memory, as they lie: {@link #origin} is where element 0 begins. */
+    /** The elements in memory. Element 0 begins at {@link #origin}. */
     public MemorySegment segment() {
         return memory;
     }
@@ -202,7 +202,7 @@ public final class ArrayView {
 
     // Elements.
 
-    /** An element of an array of one dimension, as a {@code double}, from any type but the complex ones. */
+    /** An element of an array of one dimension, as a {@code double}, of any type but the complex ones. */
     public double getDouble(long i) {
         return doubleAt(at(i));
     }
@@ -222,22 +222,22 @@ public final class ArrayView {
         return doubleAt(origin + Strided.offset(shape, strides, index));
     }
 
-    /** An element of an array of one dimension, of an integer type; of UINT64: its bits. */
+    /** An element of an array of one dimension, of an integer type. The value of UINT64 is its bits. */
     public long getLong(long i) {
         return longAt(at(i));
     }
 
-    /** An element of an array of two dimensions, of an integer type; of UINT64: its bits. */
+    /** An element of an array of two dimensions, of an integer type. The value of UINT64 is its bits. */
     public long getLong(long i, long j) {
         return longAt(at(i, j));
     }
 
-    /** An element of an array of three dimensions, of an integer type; of UINT64: its bits. */
+    /** An element of an array of three dimensions, of an integer type. The value of UINT64 is its bits. */
     public long getLong(long i, long j, long k) {
         return longAt(at(i, j, k));
     }
 
-    /** An element, of an integer type; of UINT64: its bits. */
+    /** An element, of an integer type. The value of UINT64 is its bits. */
     public long getLong(long... index) {
         return longAt(origin + Strided.offset(shape, strides, index));
     }
@@ -311,7 +311,7 @@ public final class ArrayView {
         };
     }
 
-    // Copies, in the order of the indices: the last one runs fastest, however the elements lie.
+    // Copies, in the order of the indices: the last one runs fastest, whatever the order in memory is.
 
     /** A copy of the elements, the last index running fastest; of a complex array two numbers for each. */
     public double[] toDoubleArray() {
@@ -435,8 +435,8 @@ public final class ArrayView {
     }
 
     /**
-     * Copies the elements to the caller's array, of the same type and shape, in whichever order or strides that
-     * has.
+     * Copies the elements to an array of the caller of the same type and shape, in its order and with its
+     * strides.
      */
     public void copyTo(Array target) {
         if (target.dtype() != dtype || !Arrays.equals(target.rawShape(), shape)) {
@@ -450,7 +450,7 @@ public final class ArrayView {
         target.wrote();
     }
 
-    /** A copy on Java's heap: the same type, shape, order, names and unit. */
+    /** Copies the array to Java's heap, with the same type, shape, order, names and unit. */
     public Array copy() {
         Object elements = switch (dtype) {
             case FLOAT64, COMPLEX128 -> new double[parts(8)];
@@ -465,7 +465,7 @@ public final class ArrayView {
         return copy;
     }
 
-    /** The caller's elements as an array with the type, shape, order, names and unit of this one. */
+    /** Makes an array of elements of the caller, with the type, shape, order, names and unit of this one. */
     public Array like(Object elements) {
         Array like = Array.of(dtype, elements, shape).order(order);
         String[] names = names();

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** What an {@link Instance} is asked for: its ports and settings; and its lines in the log. */
+/** The calls of an {@link Instance} for its ports and settings, its clock, and its lines in the log. */
 abstract class Asking extends Calling {
     Asking(long handle, boolean lent) {
         super(handle, lent);
@@ -22,7 +22,7 @@ abstract class Asking extends Calling {
 
     // Ports.
 
-    /** The ports with each operator, in the model's order, without "[]". */
+    /** The names of the ports by operator, in the model's order and without "[]". */
     public Map<Operator, List<String>> listPorts() {
         Map<Operator, List<String>> ports = new EnumMap<>(Operator.class);
         for (Operator operator : Operator.values()) {
@@ -34,7 +34,7 @@ abstract class Asking extends Calling {
         return ports;
     }
 
-    /** The ports with this operator, in the model's order, without "[]". */
+    /** The names of the ports of this operator, in the model's order and without "[]". */
     public List<String> listPorts(Operator operator) {
         boolean first = enter();
         Scratch scratch = Scratch.get();
@@ -49,7 +49,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** The texts of a list of names, which is freed. */
+    /** Returns the texts of a list of names, and frees the list. */
     private static List<String> list(long names) throws Throwable {
         try {
             List<String> list = new ArrayList<>();
@@ -63,7 +63,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** Asks about a port or a setting; the answer is in the scratch's first result. */
+    /** Asks about a port or a setting. The answer is in the first result of the scratch memory. */
     private Scratch about(MethodHandle function, String what) {
         boolean first = enter();
         Scratch scratch = Scratch.get();
@@ -77,35 +77,35 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** Whether something is connected to a port. */
+    /** True if a conduit is connected to a port. */
     public boolean isConnected(String port) {
         return Native.getByte(about(Native.IS_CONNECTED, port).out) != 0;
     }
 
-    /** Whether a port has slots. */
+    /** True if a port has slots. */
     public boolean isVectorPort(String port) {
         return Native.getByte(about(Native.IS_VECTOR_PORT, port).out) != 0;
     }
 
     /**
-     * Whether {@link #setPortLength} can set the number of the port's slots: of vector ports joined to vector
-     * ports.
+     * True if {@link #setPortLength} can set the port's number of slots. This holds for vector ports that are
+     * connected to vector ports.
      */
     public boolean isResizable(String port) {
         return Native.getByte(about(Native.IS_RESIZABLE, port).out) != 0;
     }
 
     /**
-     * How many slots a vector port has; for a resizable one that receives: as many as came with the last
-     * message.
+     * The number of slots of a vector port. For a resizable port that receives, this is the number that came
+     * with the last received message.
      */
     public int getPortLength(String port) {
         return Math.toIntExact(Native.getLong(about(Native.GET_PORT_LENGTH, port).out));
     }
 
     /**
-     * Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each
-     * message.
+     * Sets the number of slots of a resizable port, which is 0 at first. Each message tells it to the
+     * receivers.
      */
     public void setPortLength(String port, int length) {
         if (length < 0) {
@@ -245,8 +245,8 @@ abstract class Asking extends Calling {
     }
 
     /**
-     * The events that have been delivered on a port up to now and that were not yet read, in no order. To be
-     * called after each {@code tick}.
+     * The events that have been delivered on a port up to now and that the code has not read, in no order. Call
+     * it after each {@code tick}.
      */
     public EventBatch events(String port) {
         boolean first = enter();
@@ -289,7 +289,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** Indices and lengths are not negative. */
+    /** Fails if an index or length is negative. */
     private static void counts(long... numbers) {
         for (long number : numbers) {
             if (number < 0) {
@@ -299,7 +299,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** The address of a copy of the numbers; one that is valid if there are none, too. */
+    /** Returns the address of a copy of the numbers, which is valid even if there are no numbers. */
     private static long numbers(Arena arena, long[] numbers) {
         MemorySegment copy = arena.allocate(8L * numbers.length + 8, 8);
         MemorySegment.copy(numbers, 0, copy, JAVA_LONG, 0, numbers.length);
@@ -322,7 +322,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** What a setting is. */
+    /** The type of a setting. */
     public SettingKind getSettingKind(String setting) {
         int kind = Native.getInt(about(Native.GET_SETTING_TYPE, setting).out);
         if (kind < 1 || kind > SettingKind.values().length) {
@@ -332,7 +332,7 @@ abstract class Asking extends Calling {
         return SettingKind.values()[kind - 1];
     }
 
-    /** A setting that is true or false. */
+    /** A setting that is a truth value. */
     public boolean getSettingBoolean(String setting) {
         return Native.getByte(about(Native.GET_SETTING_BOOL, setting).out) != 0;
     }
@@ -352,14 +352,14 @@ abstract class Asking extends Calling {
         return (int) value;
     }
 
-    /** A setting that is a number, also an integer. */
+    /** A setting that is a number; integers are accepted. */
     public double getSettingDouble(String setting) {
         return Native.getDouble(about(Native.GET_SETTING_FLOAT, setting).out);
     }
 
     /** A setting that is text. */
     public String getSettingString(String setting) {
-        // The text stays until the same setting is asked for again, which this reads under the same lock.
+        // The text stays until the same setting is asked for again, and that happens only under the same lock.
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
@@ -392,7 +392,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** A setting that is a list of numbers, also of integers. */
+    /** A setting that is a list of numbers; integers are accepted. */
     public double[] getSettingDoubles(String setting) {
         boolean first = enter();
         Scratch scratch = Scratch.get();
@@ -435,8 +435,8 @@ abstract class Asking extends Calling {
     }
 
     /**
-     * A setting as what it is: Boolean, Long, Double, String, {@code long[]}, {@code double[]} or
-     * {@code double[][]}.
+     * A setting as the Java object of its type: Boolean, Long, Double, String, {@code long[]}, {@code double[]}
+     * or {@code double[][]}.
      */
     public Object getSetting(String setting) {
         return switch (getSettingKind(setting)) {
@@ -458,7 +458,7 @@ abstract class Asking extends Calling {
         }
     }
 
-    /** A setting that is true or false, or {@code otherwise} if it is not set. */
+    /** A setting that is a truth value, or {@code otherwise} if it is not set. */
     public boolean getSettingBoolean(String setting, boolean otherwise) {
         return orElse(this::getSettingBoolean, setting, otherwise);
     }
@@ -500,7 +500,7 @@ abstract class Asking extends Calling {
 
     // The log.
 
-    /** Writes a line to the run's log, if the model lets lines of this level through. */
+    /** Writes a line to the run's log, if the model's log level lets lines of this level pass. */
     public void log(LogLevel level, String text) {
         boolean first = enter();
         Scratch scratch = Scratch.get();

@@ -10,24 +10,24 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Builds the library's values from Java's objects, for one call: memory that they borrow is in an arena that
- * stays until they are freed.
+ * Builds values of the library from Java objects, for one call. The memory that the values borrow is in an
+ * arena, and stays until they are freed.
  */
 final class Builder implements AutoCloseable {
-    /** No message is nested deeper; a list in itself is found by it. */
+    /** Maximum depth of a value in a message. The limit also stops a list that contains itself. */
     private static final int DEEPEST = 64;
 
     private final Arena arena = Arena.ofConfined();
     private final Scratch scratch = Scratch.get();
     private long root = Native.NULL;
 
-    /** The value for an object, which is freed when the builder is closed; NULL for null. */
+    /** Returns the value of an object; NULL for null. Closing the builder frees the value. */
     long value(Object object) {
         root = object == null ? Native.NULL : build(object, "the value", 0);
         return root;
     }
 
-    /** The overlay that a message is sent under: settings, or a map of them. */
+    /** Returns the overlay with which a message is sent: settings, or a map of them. */
     long overlay(Object overlay) {
         if (overlay instanceof Value value) {
             value.holder.check();
@@ -134,7 +134,7 @@ final class Builder implements AutoCloseable {
         return Native.getLong(scratch.out);
     }
 
-    /** An array is copied once, into this builder's memory, which its value borrows. */
+    /** An array is copied once, into this builder's memory. Its value borrows the copy. */
     private long array(Array array) throws Throwable {
         MemorySegment memory = arena.allocate(Math.max(1, array.bytes()), 64);
         array.gather(memory);

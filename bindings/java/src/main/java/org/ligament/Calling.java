@@ -6,37 +6,33 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
-/**
- * The rules of all calls of an {@link Instance}: one thread at a time, errors, and waits that are given up.
- */
+/** The rules for all calls of an {@link Instance}: one thread at a time, errors, and the end of waits. */
 abstract class Calling {
-    /**
-     * Who uses the instance of a light component while none of its functions runs; this thread never starts.
-     */
+    /** The user of a light component's instance while none of its functions runs; this thread never starts. */
     private static final Thread NOBODY = Thread.ofPlatform().name("nobody").unstarted(() -> { });
-    /** As many names are kept as native texts. */
+    /** Maximum number of names that are stored as native texts. */
     private static final int NAMES = 1024;
 
     final long handle;
     final String name;
-    /** By which the library knows this, where it asks whether to give up. */
+    /** The number by which the library calls {@code check} for this instance. */
     final long number = Upcalls.register(this);
     /** The thread that is in a call. */
     final AtomicReference<Thread> user = new AtomicReference<>();
     volatile boolean closed;
     volatile LigamentException lastFailure;
-    /** Whether the library lends it: that of a light component. */
+    /** True if the library lends the instance, as it does for a light component. */
     private final boolean lent;
-    /** Whether that thread is in a function of a submodel, which may call in its turn. */
+    /** True if that thread runs a function of a submodel, which may itself make calls. */
     private boolean inFunction;
     private final Map<String, Long> names = new HashMap<>();
     private Arena namesArena = Arena.ofAuto();
-    /** Those before the names were forgotten, which a call may be using. */
+    /** The native texts before the last time that names were dropped; a call may still use one. */
     private Arena namesBefore;
     private BooleanSupplier interruptCheck;
     private Throwable checkFailed;
 
-    /** Of an instance that the library has made, or lends. */
+    /** Makes the object of an instance that the library has made, or lends. */
     Calling(long handle, boolean lent) {
         this.handle = handle;
         this.lent = lent;
@@ -53,7 +49,7 @@ abstract class Calling {
         }
     }
 
-    /** Such as "micro[3]". */
+    /** The name, such as "micro[3]". */
     public String name() {
         return name;
     }
@@ -61,8 +57,8 @@ abstract class Calling {
     // One thread at a time.
 
     /**
-     * Begins a call. Gives whether the instance was free, rather than lent to a function of a submodel in this
-     * thread.
+     * Begins a call. Returns true if the instance was free, and false if it was lent to a function of a
+     * submodel in this thread.
      */
     boolean enter() {
         Thread here = Thread.currentThread();
@@ -104,7 +100,7 @@ abstract class Calling {
                 + " at this moment; " + here.getName() + " may call it when that is done");
     }
 
-    /** A function of a submodel begins. */
+    /** Begins a function of a submodel. */
     void functionBegins() {
         if (lent) {
             user.set(Thread.currentThread());
@@ -112,7 +108,7 @@ abstract class Calling {
         inFunction = true;
     }
 
-    /** A function of a submodel ends. */
+    /** Ends a function of a submodel. */
     void functionEnds() {
         inFunction = false;
         if (lent) {
@@ -120,7 +116,7 @@ abstract class Calling {
         }
     }
 
-    /** What the library asks while it waits, in the thread that waits. */
+    /** The function that the library calls while it waits, in the waiting thread. */
     boolean interrupted() {
         if (Thread.currentThread().isInterrupted()) {
             return true;
@@ -162,7 +158,7 @@ abstract class Calling {
         }
     }
 
-    /** A port's or setting's name as native text, made once. */
+    /** The name of a port or setting as native text, which is made once. */
     long name(String text) {
         Long known = names.get(text);
         if (known != null) {
@@ -181,9 +177,10 @@ abstract class Calling {
     // Waiting.
 
     /**
-     * While the library waits, {@code check} is asked at least once a second whether to give up with
-     * {@link LigamentException.Interrupted}; what it throws comes out of the call. {@link Thread#interrupt}
-     * ends a wait without that. It may not use the instance; null takes it away.
+     * Sets a function that can interrupt a wait. While a call waits, the library calls {@code check} at least
+     * once a second. If it returns true, the call throws {@link LigamentException.Interrupted}; if it throws an
+     * exception, the call throws that one. {@link Thread#interrupt} ends a wait without this. {@code check} may
+     * not use the instance; null removes it.
      */
     public void setInterruptCheck(BooleanSupplier check) {
         boolean first = enter();

@@ -3,10 +3,11 @@ package org.ligament;
 import java.util.Locale;
 
 /**
- * The type of an array's elements. What Java lacks keeps its bits: an element of UINT8 lies in a {@code byte}.
+ * The type of an array's elements. A type that Java lacks is stored by its bits: an element of UINT8 is a
+ * {@code byte}.
  */
 public enum DType {
-    /** One byte: 0 is false, anything else true. */
+    /** One byte: 0 is false, any other value is true. */
     BOOL(1, 1),
     /** A {@code byte}. */
     INT8(2, 1),
@@ -16,13 +17,13 @@ public enum DType {
     INT32(4, 4),
     /** A {@code long}. */
     INT64(5, 8),
-    /** The bits in a {@code byte}. */
+    /** The bits are in a {@code byte}. */
     UINT8(6, 1),
-    /** The bits in a {@code short}. */
+    /** The bits are in a {@code short}. */
     UINT16(7, 2),
-    /** The bits in an {@code int}. */
+    /** The bits are in an {@code int}. */
     UINT32(8, 4),
-    /** The bits in a {@code long}. */
+    /** The bits are in a {@code long}. */
     UINT64(9, 8),
     /** A {@code float}. */
     FLOAT32(10, 4),
@@ -51,17 +52,17 @@ public enum DType {
         this.text = name().toLowerCase(Locale.ROOT);
     }
 
-    /** The bytes of one element. */
+    /** The size of an element in bytes. */
     public int size() {
         return size;
     }
 
-    /** Whether an element is two numbers. */
+    /** True if an element consists of two numbers. */
     public boolean isComplex() {
         return this == COMPLEX64 || this == COMPLEX128;
     }
 
-    /** The bytes of what an element is made of: half of a complex one. */
+    /** The size in bytes of the number in an element: for a complex element, of each of its two parts. */
     int partSize() {
         return isComplex() ? size / 2 : size;
     }

@@ -4,12 +4,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * How a program ends: tells the run the reason when an exception that nobody catches ends it, or when it closed
- * its instance before that was over.
+ * The end of a program: tells the run the reason if an exception that no code catches ends it, or if it closed
+ * its instance too early.
  *
- * <p>Java does not tell {@code close()} whether it is called because of an exception. So an instance that is
- * closed early is kept until it is known: until the exception reaches the end of its thread, or the program
- * ends.
+ * <p>Java does not tell {@code close()} if an exception is its cause. So an instance that is closed early waits
+ * until the cause is known: until the exception reaches the end of its thread, or until the program ends.
  */
 final class Endings {
     private Endings() {}
@@ -20,7 +19,7 @@ final class Endings {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> EARLY.forEach(Endings::tellEarly), "ligament"));
     }
 
-    /** Tells the run about exceptions that end the thread that makes the instance. */
+    /** Reports exceptions to the run that end the thread which makes the instance. */
     static void watch(Instance instance) {
         Thread maker = Thread.currentThread();
         Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
@@ -52,7 +51,7 @@ final class Endings {
                 + "that means to leave early calls finish() before"));
     }
 
-    /** An exception for people: class, text, and the line of the user's where it was thrown. */
+    /** Describes an exception: its class, its text, and the line of the user's code where it was thrown. */
     static String describe(Throwable thrown) {
         StringBuilder text = new StringBuilder(one(thrown));
         Throwable cause = thrown;

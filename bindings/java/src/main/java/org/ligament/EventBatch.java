@@ -9,7 +9,7 @@ import java.util.Arrays;
  * @param ids as many ids
  */
 public record EventBatch(double[] times, int[] ids) {
-    /** Returns these events and others. */
+    /** Returns these events together with others. */
     EventBatch with(double[] otherTimes, int[] otherIds) {
         if (ids.length == 0) {
             return new EventBatch(otherTimes, otherIds);

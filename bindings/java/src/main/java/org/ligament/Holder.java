@@ -6,12 +6,15 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Something that has memory of the library's until it is closed: a message, a copied value, a loan. It belongs
- * to one thread, which may hand it over. Segments of the memory are confined to that thread, because to close a
- * shared one would cost a thousand times as much.
+ * An object with memory of the library until it is closed: a message, a copied value, or a loan. It belongs to
+ * one thread, which may hand it over. Segments of its memory are confined to that thread, because closing a
+ * shared segment costs a thousand times as much.
  */
 abstract class Holder implements AutoCloseable {
-    /** The thread that it belongs to; none between {@link #handOver} and the next use, which takes it. */
+    /**
+     * The thread to which it belongs. It is null between {@link #handOver} and the next use; the thread of that
+     * use then owns it.
+     */
     private volatile Thread owner = Thread.currentThread();
     private Arena arena;
     private volatile boolean closed;
@@ -26,18 +29,18 @@ abstract class Holder implements AutoCloseable {
         }
     }
 
-    /** What it is, for people: "the message". */
+    /** The kind of object, for errors, such as "the message". */
     abstract String what();
 
-    /** Gives the memory back. */
+    /** Returns the memory to the library. */
     abstract void free();
 
-    /** The message that the library holds; NULL if this is none. */
+    /** The library's handle of the message; NULL if the object is no message. */
     long message() {
         return Native.NULL;
     }
 
-    /** Where it came from, in words for errors; empty for what was built. */
+    /** The origin, in words for errors; empty for an object that was built. */
     String origin() {
         return "";
     }
@@ -66,7 +69,7 @@ abstract class Holder implements AutoCloseable {
         }
     }
 
-    /** A segment for memory of the library's, which ends with this. */
+    /** Makes a segment for memory of the library. The segment ends with this object. */
     final MemorySegment segment(long address, long size) {
         check();
         if (arena == null) {
@@ -76,8 +79,8 @@ abstract class Holder implements AutoCloseable {
     }
 
     /**
-     * Lets another thread have this: the next one that uses it. Segments, buffers and array views that were
-     * asked for before are closed; ask for them anew there.
+     * Hands the object over to the next thread that uses it. Its segments, buffers and array views are closed;
+     * ask for them again in the other thread.
      */
     public final void handOver() {
         check();
@@ -89,7 +92,10 @@ abstract class Holder implements AutoCloseable {
         return closed;
     }
 
-    /** Whether this thread may use it; takes what was handed over. */
+    /**
+     * Returns true if this thread may use the object. An object that was handed over then belongs to this
+     * thread.
+     */
     final boolean isMine() {
         Thread here = Thread.currentThread();
         return owner == here || OWNER.compareAndSet(this, null, here);
@@ -103,15 +109,15 @@ abstract class Holder implements AutoCloseable {
     }
 
     /**
-     * From now on it is closed, and so are all segments of it; who calls this frees the memory, or the library
-     * has.
+     * Marks the object and all of its segments as closed. The caller frees the memory, or the library has freed
+     * it.
      */
     final void end() {
         closeViews();
         closed = true;
     }
 
-    /** Gives the memory back. Segments and buffers of it fail from then on. A second call does nothing. */
+    /** Returns the memory to the library. Segments and buffers of it then fail. A second call does nothing. */
     @Override
     public void close() {
         if (closed) {

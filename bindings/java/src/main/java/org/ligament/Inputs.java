@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The messages that came together in a pass of a {@link Mapper}, on all F_INIT ports that are connected. The
- * mapper closes them when its function is over.
+ * The messages of one pass of a {@link Mapper}, on all connected F_INIT ports. The mapper closes them when its
+ * function has returned.
  */
 public final class Inputs implements AutoCloseable {
     private record Input(boolean isVector, List<Message> messages) {}
 
     private final Map<String, Input> inputs = new LinkedHashMap<>();
 
-    /** Receives on all F_INIT ports that are connected, slot after slot. */
+    /** Receives on all connected F_INIT ports, slot after slot. */
     Inputs(Instance instance) {
         for (String port : instance.listPorts(Operator.F_INIT)) {
             if (!instance.isConnected(port)) {
@@ -42,7 +42,7 @@ public final class Inputs implements AutoCloseable {
         return input;
     }
 
-    /** The message that came on a port without slots. */
+    /** The message of a port without slots. */
     public Message message(String port) {
         Input input = find(port);
         if (input.isVector) {
@@ -52,19 +52,19 @@ public final class Inputs implements AutoCloseable {
         return input.messages.get(0);
     }
 
-    /** The messages that came on the slots of a port; one for a port without slots. */
+    /** The messages of the slots of a port; one for a port without slots. */
     public List<Message> slots(String port) {
         return List.copyOf(find(port).messages);
     }
 
-    /** The names of the ports on which messages came, in the model's order. */
+    /** The names of the connected ports, in the model's order. */
     public List<String> ports() {
         return List.copyOf(inputs.keySet());
     }
 
     /**
-     * What is made of these has the latest of their timestamps, and the earliest of their next timestamps; 0
-     * and none if there are none.
+     * The times of a message that is made from these: the latest timestamp and the earliest next timestamp; 0
+     * and none if there are no messages.
      */
     public Times times() {
         double latest = Double.NEGATIVE_INFINITY;

@@ -9,41 +9,44 @@ import java.util.function.Function;
 
 /**
  * An instance of a component in a running model: joins the run, goes through the reuse loop, asks for ports and
- * settings, sends and receives. Any thread may use it, one at a time; a second one that calls it meanwhile gets
- * a {@link LigamentException.Usage}.
+ * settings, sends and receives. Any thread may use it, one at a time. A call during a call of another thread
+ * throws {@link LigamentException.Usage}.
  *
- * <p>Make it in a {@code try}. An exception that nobody catches ends the whole run, with its class, text and
- * line as the reason. So does a code that closes the instance before {@link #reuseInstance} has said no: that
- * is what an exception does. A code that means to leave early calls {@link #finish} before.
+ * <p>Make it in a {@code try}. An exception that no code catches ends the whole run, with its class, text and
+ * line as the reason. So does a code that closes the instance before {@link #reuseInstance} has returned false,
+ * because an exception has the same effect. A code that ends early on purpose calls {@link #finish} first.
  */
 public final class Instance extends Receiving implements AutoCloseable {
-    /** Stands for no slot, where a port is not a vector port. */
+    /** The value for "no slot", for a port that is not a vector port. */
     public static final int NO_SLOT = -1;
 
-    /** Whether the instance needs nothing any more: it said no, was finished, or ended the run. */
+    /**
+     * True if the instance is over: reuseInstance returned false, the instance was finished, or it ended the
+     * run.
+     */
     private volatile boolean over;
 
-    /** Joins the run that started this program, with the ports that the model gives it. */
+    /** Joins the run that started this program, with the ports of the model. */
     public Instance() {
         this(null, new InstanceFlag[0]);
     }
 
     /**
-     * Joins the run that started this program, with the ports that this code has, which must fit the model's.
+     * Joins the run that started this program, with the ports of this code, which must fit the model's.
      *
      * @param ports the names of the ports by operator; "name[]" is a vector port
-     * @param flags what is to be otherwise than usual
+     * @param flags unusual behaviour
      */
     public Instance(Map<Operator, ? extends Collection<String>> ports, InstanceFlag... flags) {
         this(ports, new Parallelism(0, 0), flags);
     }
 
     /**
-     * The same, for an instance of which it is known how many ranks and threads it has.
+     * Does the same for an instance with a known number of ranks and threads.
      *
      * @param ports the names of the ports by operator, or null for those of the model
-     * @param parallelism how many ranks and threads
-     * @param flags what is to be otherwise than usual
+     * @param parallelism the number of ranks and threads
+     * @param flags unusual behaviour
      */
     public Instance(Map<Operator, ? extends Collection<String>> ports, Parallelism parallelism,
             InstanceFlag... flags) {
@@ -51,7 +54,7 @@ public final class Instance extends Receiving implements AutoCloseable {
         Endings.watch(this);
     }
 
-    /** That of a light component. */
+    /** Makes the object of a light component's instance. */
     Instance(long lentHandle) {
         super(lentHandle, true);
     }
@@ -97,9 +100,9 @@ public final class Instance extends Receiving implements AutoCloseable {
         return options;
     }
 
-    // Life.
+    // The life of an instance.
 
-    /** Its number among those of its component: one for each dimension of the multiplicity. */
+    /** The index within the component: one number for each dimension of the multiplicity. */
     public int[] index() {
         boolean first = enter();
         Scratch scratch = Scratch.get();
@@ -117,7 +120,8 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Which of its instance's ranks this is, where the model says that each of them speaks for itself; else 0.
+     * The number of this rank within its instance, if the model says that each rank speaks for itself;
+     * otherwise 0.
      */
     public int rank() {
         boolean first = enter();
@@ -130,7 +134,10 @@ public final class Instance extends Receiving implements AutoCloseable {
         }
     }
 
-    /** How many ranks of its instance speak for themselves: 1 where the model has no word of them. */
+    /**
+     * The number of ranks of the instance that speak for themselves; 1 if the model does not give {@code
+     * ranks:}.
+     */
     public int ranks() {
         boolean first = enter();
         try {
@@ -155,8 +162,8 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When
-     * it says no, the instance is over.
+     * Returns true if the code is to go through its execution loop once more. Waits for a message on each
+     * connected F_INIT port. After false, the instance is over.
      */
     public boolean reuseInstance() {
         boolean first = enter();
@@ -174,9 +181,10 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * To be called once in each step with its model time, s: says whether settings have changed, and are to be
-     * asked for again. All whom a change concerns make it in their first step at or after the same model time.
-     * Waits while a change is being agreed on, and where the run is to stand still.
+     * Applies changes of settings. Call it once in each step, before the step's work, with the step's model
+     * time in s. Returns true if settings have changed; the code then reads the settings that the step needs
+     * again. All instances that a change concerns make it in their first step at or after the same model time.
+     * The call waits while instances agree on a change, and while the run is halted.
      */
     public boolean steer(double time) {
         boolean first = enter();
@@ -194,11 +202,12 @@ public final class Instance extends Receiving implements AutoCloseable {
     /**
      * Declares that a setting can be steered.
      *
-     * @param setting as the code asks for it
-     * @param minimum the least that it may be; may be infinite
-     * @param maximum the most that it may be; may be infinite
-     * @param unit for people; may be empty
-     * @param restart whether it is read once a pass of the reuse loop, and not in each step
+     * @param setting the name by which the code reads the setting
+     * @param minimum the smallest permitted value; may be infinite
+     * @param maximum the largest permitted value; may be infinite
+     * @param unit the unit, for people; may be empty
+     * @param restart true if the code reads the setting once in each pass of the reuse loop, and not in each
+     * step
      */
     public void declareSteerable(String setting, double minimum, double maximum, String unit, boolean restart) {
         boolean first = enter();
@@ -216,8 +225,8 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Ends all conduits that this instance sends on, and signs off. {@link #reuseInstance} does so when it says
-     * no.
+     * Ends all conduits on which this instance sends, and signs off. {@link #reuseInstance} does this before it
+     * returns false.
      */
     public void finish() {
         boolean first = enter();
@@ -249,9 +258,9 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Frees the instance. Messages that were received stay valid; loans do not. If {@link #reuseInstance} has
-     * not said no and {@link #finish} was not called, the whole run ends when this program does, or at once if
-     * an exception ends it. A second call does nothing.
+     * Frees the instance. Received messages stay valid; loans do not. If {@link #reuseInstance} has not
+     * returned false and {@link #finish} was not called, the whole run ends when this program ends, or at once
+     * if an exception ends it. A second call does nothing.
      */
     @Override
     public void close() {
@@ -266,8 +275,8 @@ public final class Instance extends Receiving implements AutoCloseable {
         try {
             boolean foreign = endLoans();
             closed = true;
-            // The memory of another thread's loan stays for as long as this process; nothing could tell that
-            // thread.
+            // The memory of another thread's loan stays until this process ends, because that thread cannot be
+            // told.
             if (over && !foreign) {
                 release();
             } else if (!over) {
@@ -287,7 +296,7 @@ public final class Instance extends Receiving implements AutoCloseable {
         }
     }
 
-    /** A light component is over. */
+    /** Ends the object of a light component's instance. */
     void ends() {
         closed = true;
         endLoans();
@@ -306,7 +315,7 @@ public final class Instance extends Receiving implements AutoCloseable {
         return lastFailure;
     }
 
-    /** Ends the run, whoever calls, unless some thread is in a call; for the end of the program. */
+    /** Ends the run, from any thread, unless another thread is in a call. For the end of the program. */
     void tell(String why) {
         if (over || user.compareAndExchange(null, Thread.currentThread()) != null) {
             return;
@@ -317,7 +326,7 @@ public final class Instance extends Receiving implements AutoCloseable {
                     + '\0').getBytes(java.nio.charset.StandardCharsets.UTF_8), arena);
             int status = (int) Native.ERROR_SHUTDOWN.invokeExact(handle, text, Native.NULL);
         } catch (Throwable thrown) {
-            // There is nobody left to be told.
+            // No code is left that could handle the exception.
         } finally {
             user.set(null);
         }
@@ -326,8 +335,8 @@ public final class Instance extends Receiving implements AutoCloseable {
     // Formal submodels.
 
     /**
-     * Runs a submodel for as long as there are start messages. What one of its functions throws ends the whole
-     * run with its class, text and line, and comes out here.
+     * Runs a submodel as long as there are messages to start from. An exception of one of its functions ends
+     * the whole run with its class, text and line, and is thrown again.
      */
     public void runSubmodel(Submodel submodel) throws Exception {
         boolean first = enter();
@@ -357,8 +366,8 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Joins the run as a mapper, and maps for as long as messages come. What the mapper throws ends the whole
-     * run with its class, text and line, and comes out here.
+     * Joins the run as a mapper, and maps as long as messages come. An exception of the mapper ends the whole
+     * run with its class, text and line, and is thrown again.
      */
     public static void runMapper(Mapper mapper) throws Exception {
         try (Instance instance = new Instance(mapper.ports())) {
@@ -367,17 +376,18 @@ public final class Instance extends Receiving implements AutoCloseable {
     }
 
     /**
-     * Runs all instances of this program in this one process, which the model calls light, and returns when all
-     * of them are over; without that, the one instance that this process is. {@code make} makes the submodel of
-     * an instance; that may be used in the submodel's constructor and functions. A function is called when
-     * there is a message, or the conduit's end, on each connected port of its operator, so that each port can
-     * be received from once in a function. What one throws ends the whole run, and comes out here.
+     * Runs all instances of this program, and returns when all of them are over. If the model does not say that
+     * the program is light, the process is one instance, which is run alone. {@code make} makes the submodel of
+     * an instance, which may be used in the submodel's constructor and functions. A function is called when
+     * each connected port of its operator, and each slot, has a message or the end of its conduit. So a
+     * function can receive once from each port. An exception of a function ends the whole run, and is thrown
+     * again.
      */
     public static void runLight(Function<Instance, ? extends Submodel> make) throws Exception {
         runLight(null, make);
     }
 
-    /** The same, with the ports that every instance has. */
+    /** Does the same, with the ports of every instance. */
     public static void runLight(Map<Operator, ? extends Collection<String>> ports,
             Function<Instance, ? extends Submodel> make, InstanceFlag... flags) throws Exception {
         Library.load();

@@ -1,10 +1,10 @@
 package org.ligament;
 
-/** What an instance can be made to do otherwise than usual. */
+/** Unusual behaviour of an instance. */
 public enum InstanceFlag {
     /**
-     * Overlays of settings that come with messages are handed over ({@link Message#settings}) instead of being
-     * applied: for components that serve others with different settings.
+     * Overlays of settings that come with messages are not applied, and the code reads them ({@link
+     * Message#settings}). This is for components that serve several others with different settings.
      */
     DONT_APPLY_OVERLAY(1);
 

@@ -1,6 +1,6 @@
 package org.ligament;
 
-/** What a value is. */
+/** The kind of a value. */
 public enum Kind {
     /** Nothing. */
     NONE,

@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Finds the native library and looks whether it is the right one. */
+/** Finds the native library, and checks that it is the right one. */
 final class Library {
     private Library() {}
 
@@ -29,15 +29,12 @@ final class Library {
     private static volatile SymbolLookup loaded;
     private static volatile String place;
 
-    /** Where the library that is loaded was found. */
+    /** The file of the loaded library. */
     static String place() {
         return place;
     }
 
-    /**
-     * Loads the library, if that was not done. Every way into the binding comes by here before it touches
-     * {@link Native}.
-     */
+    /** Loads the library, unless it is loaded. All of the binding calls this before it uses {@link Native}. */
     static void load() {
         if (loaded == null) {
             synchronized (Library.class) {
@@ -99,7 +96,7 @@ final class Library {
                 + ". Start Java with -Dligament.library=\"$(ligament config --library)\"");
     }
 
-    /** Where the library lies if the jar is in share/java of an installation. */
+    /** The library of the installation that has the jar in share/java. */
     private static Path besideTheJar() {
         try {
             Path jar = Path.of(Library.class.getProtectionDomain().getCodeSource().getLocation().toURI());
@@ -127,7 +124,7 @@ final class Library {
         }
     }
 
-    /** The library that was named: if it cannot be had, no other is taken. */
+    /** The library that the user has named. If it cannot be loaded, no other is tried. */
     private static SymbolLookup named(String name, String by) {
         Path path = Path.of(name);
         if (Files.isDirectory(path)) {

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What goes wrong in Ligament. The text says what is wrong, where, and what to do; the class says which kind of
- * error it is. The stack trace begins in the code that called Ligament.
+ * An error of Ligament. The text says what is wrong, where, and what to do. The class gives the kind of error.
+ * The stack trace begins in the code that called Ligament.
  */
 public class LigamentException extends RuntimeException {
     private static final long serialVersionUID = 1;
@@ -17,12 +17,12 @@ public class LigamentException extends RuntimeException {
         this.status = status;
     }
 
-    /** The status of the C interface that stands for this error, such as 2 for a wrong use. */
+    /** The number of this error's status in the C interface, such as 2 for a wrong use. */
     public int status() {
         return status;
     }
 
-    /** The name of that status, such as {@code LIG_ERR_USAGE}. */
+    /** The name of this status, such as {@code LIG_ERR_USAGE}. */
     public String statusName() {
         return status > 0 && status < NAMES.length ? "LIG_ERR_" + NAMES[status] : "unknown";
     }
@@ -31,7 +31,7 @@ public class LigamentException extends RuntimeException {
             "TIMED_OUT",
         "INTERRUPTED", "OUT_OF_MEMORY", "RUN_ENDS", "SYSTEM", "PANIC", "SETTING_TYPE"};
 
-    /** Leaves out the binding's own lines, so that the first is the user's. */
+    /** Removes the lines of the binding, so that the first line is the user's. */
     @Override
     public synchronized Throwable fillInStackTrace() {
         super.fillInStackTrace();
@@ -48,14 +48,17 @@ public class LigamentException extends RuntimeException {
         return this;
     }
 
-    /** Whether a line of a stack trace is of this binding, or of what the JDK has between it and its caller. */
+    /**
+     * Returns true if a line of a stack trace belongs to this binding, or to the JDK's code between the binding
+     * and its caller.
+     */
     static boolean ours(StackTraceElement line) {
         String name = line.getClassName();
         return name.startsWith("org.ligament.") || name.startsWith("java.lang.foreign.")
                 || name.startsWith("java.lang.invoke.") || name.startsWith("jdk.internal.");
     }
 
-    /** The exception for a status. */
+    /** Returns the exception for a status. */
     static LigamentException of(int status, String text) {
         return switch (status) {
             case 1 -> new Registration(text);
@@ -74,7 +77,7 @@ public class LigamentException extends RuntimeException {
         };
     }
 
-    /** There is no run to take part in, it refused this instance, or the native library was not found. */
+    /** There is no run to join, the run refused this instance, or the native library was not found. */
     public static final class Registration extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -84,8 +87,8 @@ public class LigamentException extends RuntimeException {
     }
 
     /**
-     * A call that cannot work: an unknown port, a missing slot, the wrong moment, the wrong thread, after the
-     * end.
+     * A call that cannot work: an unknown port, a missing slot, the wrong moment, the wrong thread, or after
+     * the end.
      */
     public static final class Usage extends LigamentException {
         private static final long serialVersionUID = 1;
@@ -95,7 +98,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** A message or value of another kind, type or shape than was asked for. */
+    /** A message or value is of another kind, type or shape than the requested one. */
     public static final class Unexpected extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -104,7 +107,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** The conduit has ended: nothing more will come on this port. */
+    /** The conduit has ended: no more messages will arrive on this port. */
     public static final class Closed extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -113,7 +116,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** Something is wrong with a setting. */
+    /** A setting cannot be read. */
     public abstract static sealed class Setting extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -131,7 +134,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** A setting is of another type than was asked for. */
+    /** A setting is of another type than the requested one. */
     public static final class SettingType extends Setting {
         private static final long serialVersionUID = 1;
 
@@ -140,7 +143,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** Nothing came within the time allowed. */
+    /** No message arrived within the time allowed. */
     public static final class TimedOut extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -149,7 +152,9 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** The thread was interrupted while it waited ({@link Thread#interrupt}); it still is. */
+    /**
+     * The thread was interrupted while it waited ({@link Thread#interrupt}); its interrupt status is still set.
+     */
     public static final class Interrupted extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -158,7 +163,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** The message cannot be stored: the run has no memory left for it. */
+    /** The run has too little memory to store the message. */
     public static final class OutOfMemory extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -167,7 +172,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** The run is ending; the text has the reason. */
+    /** The run is ending; the text gives the reason. */
     public static final class RunEnds extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -176,7 +181,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** The system, or data from another process, failed. */
+    /** The operating system failed, or another process sent wrong data. */
     public static final class SystemFailed extends LigamentException {
         private static final long serialVersionUID = 1;
 
@@ -185,7 +190,7 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** A fault in the library itself. The instance should not be used any more. */
+    /** The library itself has a fault. The instance should not be used any more. */
     public static final class Panic extends LigamentException {
         private static final long serialVersionUID = 1;
 

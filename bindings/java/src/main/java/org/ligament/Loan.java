@@ -15,8 +15,9 @@ import java.nio.ShortBuffer;
 import java.util.Arrays;
 
 /**
- * Memory for an array: fill it, then send it, and more than 64 KiB are read by the receiver in place. It holds
- * whatever was there before. It is gone once it is sent, also after an error; close it to give it back unsent.
+ * Memory for an array: fill it, then send it. The receiver reads more than 64 KiB in place. New memory holds
+ * arbitrary bytes. The loan is gone when it is sent, also after an error. Close it to give it back without
+ * sending it.
  */
 public final class Loan extends Holder {
     final Instance instance;
@@ -59,7 +60,7 @@ public final class Loan extends Holder {
         return shape.clone();
     }
 
-    /** Which index runs fastest in memory. */
+    /** The index that runs fastest in memory. */
     public Order order() {
         return order;
     }
@@ -126,14 +127,14 @@ public final class Loan extends Holder {
         segment().set(JAVA_LONG, Strided.offset(shape, strides, index), value);
     }
 
-    /** Copies an array of this type and shape here, in whichever order or strides it has. */
+    /** Copies an array of this type and shape into the loan, from any order and with any strides. */
     public void copyFrom(ArrayView source) {
         Strided.copy(source.segment(), source.origin(), source.rawStrides(), segment(), 0,
                 fitting(source.dtype(),
                 source.rawShape()), shape, dtype.size());
     }
 
-    /** Copies an array of this type and shape here, in whichever order or strides it has. */
+    /** Copies an array of this type and shape into the loan, from any order and with any strides. */
     public void copyFrom(Array source) {
         source.refresh();
         Strided.copy(source.rawMemory(), source.offset(), source.strides(), segment(), 0,

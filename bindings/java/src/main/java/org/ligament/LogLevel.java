@@ -1,15 +1,15 @@
 package org.ligament;
 
-/** How important a line in the run's log is. */
+/** The importance of a line in the run's log. */
 public enum LogLevel {
-    /** For those who look for a fault. */
+    /** Details for the search for a fault. */
     DEBUG,
-    /** What goes on. */
+    /** The progress of the code. */
     INFO,
-    /** What may be wrong. */
+    /** A possible mistake. */
     WARNING,
-    /** What is wrong. */
+    /** A mistake. */
     ERROR,
-    /** What cannot go on. */
+    /** An error after which the code cannot go on. */
     CRITICAL
 }

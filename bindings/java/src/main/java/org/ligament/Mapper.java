@@ -4,31 +4,31 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A mapper stands between submodels: what comes on all its F_INIT ports becomes what goes out on its O_F ports.
- * Extend it with the ports and with {@link #map}, and call {@link Instance#runMapper}. The reuse loop, the
- * times, settings overlays and slots are done here. It is a {@link Submodel}, so {@link Instance#runLight}
- * takes it too.
+ * A mapper is between submodels: it makes the messages on its O_F ports from those on its F_INIT ports. Extend
+ * it with the ports and with {@link #map}, and call {@link Instance#runMapper}. This class does the reuse loop,
+ * times, settings overlays and slots. A mapper is a {@link Submodel}, so {@link Instance#runLight} also takes
+ * it.
  */
 public abstract class Mapper extends Submodel {
     private final Map<Operator, List<String>> ports;
     private Inputs inputs;
 
-    /** With the ports that the model gives it. */
+    /** A mapper with the ports of the model. */
     protected Mapper() {
         ports = null;
     }
 
     /**
-     * With the ports that this code has, which must fit the model's; "name[]" is a vector port.
+     * A mapper with the ports of this code, which must fit the model's; "name[]" is a vector port.
      *
-     * @param inputs the names of those that receive (F_INIT)
-     * @param outputs the names of those that send (O_F)
+     * @param inputs the names of the ports that receive (F_INIT)
+     * @param outputs the names of the ports that send (O_F)
      */
     protected Mapper(List<String> inputs, List<String> outputs) {
         ports = Map.of(Operator.F_INIT, List.copyOf(inputs), Operator.O_F, List.copyOf(outputs));
     }
 
-    /** Makes the messages of a pass: one is to be sent on each slot of each port that is connected. */
+    /** Makes the messages of a pass. It must send one on each slot of each connected port. */
     public abstract void map(Inputs inputs, Outputs outputs) throws Exception;
 
     /** The ports by operator, or null for those of the model. */

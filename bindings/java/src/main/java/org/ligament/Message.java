@@ -3,9 +3,9 @@ package org.ligament;
 import java.util.OptionalDouble;
 
 /**
- * A message that was received. Arrays in it are views of where their sender put them. Close it, best by
- * {@code try}: that gives the memory back, and views of it fail from then on. It belongs to the thread that
- * received it, until {@link #handOver}.
+ * A received message. Its arrays are views of the memory into which their sender put them. Close it, best by
+ * {@code try}: this returns the memory, and views of it then fail. It belongs to the thread that received it,
+ * until {@link #handOver}.
  */
 public final class Message extends Holder {
     private final long handle;
@@ -51,7 +51,7 @@ public final class Message extends Holder {
         return Native.text(Native.getLong(scratch.out), Native.getLong(scratch.out2));
     }
 
-    /** Its times. They may be asked for after it was closed if they were before. */
+    /** The times of the message. After the message is closed, they can be read if they were read before. */
     public Times times() {
         if (times == null) {
             check();
@@ -71,12 +71,12 @@ public final class Message extends Holder {
         return times().timestamp();
     }
 
-    /** The model time of the sender's next message, s; none if it did not say. */
+    /** The model time of the sender's next message, s; none if the sender has not given it. */
     public OptionalDouble nextTimestamp() {
         return times().nextTimestamp();
     }
 
-    /** Whether the sender said when its next message will be. */
+    /** True if the sender has given the time of its next message. */
     public boolean hasNextTimestamp() {
         return times().hasNextTimestamp();
     }
@@ -100,8 +100,8 @@ public final class Message extends Holder {
     }
 
     /**
-     * The array, in place, if it is of this type (null for any); the error names port and sender, what came and
-     * what was expected.
+     * The array, in place, if it is of this type (null for any). The error names port, sender, the received
+     * value and the expected array.
      */
     public ArrayView array(DType dtype) {
         return value().array(dtype);
@@ -145,7 +145,7 @@ public final class Message extends Holder {
         return value().asBytes();
     }
 
-    /** The value as Java's own objects; see {@link Value#toObject}. */
+    /** The value as Java objects; see {@link Value#toObject}. */
     public Object toObject() {
         return value().toObject();
     }
@@ -157,7 +157,7 @@ public final class Message extends Holder {
 
     /**
      * The overlay of settings that came with the message, as a map; null unless the instance was made with
-     * {@link InstanceFlag#DONT_APPLY_OVERLAY}.
+     * {@link InstanceFlag#DONT_APPLY_OVERLAY}, or the message was received with its settings.
      */
     public Value settings() {
         check();

@@ -15,9 +15,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * The functions of {@code ligament.h}, and memory by its address. Handles, pointers and {@code size_t} are
- * {@code long}, which is passed as they are on every platform that Ligament runs on: no segment is made, and
- * nothing is pinned, for a call. Who passes an address makes sure that what is there stays until the call
- * returns.
+ * {@code long}, which has the right size on every platform of Ligament. So a call makes no segment and pins no
+ * object. A caller that passes an address keeps the memory valid until the call returns.
  */
 final class Native {
     private Native() {}
@@ -41,7 +40,8 @@ final class Native {
     static final int LIGHT_SIZE = 48;
 
     /**
-     * All memory. Only what the library said is there, or what {@link Scratch} holds, is read or written by it.
+     * All memory of the process. Only memory that the library has named, or that {@link Scratch} holds, is read
+     * or written.
      */
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
@@ -77,7 +77,7 @@ final class Native {
         ALL.set(JAVA_DOUBLE, address, value);
     }
 
-    /** Memory of the library's, for as long as the caller knows that it is there. */
+    /** A segment for memory of the library. The caller knows how long the memory stays. */
     static MemorySegment memory(long address, long size) {
         return ALL.asSlice(address, size);
     }
@@ -94,7 +94,7 @@ final class Native {
         return new String(bytes, StandardCharsets.UTF_8);
     }
 
-    /** The UTF-8 of a text; what is none (half a surrogate pair) is refused. */
+    /** The UTF-8 of a text. A text without one (half of a surrogate pair) is refused. */
     static byte[] utf8(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         if (bytes.length != text.length() || text.indexOf('?') >= 0) {
@@ -116,7 +116,7 @@ final class Native {
         return bytes;
     }
 
-    /** The text in memory of an arena, ended by a NUL; a text with a NUL in it is refused. */
+    /** The text in memory of an arena, with a NUL at its end. A text that contains a NUL is refused. */
     static long terminated(String text, Arena arena, String what) {
         if (text == null) {
             throw new LigamentException.Usage(what + " is null");
@@ -172,9 +172,9 @@ final class Native {
         return layouts;
     }
 
-    // About the library.
+    // The library itself.
     static final MethodHandle VERSION = pointer("lig_version", "");
-    // Life.
+    // The life of an instance.
     static final MethodHandle INSTANCE_CREATE = call("lig_instance_create", "ppp");
     static final MethodHandle INSTANCE_FREE = nothing("lig_instance_free", "p");
     static final MethodHandle REUSE_INSTANCE = call("lig_reuse_instance", "ppp");
@@ -279,7 +279,9 @@ final class Native {
     static final MethodHandle VALUE_SET = call("lig_value_set", "pppp");
     static final MethodHandle NEW_SETTINGS = call("lig_value_new_settings", "ppp");
 
-    /** What a method handle says that it may throw, and never does: the functions throw nothing. */
+    /**
+     * An exception that a method handle declares and never throws, because the functions of C throw nothing.
+     */
     static AssertionError never(Throwable thrown) {
         if (thrown instanceof Error error) {
             throw error;

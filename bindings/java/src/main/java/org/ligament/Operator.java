@@ -1,6 +1,6 @@
 package org.ligament;
 
-/** When in the execution loop a port is used. */
+/** The moment of the execution loop in which a port is used. */
 public enum Operator {
     /** Receives before the first step. */
     F_INIT(1),

@@ -3,7 +3,7 @@ package org.ligament;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Where the messages of a pass of a {@link Mapper} are sent: the O_F ports. */
+/** The O_F ports, on which the messages of a pass of a {@link Mapper} are sent. */
 public final class Outputs {
     private record Place(String port, int slot) {}
 
@@ -17,25 +17,25 @@ public final class Outputs {
     }
 
     /**
-     * Sends data at the times of the pass: whatever {@link Instance#send(String, Times, Object)} takes, or a
-     * received message, whose value is sent. Nothing happens if the port is not connected.
+     * Sends data at the times of the pass. The data is as for {@link Instance#send(String, Times, Object)}, or
+     * a received message, whose value is sent. Does nothing if the port is not connected.
      */
     public void send(String port, Object data) {
         send(port, data, Instance.NO_SLOT);
     }
 
-    /** The same on a slot of a vector port. */
+    /** Does the same on a slot of a vector port. */
     public void send(String port, Object data, int slot) {
         instance.send(port, times, data instanceof Message message ? message.value() : data, slot);
         sent.add(new Place(port, slot));
     }
 
-    /** How many slots a vector port has. */
+    /** The number of slots of a vector port. */
     public int slots(String port) {
         return instance.getPortLength(port);
     }
 
-    /** The times of what is sent. */
+    /** The times of the messages that are sent. */
     public Times times() {
         return times;
     }
@@ -45,7 +45,7 @@ public final class Outputs {
         return instance;
     }
 
-    /** Each port, and each slot, needs a message. */
+    /** Fails if a port or slot has no message. */
     void check() {
         for (String port : instance.listPorts(Operator.O_F)) {
             if (!instance.isConnected(port)) {

@@ -1,15 +1,15 @@
 package org.ligament;
 
 /**
- * How many processes an instance is, and how many threads each of them has; 0 if that is not said. One of the
- * processes joins the run, for all of them. While it computes, who waits for it does not spin on its cores;
- * unless this is said, the model's {@code resources:} tell how many they are.
+ * The number of processes that are one instance together, and of threads of each process; 0 if not given. One
+ * of the processes joins the run for all. While the instance computes, instances that wait for it do not spin
+ * on its cores. Without these numbers, those under {@code resources:} in the model count.
  *
- * @param ranks processes, as MPI starts them
- * @param threads of each of them
+ * @param ranks number of processes, as MPI starts them
+ * @param threads number of threads of each process
  */
 public record Parallelism(int ranks, int threads) {
-    /** Refuses numbers below 0. */
+    /** Refuses negative numbers. */
     public Parallelism {
         if (ranks < 0 || threads < 0) {
             throw new LigamentException.Usage("an instance cannot have " + ranks + " ranks and " + threads

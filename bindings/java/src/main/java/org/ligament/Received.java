@@ -1,10 +1,10 @@
 package org.ligament;
 
 /**
- * What {@link Instance#receiveAny} gives. Close it, which closes the message.
+ * The result of {@link Instance#receiveAny}. Closing it closes the message.
  *
- * @param which the place of the port among those that were waited for
- * @param message what came there
+ * @param which the index of the port among those that were waited for
+ * @param message the message
  */
 public record Received(int which, Message message) implements AutoCloseable {
     @Override

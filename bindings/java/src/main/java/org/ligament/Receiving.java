@@ -6,28 +6,28 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
-/** How an {@link Instance} receives, and waits for what comes. */
+/** The calls by which an {@link Instance} receives, and waits for messages. */
 abstract class Receiving extends Sending {
     Receiving(long handle, boolean lent) {
         super(handle, lent);
     }
 
-    /** Waits for the next message on a port. Close it. */
+    /** Waits for the next message on a port. Close the message. */
     public Message receive(String port) {
         return receive(port, Instance.NO_SLOT, -1);
     }
 
-    /** Waits for the next message on a slot of a vector port. Close it. */
+    /** Waits for the next message on a slot of a vector port. Close the message. */
     public Message receive(String port, int slot) {
         return receive(port, slot, -1);
     }
 
-    /** Waits for the next message on a port, no longer than this. */
+    /** Waits for the next message on a port, at most for this time. */
     public Message receiveWithin(String port, Duration wait) {
         return receive(port, Instance.NO_SLOT, seconds(wait));
     }
 
-    /** Waits for the next message on a slot of a vector port, no longer than this. */
+    /** Waits for the next message on a slot of a vector port, at most for this time. */
     public Message receiveWithin(String port, Duration wait, int slot) {
         return receive(port, slot, seconds(wait));
     }
@@ -56,39 +56,39 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * As {@link #receive(String)}, with the overlay of settings that came with the message, for {@link
-     * Message#settings}. It is not compared with that in force here: for codes that serve others under
-     * different settings. That of an F_INIT message is in force for the pass already, unless the instance was
-     * made with {@link InstanceFlag#DONT_APPLY_OVERLAY}. Close the message.
+     * Does the same as {@link #receive(String)}, and keeps the message's overlay of settings for {@link
+     * Message#settings}. The overlay is not compared with the one in force. This is for codes that serve
+     * several others with different settings. The overlay of an F_INIT message is already in force for the
+     * pass, unless the instance was made with {@link InstanceFlag#DONT_APPLY_OVERLAY}. Close the message.
      */
     public Message receiveWithSettings(String port) {
         return receive(Native.RECEIVE_WITH_SETTINGS, port, Instance.NO_SLOT, -1);
     }
 
-    /** The same on a slot of a vector port. */
+    /** Does the same on a slot of a vector port. */
     public Message receiveWithSettings(String port, int slot) {
         return receive(Native.RECEIVE_WITH_SETTINGS, port, slot, -1);
     }
 
-    /** The same on a port, waiting no longer than this. */
+    /** Does the same on a port, and waits at most for this time. */
     public Message receiveWithSettingsWithin(String port, Duration wait) {
         return receive(Native.RECEIVE_WITH_SETTINGS, port, Instance.NO_SLOT, seconds(wait));
     }
 
-    /** The same on a slot of a vector port, waiting no longer than this. */
+    /** Does the same on a slot of a vector port, and waits at most for this time. */
     public Message receiveWithSettingsWithin(String port, Duration wait, int slot) {
         return receive(Native.RECEIVE_WITH_SETTINGS, port, slot, seconds(wait));
     }
 
     /**
-     * Waits for the next message on a port; null if nothing is connected there, for inputs for which the code
-     * has a value of its own. Close it.
+     * Waits for the next message on a port. Returns null if nothing is connected to the port, for inputs for
+     * which the code has a value of its own. Close the message.
      */
     public Message receiveIfConnected(String port) {
         return receiveIfConnected(port, Instance.NO_SLOT);
     }
 
-    /** The same for a slot of a vector port. */
+    /** Does the same for a slot of a vector port. */
     public Message receiveIfConnected(String port, int slot) {
         boolean first = enter();
         try {
@@ -105,14 +105,14 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Receives an array into the caller's, which says what type and shape must come. If something else comes
-     * the message is consumed all the same, and nothing is written.
+     * Receives an array into an array of the caller, which gives the type and shape that must come. If another
+     * array comes, the message is consumed nevertheless, and nothing is written.
      */
     public Times receiveInto(String port, Array into) {
         return receiveInto(port, into, Instance.NO_SLOT);
     }
 
-    /** Receives an array into the caller's, from a slot of a vector port. */
+    /** Does the same on a slot of a vector port. */
     public Times receiveInto(String port, Array into, int slot) {
         if (into.rawMemory().isReadOnly()) {
             throw new LigamentException.Usage("the array to receive into is read-only");
@@ -139,17 +139,17 @@ abstract class Receiving extends Sending {
         }
     }
 
-    /** Receives an array of one dimension into the caller's, which is as long. */
+    /** Receives an array of one dimension into an array of the caller of the same length. */
     public Times receiveInto(String port, double[] into) {
         return receiveInto(port, Array.of(into), Instance.NO_SLOT);
     }
 
-    /** Whether a receive would return at once, also because the conduit has ended. */
+    /** True if a receive would return at once, with a message or because the conduit has ended. */
     public boolean poll(String port) {
         return poll(port, Instance.NO_SLOT);
     }
 
-    /** Whether a receive on a slot of a vector port would return at once. */
+    /** Does the same for a slot of a vector port. */
     public boolean poll(String port, int slot) {
         boolean first = enter();
         try {
@@ -165,20 +165,20 @@ abstract class Receiving extends Sending {
         }
     }
 
-    /** Whether another message will come: waits until one is there, or the conduit has ended. */
+    /** Waits until a message has arrived, or the conduit has ended. True if there is a message. */
     public boolean hasNext(String port) {
         return hasNext(-1, port, Instance.NO_SLOT);
     }
 
     /**
-     * True if another message will come on a slot of a vector port. On an F_INIT port in the reuse loop:
-     * whether the message of this pass is still to be received.
+     * Does the same for a slot of a vector port. On an F_INIT port in the reuse loop, true if the message of
+     * this pass has not been received yet.
      */
     public boolean hasNext(String port, int slot) {
         return hasNext(-1, port, slot);
     }
 
-    /** Whether another message will come, waiting for it or for the conduit's end no longer than this. */
+    /** Does the same, and waits at most for this time. */
     public boolean hasNextWithin(String port, Duration wait) {
         return hasNext(seconds(wait), port, Instance.NO_SLOT);
     }
@@ -198,19 +198,19 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Waits until a message is there on one of several ports, and gives its place among them. A conduit that
-     * ends is passed over for as long as another one may bring something.
+     * Waits until a message has arrived on one of several ports, and returns the port's index among them. A
+     * conduit that has ended is ignored while another one may still have a message.
      */
     public int waitAny(String... ports) {
         return waitAny(-1, Arrays.stream(ports).map(PortSlot::new).toList());
     }
 
-    /** Waits until one of several ports and slots can be received from, and gives its place among them. */
+    /** Does the same for several ports and slots. */
     public int waitAny(List<PortSlot> ports) {
         return waitAny(-1, ports);
     }
 
-    /** Waits until one of several ports and slots can be received from, no longer than this. */
+    /** Does the same for several ports and slots, and waits at most for this time. */
     public int waitAnyWithin(List<PortSlot> ports, Duration wait) {
         return waitAny(seconds(wait), ports);
     }
@@ -242,19 +242,19 @@ abstract class Receiving extends Sending {
     }
 
     /**
-     * Receives from whichever of several ports is first. A conduit that ends is passed over for as long as
-     * another one may bring something. Close what it gives.
+     * Receives the first message that arrives on one of several ports. A conduit that has ended is ignored
+     * while another one may still have a message. Close the result.
      */
     public Received receiveAny(String... ports) {
         return receiveAny(-1, Arrays.stream(ports).map(PortSlot::new).toList());
     }
 
-    /** Receives from whichever of several ports and slots is first. */
+    /** Does the same for several ports and slots. */
     public Received receiveAny(List<PortSlot> ports) {
         return receiveAny(-1, ports);
     }
 
-    /** Receives from whichever of several ports and slots is first, waiting no longer than this. */
+    /** Does the same for several ports and slots, and waits at most for this time. */
     public Received receiveAnyWithin(List<PortSlot> ports, Duration wait) {
         return receiveAny(seconds(wait), ports);
     }

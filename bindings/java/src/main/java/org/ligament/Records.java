@@ -11,11 +11,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Values as objects of classes that the caller names, and records as maps. */
+/** Makes objects of the caller's classes from values, and maps from records. */
 final class Records {
     private Records() {}
 
-    /** The value as an object of this type; {@code where} says what it is in the whole. */
+    /** Returns the value as an object of this type. {@code where} names the place of the value in the whole. */
     static Object read(Value value, Type type, String where) {
         try {
             if (type instanceof ParameterizedType generic) {
@@ -186,7 +186,7 @@ final class Records {
         }
     }
 
-    /** What a record's component holds. */
+    /** Returns the value of a record's component. */
     static Object component(Object owner, RecordComponent component) {
         try {
             component.getAccessor().setAccessible(true);

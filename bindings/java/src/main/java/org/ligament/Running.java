@@ -11,8 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
 
 /**
- * A submodel whose functions the library calls. No exception may leave them: the first one is kept for the way
- * back.
+ * A submodel whose functions the library calls. No exception may leave them, so the first one is stored and
+ * thrown again afterwards.
  */
 final class Running {
     final Instance instance;
@@ -25,7 +25,7 @@ final class Running {
         this.failure = failure;
     }
 
-    /** What went wrong first. */
+    /** The first exception. */
     static final class Failure {
         private Throwable thrown;
 
@@ -39,8 +39,8 @@ final class Running {
         }
 
         /**
-         * Keeps an exception, and writes what it is for the run. Gives the status for the library; throws
-         * nothing.
+         * Stores an exception, and writes its description for the run. Returns the status for the library;
+         * throws nothing.
          */
         int keep(Throwable given, long error) {
             try {
@@ -55,13 +55,13 @@ final class Running {
         }
     }
 
-    /** What all light components of a process have in common. */
+    /** The common part of all light components of a process. */
     record Light(Function<Instance, ? extends Submodel> make, Failure failure) {}
 
     private static void write(String text, long error) {
         byte[] bytes = text.replace('\0', ' ').getBytes(StandardCharsets.UTF_8);
         int length = Math.min(bytes.length, Native.ERROR_SIZE - 1);
-        // Not in the middle of a character.
+        // The text is not cut in the middle of a character.
         while (length < bytes.length && length > 0 && (bytes[length] & 0xc0) == 0x80) {
             length--;
         }
@@ -99,7 +99,7 @@ final class Running {
         return call(user, error, Submodel::initialise);
     }
 
-    /** If it throws, the pass is over: the next function says what happened. */
+    /** If it throws, the pass is over, and the next function reports the exception. */
     @SuppressWarnings("unused")
     private static boolean isDone(long user) {
         Running running = null;
@@ -154,7 +154,7 @@ final class Running {
         }
     }
 
-    /** A light component is over. */
+    /** Ends a light component. */
     @SuppressWarnings("unused")
     private static void release(long user) {
         try {
@@ -172,7 +172,7 @@ final class Running {
                 }
             }
         } catch (Throwable thrown) {
-            // No exception may leave.
+            // No exception may leave this function.
         }
     }
 

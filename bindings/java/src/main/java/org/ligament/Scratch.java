@@ -4,16 +4,19 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The structs that calls are made with, one set for each thread, made once: a call allocates nothing of the
- * kind. What is in them is good until the thread's next call.
+ * The structs for the arguments of calls. Each thread has one set, which is made once, so that a call allocates
+ * none. Their contents are valid until the thread's next call.
  */
 final class Scratch {
     private static final ThreadLocal<Scratch> OF_THREAD = ThreadLocal.withInitial(Scratch::new);
 
-    /** Arrays of Java's that are no longer travel by way of memory here; longer ones by way of a loan. */
+    /**
+     * Largest Java array, in bytes, that is copied to memory here when it is sent. A longer array is copied to
+     * a loan.
+     */
     static final long SMALL = 64 * 1024;
 
-    // They hold on to the memory whose addresses are below.
+    // These arenas keep the memory alive whose addresses are below.
     private final MemorySegment structs = Arena.ofAuto().allocate(2048, 64);
     private MemorySegment small;
 
@@ -40,7 +43,7 @@ final class Scratch {
         return OF_THREAD.get();
     }
 
-    /** Memory for {@link #SMALL} bytes. */
+    /** Memory of {@link #SMALL} bytes. */
     MemorySegment small() {
         if (small == null) {
             small = Arena.ofAuto().allocate(SMALL, 64);
@@ -48,7 +51,7 @@ final class Scratch {
         return small;
     }
 
-    /** The exception for a status, with what the library wrote into the error. */
+    /** Returns the exception for a status, with the text that the library wrote to the error. */
     LigamentException failure(int status) {
         return LigamentException.of(status, Native.text(error));
     }
@@ -59,7 +62,7 @@ final class Scratch {
         }
     }
 
-    /** How to send: the address of the options, filled in. */
+    /** Fills in the options of a send, and returns their address. */
     long send(double timestamp, double next, boolean hasNext, int slot, long settings) {
         long at = sendOptions;
         Native.putDouble(at + 8, timestamp);
@@ -71,7 +74,7 @@ final class Scratch {
         return at;
     }
 
-    /** How to receive; a negative timeout stands for none. */
+    /** Fills in the options of a receive; a negative timeout stands for none. */
     long receive(int slot, double timeout) {
         long at = receiveOptions;
         Native.putDouble(at + 8, timeout);
@@ -81,7 +84,10 @@ final class Scratch {
         return at;
     }
 
-    /** What is expected of an array; a type or shape that is null is open, and so are extents below 0. */
+    /**
+     * Fills in the expected properties of an array. A type or shape that is null allows any, and so does a
+     * negative extent.
+     */
     long expected(DType dtype, long[] shape) {
         long at = expected;
         if (shape != null && shape.length > Native.MAX_DIMS) {
@@ -98,7 +104,7 @@ final class Scratch {
         return at;
     }
 
-    /** Whether a slot is given. */
+    /** Returns true if a slot is given. */
     static int slot(int slot) {
         if (slot >= 0) {
             return 1;
@@ -109,7 +115,7 @@ final class Scratch {
         throw new LigamentException.Usage("there is no slot " + slot);
     }
 
-    /** lig_array for elements next to each other in one dimension. */
+    /** Fills in a lig_array for elements next to each other in one dimension. */
     long row(DType type, long length, long data) {
         long at = array;
         Native.putInt(at, type.number);
@@ -123,7 +129,7 @@ final class Scratch {
         return at;
     }
 
-    /** lig_array, filled in; strides, names and unit are addresses or NULL. */
+    /** Fills in a lig_array; strides, names and unit are addresses or NULL. */
     long array(DType type, long[] shape, Order order, long[] byteStrides, long data, long names, long unit) {
         long at = array;
         Native.putInt(at, type.number);

@@ -12,9 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** How an {@link Instance} sends, and lends memory for what is to be sent. */
+/** The calls by which an {@link Instance} sends, and lends memory for messages. */
 abstract class Sending extends Asking {
-    /** A thread that is none of those that call; this one never starts. */
+    /**
+     * A thread that makes no calls and never starts. Memory that it can use can also be closed by other
+     * threads.
+     */
     private static final Thread OTHER = Thread.ofPlatform().name("other").unstarted(() -> { });
 
     private final List<Loan> loans = new ArrayList<>();
@@ -23,8 +26,8 @@ abstract class Sending extends Asking {
         super(handle, lent);
     }
 
-    // Sending. It returns as soon as the value is stored: what happens to the caller's memory afterwards is
-    // never seen. It does nothing if the port is not connected.
+    // Sending. A call returns as soon as the value is stored: the caller may then change its memory. It does
+    // nothing if the port is not connected.
 
     /** Sends a number. */
     public void send(String port, double timestamp, double value) {
@@ -67,10 +70,10 @@ abstract class Sending extends Asking {
     }
 
     /**
-     * Sends a value: null (nothing), {@link Boolean}, integers ({@link java.math.BigInteger} up to 2^64 - 1),
-     * numbers, {@link Complex}, {@link String}, {@code byte[]} (bytes), arrays of Java's other numbers,
-     * {@link Array}, {@link ArrayView}, {@link Loan}, {@link java.util.List}, {@link Map}, records (maps by the
-     * names of their components), {@link Settings}, or {@link Value}.
+     * Sends a value: null (no value), {@link Boolean}, integers ({@link java.math.BigInteger} up to 2^64 - 1),
+     * numbers, {@link Complex}, {@link String}, {@code byte[]} (bytes), arrays of Java's other numbers, {@link
+     * Array}, {@link ArrayView}, {@link Loan}, {@link java.util.List}, {@link Map}, records (maps by the names
+     * of their components), {@link Settings}, or {@link Value}.
      */
     public void send(String port, double timestamp, Object value) {
         sendObject(port, timestamp, 0, false, value, Instance.NO_SLOT, Native.NULL);
@@ -93,7 +96,8 @@ abstract class Sending extends Asking {
     }
 
     /**
-     * Sends a received message on: its value and times, under the settings that came with it, if it has some.
+     * Sends a received message on: its value and its times, with the settings that came with it, if there are
+     * any.
      */
     public void send(String port, Message message) {
         send(port, message, Instance.NO_SLOT);
@@ -108,16 +112,17 @@ abstract class Sending extends Asking {
     }
 
     /**
-     * Sends a value under an overlay of settings, for components that serve others under different settings.
+     * Sends a value with an overlay of settings, for components that serve several others with different
+     * settings.
      *
-     * @param overlay settings by name: {@link Message#settings},
-             {@link Settings} or a {@link Map}; null for those in force here
+     * @param overlay settings by name: {@link Message#settings}, {@link Settings} or a {@link Map}; null for
+     * those in force at this instance
      */
     public void sendUnder(Object overlay, String port, Times times, Object value) {
         sendUnder(overlay, port, times, value, Instance.NO_SLOT);
     }
 
-    /** Sends a value under an overlay of settings, on a slot of a vector port. */
+    /** Sends a value with an overlay of settings, on a slot of a vector port. */
     public void sendUnder(Object overlay, String port, Times times, Object value, int slot) {
         try (Builder builder = new Builder()) {
             sendObject(port, times.timestamp(), times.next(), times.hasNextTimestamp(), value, slot,
@@ -222,15 +227,15 @@ abstract class Sending extends Asking {
         check(scratch, (int) Native.SEND.invokeExact(handle, port, options, value, scratch.error));
     }
 
-    /** Sends elements in a row that were copied to the scratch's memory. */
+    /** Sends contiguous elements that were copied to the scratch memory. */
     private void sendSmall(Scratch scratch, long port, long options, DType type, long length) throws Throwable {
         long array = scratch.row(type, length, scratch.small().address());
         check(scratch, (int) Native.SEND_ARRAY.invokeExact(handle, port, options, array, scratch.error));
     }
 
     /**
-     * Sends an array with one copy, or two of few elements: of memory that nobody can close meanwhile from
-     * where it is, else by way of a loan.
+     * Sends an array with one copy, or with two if it has few elements. Memory that no other thread can close
+     * meanwhile is used in place; other memory is copied to a loan.
      */
     private void sendArray(Scratch scratch, long port, long options, Array array) throws Throwable {
         if (array.rawNames() == null && array.rawUnit() == null) {
@@ -274,7 +279,7 @@ abstract class Sending extends Asking {
         }
     }
 
-    /** Whether the library can use an array's memory from where it is, for the time of a call. */
+    /** Returns true if the library can use an array's memory in place during a call. */
     static boolean isReadable(Array array) {
         MemorySegment memory = array.rawMemory();
         int alignment = array.dtype().partSize();
@@ -285,7 +290,10 @@ abstract class Sending extends Asking {
         return aligned && staysOpen(memory);
     }
 
-    /** Whether native memory stays open during a call: it is for ever, or can be closed by this thread only. */
+    /**
+     * Returns true if native memory stays open during a call: it stays for ever, or only this thread can close
+     * it.
+     */
     private static boolean staysOpen(MemorySegment memory) {
         if (!memory.isNative() || !memory.isAccessibleBy(Thread.currentThread()) || !memory.scope().isAlive()) {
             return false;
@@ -311,26 +319,27 @@ abstract class Sending extends Asking {
     // Loans.
 
     /**
-     * Memory for an array in row-major order, to be filled and sent, without a copy if it has more than 64 KiB.
+     * Lends memory for an array in row-major order, to be filled and sent, without a copy if it has more than
+     * 64 KiB.
      */
     public Loan loan(DType dtype, long... shape) {
         return loan(dtype, Order.ROW_MAJOR, shape);
     }
 
-    /** Memory for an array in this order. */
+    /** Lends memory for an array in this order. */
     public Loan loan(DType dtype, Order order, long... shape) {
         Strided.check(shape);
         return loan(dtype, order, shape.clone(), Native.NULL, Native.NULL);
     }
 
-    /** Memory for an array of the type, shape, order, names and unit of another. */
+    /** Lends memory for an array with the type, shape, order, names and unit of another. */
     public Loan loanLike(ArrayView other) {
         return loanLike(other.dtype(), other.order(), other.shape(), other.names(), other.unit());
     }
 
     /**
-     * Memory for an array of the type, shape, order, names and unit of another, whose elements are not looked
-     * at.
+     * Lends memory for an array with the type, shape, order, names and unit of another, whose elements are not
+     * read.
      */
     public Loan loanLike(Array other) {
         return loanLike(other.dtype(), other.order(), other.shape(), other.rawNames(), other.rawUnit());
@@ -361,7 +370,7 @@ abstract class Sending extends Asking {
         }
     }
 
-    /** Gives a loan back unsent. */
+    /** Takes a loan back without sending it. */
     void free(Loan loan) {
         if (closed) {
             return; // Then it went with the instance.
@@ -383,7 +392,7 @@ abstract class Sending extends Asking {
         }
     }
 
-    /** Gives all loans of this thread back. Gives whether another thread has one. */
+    /** Takes all loans of this thread back. Returns true if another thread has one. */
     boolean endLoans() {
         boolean foreign = false;
         for (Loan loan : new ArrayList<>(loans)) {

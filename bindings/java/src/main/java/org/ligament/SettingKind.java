@@ -1,8 +1,8 @@
 package org.ligament;
 
-/** What a setting is. */
+/** The type of a setting. */
 public enum SettingKind {
-    /** True or false. */
+    /** A truth value. */
     BOOL,
     /** An integer. */
     INT,

@@ -12,7 +12,7 @@ import java.util.Arrays;
 final class Strided {
     private Strided() {}
 
-    /** How many elements an array of this shape has. */
+    /** Returns the number of elements of an array of this shape. */
     static long length(long[] shape) {
         long length = 1;
         for (long extent : shape) {
@@ -21,7 +21,7 @@ final class Strided {
         return length;
     }
 
-    /** Refuses a shape that no array has. */
+    /** Refuses an impossible shape. */
     static void check(long[] shape) {
         if (shape.length > Native.MAX_DIMS) {
             throw new LigamentException.Usage("an array has at most " + Native.MAX_DIMS + " dimensions, not "
@@ -40,7 +40,7 @@ final class Strided {
         }
     }
 
-    /** The strides of elements that lie next to each other. */
+    /** Returns the strides of elements that lie next to each other. */
     static long[] dense(long[] shape, Order order, long size) {
         long[] strides = new long[shape.length];
         long stride = size;
@@ -52,7 +52,7 @@ final class Strided {
         return strides;
     }
 
-    /** The lowest byte that belongs to an element, from element 0: 0 or less. */
+    /** Returns the offset of the lowest element from element 0, in bytes: 0 or less. */
     static long lowest(long[] shape, long[] strides) {
         long low = 0;
         for (int i = 0; i < shape.length; i++) {
@@ -63,7 +63,7 @@ final class Strided {
         return low;
     }
 
-    /** The end of the highest element, from element 0. */
+    /** Returns the offset of the end of the highest element from element 0, in bytes. */
     static long highest(long[] shape, long[] strides, long size) {
         long high = size;
         for (int i = 0; i < shape.length; i++) {
@@ -74,7 +74,7 @@ final class Strided {
         return high;
     }
 
-    /** Copies an array from one memory, where element 0 is at an offset, to another. */
+    /** Copies an array to another memory. In both memories, element 0 is at an offset. */
     static void copy(MemorySegment from, long fromOffset, long[] fromStrides, MemorySegment to, long toOffset,
             long[] toStrides, long[] shape, int size) {
         long length = length(shape);
@@ -85,7 +85,7 @@ final class Strided {
             MemorySegment.copy(from, fromOffset, to, toOffset, length * size);
             return;
         }
-        // The dimension that runs fastest where the elements go is the innermost.
+        // The innermost loop is over the dimension that runs fastest in the target.
         Integer[] nesting = new Integer[shape.length];
         Arrays.setAll(nesting, i -> i);
         Arrays.sort(nesting, (a, b) -> Long.compare(Math.abs(toStrides[b]), Math.abs(toStrides[a])));
@@ -154,7 +154,7 @@ final class Strided {
         }
     }
 
-    /** Indices as people write them. */
+    /** Describes indices for people. */
     static long offset(long[] shape, long[] strides, long... index) {
         if (index.length != shape.length) {
             throw new IndexOutOfBoundsException("an array with " + shape.length + " dimensions was asked with "

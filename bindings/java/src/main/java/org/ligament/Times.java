@@ -3,8 +3,8 @@ package org.ligament;
 import java.util.OptionalDouble;
 
 /**
- * The times of a message: the model time that it belongs to, and that of the sender's next one, if there will
- * be one (s).
+ * The times of a message: the model time that its data belongs to, and the model time of the sender's next
+ * message, if there will be one (s).
  */
 public final class Times {
     private final double timestamp;
@@ -17,7 +17,7 @@ public final class Times {
         this.hasNext = hasNext;
     }
 
-    /** A time without a next one. */
+    /** A time without a next time. */
     public static Times of(double timestamp) {
         return new Times(timestamp, 0, false);
     }
@@ -36,17 +36,17 @@ public final class Times {
         return timestamp;
     }
 
-    /** Whether the sender said when its next message will be. */
+    /** True if the sender has given the time of its next message. */
     public boolean hasNextTimestamp() {
         return hasNext;
     }
 
-    /** The model time of the sender's next message, s; none if it did not say. */
+    /** The model time of the sender's next message, s; none if the sender has not given it. */
     public OptionalDouble nextTimestamp() {
         return hasNext ? OptionalDouble.of(next) : OptionalDouble.empty();
     }
 
-    /** The next time where there is one. */
+    /** The next time, if there is one. */
     double next() {
         return next;
     }

@@ -12,14 +12,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Functions that the library calls, and the objects that it calls them about, which it knows by numbers. */
+/** Functions that the library calls, and numbers for the objects that the calls are about. */
 final class Upcalls {
     private Upcalls() {}
 
     private static final Map<Long, Object> OBJECTS = new ConcurrentHashMap<>();
     private static final AtomicLong NEXT = new AtomicLong(1);
 
-    /** A number for an object, until it is taken back. */
+    /** Returns a number for an object, which is valid until the object is removed. */
     static long register(Object object) {
         long number = NEXT.getAndIncrement();
         OBJECTS.put(number, object);
@@ -35,7 +35,8 @@ final class Upcalls {
     }
 
     /**
-     * The address of a function that stands for a static method here or in {@link Running}; it stays for ever.
+     * Returns the address of a function that calls a static method of this class or of {@link Running}. It is
+     * valid for ever.
      */
     static long stub(MethodHandles.Lookup lookup, String name, FunctionDescriptor type) {
         try {
@@ -46,7 +47,7 @@ final class Upcalls {
         }
     }
 
-    /** What the library asks while it waits. */
+    /** The function that the library calls while it waits. */
     static final long INTERRUPTED = stub(MethodHandles.lookup(), "interrupted",
             FunctionDescriptor.of(JAVA_BOOLEAN, JAVA_LONG));
 
@@ -55,7 +56,7 @@ final class Upcalls {
         try {
             return ((Instance) OBJECTS.get(user)).interrupted();
         } catch (Throwable thrown) {
-            return false; // No exception may leave; the next call meets whatever is wrong.
+            return false; // No exception may leave this function; the next call finds the mistake.
         }
     }
 }

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value of a message, or a part of one: nothing, a truth value, a number, text, bytes, an array, or a list or
- * map of values. It is valid until the message is closed; {@link #copy} gives one that stays.
+ * A value of a message, or a part of one: no value, a truth value, a number, text, bytes, an array, or a list
+ * or map of values. It is valid until the message is closed; {@link #copy} makes a copy that stays.
  */
 public final class Value implements AutoCloseable {
     final Holder holder;
@@ -20,7 +20,7 @@ public final class Value implements AutoCloseable {
         this.handle = handle;
     }
 
-    /** A copied value's memory. */
+    /** The memory of a copied value. */
     private static final class Copied extends Holder {
         private final long handle;
         private final String origin;
@@ -60,7 +60,7 @@ public final class Value implements AutoCloseable {
         return status == 3 ? LigamentException.of(status, where() + failure.getMessage()) : failure;
     }
 
-    /** What it is. */
+    /** The kind of the value. */
     public Kind kind() {
         holder.check();
         try {
@@ -77,7 +77,7 @@ public final class Value implements AutoCloseable {
 
     private static final Kind[] KINDS = Kind.values();
 
-    /** Whether it is nothing. */
+    /** True if there is no value. */
     public boolean isNone() {
         return kind() == Kind.NONE;
     }
@@ -122,7 +122,7 @@ public final class Value implements AutoCloseable {
         return (int) value;
     }
 
-    /** An integer, also one above {@code Long.MAX_VALUE}. */
+    /** An integer, which may be above {@code Long.MAX_VALUE}. */
     public BigInteger asBigInteger() {
         if (kind() != Kind.UINT) {
             return BigInteger.valueOf(asLong());
@@ -139,7 +139,7 @@ public final class Value implements AutoCloseable {
         }
     }
 
-    /** A number, also an integer. */
+    /** A number; integers are accepted. */
     public double asDouble() {
         holder.check();
         Scratch scratch = Scratch.get();
@@ -211,7 +211,7 @@ public final class Value implements AutoCloseable {
         }
     }
 
-    /** How many items a list has, or a map, or settings. */
+    /** The number of items of a list, of a map, or of settings. */
     public long size() {
         holder.check();
         Scratch scratch = Scratch.get();
@@ -309,8 +309,8 @@ public final class Value implements AutoCloseable {
     }
 
     /**
-     * An array, in place, if it is of this type (null for any); the error names port and sender, what came and
-     * what was expected.
+     * An array, in place, if it is of this type (null for any). The error names port, sender, the received
+     * value and the expected array.
      */
     public ArrayView array(DType dtype) {
         return expected(dtype, null);
@@ -388,7 +388,7 @@ public final class Value implements AutoCloseable {
         }
     }
 
-    /** A map's entries as {@link #toObject} gives them. */
+    /** The entries of a map, each in the form of {@link #toObject}. */
     public Map<String, Object> asMap() {
         Map<String, Object> map = new LinkedHashMap<>();
         long size = size();
@@ -398,7 +398,7 @@ public final class Value implements AutoCloseable {
         return map;
     }
 
-    /** A list's items as {@link #toObject} gives them. */
+    /** The items of a list, each in the form of {@link #toObject}. */
     public List<Object> asList() {
         List<Object> list = new ArrayList<>();
         long size = size();
@@ -409,9 +409,9 @@ public final class Value implements AutoCloseable {
     }
 
     /**
-     * The whole value as Java's own objects: null, {@link Boolean}, {@link Long}, {@link BigInteger} (above
-     * {@code Long.MAX_VALUE}), {@link Double}, {@link Complex}, {@link String}, {@code byte[]}, {@link List},
-     * {@link Map}, {@link ArrayView} (in place, valid as long as the message), {@link Settings}.
+     * The whole value as Java objects: null, {@link Boolean}, {@link Long}, {@link BigInteger} (above {@code
+     * Long.MAX_VALUE}), {@link Double}, {@link Complex}, {@link String}, {@code byte[]}, {@link List}, {@link
+     * Map}, {@link ArrayView} (in place, valid as long as the message), {@link Settings}.
      */
     public Object toObject() {
         return switch (kind()) {
@@ -431,8 +431,8 @@ public final class Value implements AutoCloseable {
     }
 
     /**
-     * The value as an object of a class: a record, whose components are the entries of a map by name; or what
-     * {@link #toObject} gives, numbers as the type that is asked for, arrays as Java's own.
+     * The value as an object of a class: a record, whose components are the entries of a map by name; or the
+     * result of {@link #toObject}, with numbers of the requested type and arrays as Java's own.
      */
     public <T> T as(Class<T> type) {
         Object made = Records.read(this, type, "the value");
@@ -442,8 +442,8 @@ public final class Value implements AutoCloseable {
     }
 
     /**
-     * A value of the caller's, which stays until it is closed, also after the message. Arrays and bytes are not
-     * copied: both share the memory, which stays for as long as either.
+     * A copy that stays until it is closed, also after the message is closed. Arrays and bytes are not copied:
+     * both values share the memory, which stays until both are closed.
      */
     public Value copy() {
         holder.check();
@@ -460,7 +460,7 @@ public final class Value implements AutoCloseable {
         }
     }
 
-    /** Lets another thread have a {@link #copy}; see {@link Message#handOver}. */
+    /** Hands a {@link #copy} over to another thread; see {@link Message#handOver}. */
     public void handOver() {
         if (holder instanceof Copied) {
             holder.handOver();
@@ -469,7 +469,7 @@ public final class Value implements AutoCloseable {
         }
     }
 
-    /** Gives the memory of a {@link #copy} back. What is part of a message ends with the message. */
+    /** Returns the memory of a {@link #copy}. A part of a message ends with the message. */
     @Override
     public void close() {
         if (holder instanceof Copied) {

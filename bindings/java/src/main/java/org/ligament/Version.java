@@ -4,7 +4,7 @@ package org.ligament;
 public final class Version {
     private Version() {}
 
-    /** The version of the library that is loaded, such as "0.1.0". */
+    /** The version of the loaded library, such as "0.1.0". */
     public static String version() {
         Library.load();
         try {
@@ -14,7 +14,7 @@ public final class Version {
         }
     }
 
-    /** Version and place of the library, for people. */
+    /** The version and the file of the library, for people. */
     public static String describe() {
         return "Ligament " + version() + ", " + Library.place();
     }

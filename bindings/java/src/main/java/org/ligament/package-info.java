@@ -1,5 +1,5 @@
 /**
  * Couples a code to others in one model, over the library's C interface and the Foreign Function and Memory
- * API. {@link org.ligament.Instance} is where to begin.
+ * API. Begin with {@link org.ligament.Instance}.
  */
 package org.ligament;

@@ -1,0 +1,246 @@
+// The panel of surfaces: grid, field and level are chosen, and the surface is shown at which the field has the
+// level. The run makes it where the data is; the page makes the triangles.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Shared } from "./App";
+import { fieldsOf, type GridPicture, nextPicture, type SurfaceQuery } from "./grid";
+import { isLost } from "./state";
+import { EMPTY, SurfaceView } from "./SurfaceView";
+import type { GridRecord } from "./wire";
+import { count, inBytes, inSeconds, inTime } from "./words";
+
+/** Time to the next request after an answer without a picture, and while nobody sees the page, ms. */
+const AGAIN = 1000;
+const UNSEEN = 5000;
+/** A level that is moved is asked for when it has stood still for so long, ms. */
+const STILL = 250;
+/** Steps of the slider from the least to the greatest number. */
+const STEPS = 500;
+
+/** A number in as few digits as an eye needs. */
+function brief(x: number): string {
+  return String(Number(x.toPrecision(4)));
+}
+
+/** Processor time, which is short. */
+function inCost(ns: number): string {
+  return ns < 9.95e6 ? `${brief(Number((ns / 1e6).toPrecision(2)))} ms` : inSeconds(ns / 1e9);
+}
+
+/** Why a picture shows nothing, or not all. */
+function gaps(picture: GridPicture): string[] {
+  const { range, level, nanPoints, mesh } = picture;
+  const found: string[] = [];
+  if (!range) found.push("empty: all points are NaN");
+  else if (level > range[1] || level < range[0]) {
+    const [low, high] = range.map(brief);
+    found.push(`empty: the level ${brief(level)} is outside of the data, which goes from ${low} to ${high}`);
+  } else if (mesh.triangles.length === 0) found.push("empty: no cell is crossed");
+  if (nanPoints > 0) {
+    found.push(`${count(nanPoints, "point")} ${nanPoints === 1 ? "is" : "are"} NaN; cells at NaN are left out`);
+  }
+  return found;
+}
+
+function size(grid: GridRecord): [number, number, number] {
+  // Along a periodic axis, there are cells from the last point to the first.
+  return grid.shape.map((points, axis) => points - (grid.periodic.includes("xyz"[axis]!) ? 0 : 1)) as [
+    number,
+    number,
+    number,
+  ];
+}
+
+/** The level in the middle of the data: shows something at first. */
+function middle([low, high]: [number, number]): number {
+  const between = low / 2 + high / 2;
+  return Number.isFinite(between) ? Number(between.toPrecision(3)) : 0;
+}
+
+/** Pictures of a surface, one after the other; `why` says why none comes. */
+function usePictures(query: SurfaceQuery | null): { picture: GridPicture | null; why: string } {
+  const [picture, setPicture] = useState<GridPicture | null>(null);
+  const [why, setWhy] = useState("");
+  useEffect(() => {
+    if (!query) return;
+    const stop = new AbortController();
+    let has = 0;
+    const pause = (long: number) => new Promise((done) => setTimeout(done, long));
+    async function look(asked: SurfaceQuery) {
+      while (!stop.signal.aborted) {
+        try {
+          const answer = await nextPicture(asked, has, stop.signal);
+          if (stop.signal.aborted) return;
+          has = answer.frame;
+          setWhy(answer.why ?? "");
+          if (answer.over) return;
+          if (answer.picture) setPicture(answer.picture);
+          else if (answer.why) await pause(AGAIN);
+          if (document.hidden) await pause(UNSEEN);
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          setWhy(isLost(error) ? "The page's server does not answer." : String((error as Error).message));
+          // Another server may come at this place, with pictures of its own.
+          has = 0;
+          await pause(AGAIN);
+        }
+      }
+    }
+    void look(query);
+    return () => stop.abort();
+  }, [query]);
+  return { picture, why };
+}
+
+interface LevelProps {
+  range: [number, number] | null;
+  level: string;
+  choose: (level: string) => void;
+}
+
+/** The level, by a slider over the numbers that the field has, and as a number. */
+function Level({ range, level, choose }: LevelProps) {
+  const [low, high] = range ?? [0, 0];
+  const span = high - low;
+  const canSlide = Number.isFinite(span) && span > 0;
+  const number = Number(level);
+  const isNumber = level.trim() !== "" && Number.isFinite(number);
+  return (
+    <>
+      <label class="level">
+        Level{" "}
+        <input
+          type="range"
+          min={0}
+          max={STEPS}
+          step={1}
+          disabled={!canSlide}
+          value={canSlide && isNumber ? ((number - low) / span) * STEPS : 0}
+          aria-valuetext={level}
+          onInput={(event) => {
+            const part = Number(event.currentTarget.value) / STEPS;
+            choose(String(Number((low + part * span).toPrecision(4))));
+          }}
+        />
+      </label>
+      <input
+        aria-label="Level as a number"
+        size={9}
+        inputMode="decimal"
+        value={level}
+        aria-invalid={level.trim() !== "" && !isNumber}
+        onInput={(event) => choose(event.currentTarget.value)}
+      />
+      {level.trim() !== "" && !isNumber && <span class="bad">no number</span>}
+    </>
+  );
+}
+
+/** The picture in words: below the drawing, and for those who do not see it. */
+function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
+  const triangles = count(picture.mesh.triangles.length / 3, "triangle");
+  const unit = picture.unit ? ` ${picture.unit}` : "";
+  const at = inTime(picture.timestamp);
+  return `${grid}.${field} = ${brief(picture.level)}${unit} at model time ${at}: ${triangles}`;
+}
+
+export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
+  const [chosenGrid, setGrid] = useState("");
+  const [chosenField, setField] = useState("");
+  /** The level as it is written. */
+  const [level, setLevel] = useState("");
+  const [query, setQuery] = useState<SurfaceQuery | null>(null);
+  const [isPaused, pause] = useState(false);
+  /** The range of all numbers that the field has had, so that the slider does not move by itself. */
+  const range = useRef<[number, number] | null>(null);
+  /** Whether somebody has chosen the level, so that no picture chooses one. */
+  const isChosen = useRef(false);
+  const grid = grids.find(({ component }) => component === chosenGrid) ?? grids[0]!;
+  const fields = fieldsOf(grid, state.instances);
+  const field = fields.includes(chosenField) ? chosenField : (fields[0] ?? "");
+  const of = `${grid.component}.${field}`;
+  const { picture, why } = usePictures(isPaused || !state.isLive ? null : query);
+  const [shownOf, setShownOf] = useState("");
+  useEffect(() => {
+    range.current = null;
+    setLevel("");
+    isChosen.current = false;
+    const { component, shape } = grid;
+    setQuery(field && shape.length === 3 ? { grid: component, shape, field, level: 0 } : null);
+  }, [of]);
+  useEffect(() => {
+    const number = Number(level);
+    if (level.trim() === "" || !Number.isFinite(number) || number === query?.level) return;
+    const timer = setTimeout(() => query && setQuery({ ...query, level: number }), STILL);
+    return () => clearTimeout(timer);
+  }, [level, query]);
+  useEffect(() => {
+    if (!picture || !query) return;
+    setShownOf(of);
+    const [low, high] = range.current ?? [Infinity, -Infinity];
+    if (!picture.range) return;
+    range.current = [Math.min(low, picture.range[0]), Math.max(high, picture.range[1])];
+    if (isChosen.current || picture.range[0] === picture.range[1]) return;
+    isChosen.current = true;
+    const first = middle(picture.range);
+    setLevel(String(first));
+    setQuery({ ...query, level: first });
+  }, [picture]);
+  const choose = (text: string) => {
+    isChosen.current = true;
+    setLevel(text);
+  };
+  const isShown = picture !== null && query !== null && shownOf === of;
+  const said = isShown ? words(picture, query) : "No surface yet.";
+  return (
+    <section id="surfaces" aria-labelledby="surfaces-title" data-frame={isShown ? picture.timestamp : ""}>
+      <div class="bar">
+        <h2 id="surfaces-title">Surfaces</h2>
+        <p class="quiet">
+          Where a field of a grid has the level. Axes count points. Nobody waits for whoever looks.
+        </p>
+      </div>
+      <div class="looks">
+        <label>
+          Grid{" "}
+          <select value={grid.component} onChange={(event) => setGrid(event.currentTarget.value)}>
+            {grids.map(({ component }) => (
+              <option key={component}>{component}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Field{" "}
+          <select value={field} onChange={(event) => setField(event.currentTarget.value)}>
+            {fields.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <Level range={range.current} level={level} choose={choose} />
+        <button type="button" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
+          {isPaused ? "Go on" : "Hold the picture"}
+        </button>
+      </div>
+      {grid.shape.length !== 3 && <p>{grid.component} has fewer than three axes, which a surface needs.</p>}
+      {!field && <p class="quiet">{grid.component} has published no field yet.</p>}
+      {grid.shape.length === 3 && field && (
+        <SurfaceView mesh={isShown ? picture.mesh : EMPTY} size={size(grid)} label={`${said}.`} />
+      )}
+      <p class="number" data-words>
+        {isShown && (
+          <>
+            {said}, {inBytes(picture.bytes)} in {count(picture.block_bytes.length, "block")}, made in{" "}
+            {inCost(picture.cost_ns)} of a block's processor time at most,{" "}
+            {inSeconds(Math.max(state.now() - picture.at, 0) / 1000)} old
+          </>
+        )}
+      </p>
+      <p role="status" class="quiet">
+        {isShown && gaps(picture).join("; ")}
+        {why && <span> {why}</span>}
+        {!isShown && !why && query && "Waiting for the next picture …"}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,79 @@
+// Pictures of a grid: the surface at which a field has a level, as the server pushes it. An answer is a line of
+// JSON and the bytes of the grid's blocks. The request for the next picture says that the last one has come, so
+// no pictures wait for a slow browser.
+
+import type { Mesh } from "./Scene";
+import { fetched, type Instance } from "./state";
+import { headerOf, surfaceOf } from "./surface";
+import type { GridRecord, SurfaceAnswer, SurfacePicture } from "./wire";
+
+/** The surface that is asked for. */
+export interface SurfaceQuery {
+  grid: string;
+  /** Number of the grid's points along each axis. */
+  shape: number[];
+  field: string;
+  level: number;
+}
+
+/** A picture with its triangles, and what is known of the data from which it was made. */
+export interface GridPicture extends SurfacePicture {
+  mesh: Mesh;
+  level: number;
+  /** Least and greatest number of the field; none if there is none but NaN. */
+  range: [number, number] | null;
+  nanPoints: number;
+  /** Size of the picture on its way, bytes. */
+  bytes: number;
+}
+
+/** An answer without or with a picture. */
+export interface GridAnswer extends Omit<SurfaceAnswer, "picture"> {
+  picture?: GridPicture;
+}
+
+function pictureOf(told: SurfacePicture, body: Uint8Array, shape: number[]): GridPicture {
+  const blocks: Uint8Array[] = [];
+  let at = 0;
+  for (const length of told.block_bytes) blocks.push(body.subarray(at, (at += length)));
+  if (at !== body.length) throw new Error("a picture has come in part");
+  let [low, high] = [Infinity, -Infinity];
+  for (const { least, greatest } of blocks.map(headerOf)) {
+    // A block of NaN has no least number; comparisons leave it out.
+    if (least < low) low = least;
+    if (greatest > high) high = greatest;
+  }
+  return {
+    ...told,
+    ...surfaceOf(blocks, shape),
+    level: blocks[0] ? headerOf(blocks[0]).level : NaN,
+    range: low <= high ? [low, high] : null,
+    bytes: body.length,
+  };
+}
+
+/** The next picture after `has`. */
+export async function nextPicture(query: SurfaceQuery, has: number, stop: AbortSignal): Promise<GridAnswer> {
+  const asked = new URLSearchParams({
+    grid: query.grid,
+    field: query.field,
+    level: String(query.level),
+    has: String(has),
+  });
+  const answer = await fetched(`api/surface?${asked}`, stop);
+  const all = new Uint8Array(await answer.arrayBuffer());
+  const line = all.indexOf(10) < 0 ? all.length : all.indexOf(10);
+  const told = JSON.parse(new TextDecoder().decode(all.subarray(0, line))) as SurfaceAnswer;
+  // The request makes no sense, and will not; anything else, such as a session that is over, can be mended.
+  if (!answer.ok) return { frame: has, why: told.why ?? answer.statusText, over: answer.status === 400 };
+  const { picture, ...head } = told;
+  return picture ? { ...head, picture: pictureOf(picture, all.subarray(line + 1), query.shape) } : head;
+}
+
+/** The fields that a grid publishes: whatever its first block sends but ghosts. */
+export function fieldsOf(grid: GridRecord, instances: Instance[]): string[] {
+  // A block is an instance or one of its ranks, such as `wave[0][1]` or `wave:1`.
+  const [name] = (grid.names[0] ?? grid.component).split(":");
+  const first = instances.find((one) => one.name === name);
+  return (first?.sends ?? []).filter((port) => port !== "ghosts_out");
+}
