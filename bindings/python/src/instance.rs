@@ -21,6 +21,7 @@ use ligament_instance::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -346,6 +347,12 @@ impl Instance {
     /// the model time in s.
     fn should_save_snapshot(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
         self.detached(py, &Call("should_save_snapshot"), |core| core.should_save_snapshot(time))
+    }
+
+    /// The directory for files of the code's own beside the message of the checkpoint that is being saved or
+    /// loaded.
+    fn snapshot_directory(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        self.detached(py, &Call("snapshot_directory"), Core::snapshot_directory)
     }
 
     /// Saves a message with the code's state, if `should_save_snapshot` has returned True.

@@ -84,8 +84,7 @@ impl Stage {
         let data = elements(number, count);
         let (mut head, shape) = (Vec::new(), [count as u64]);
         array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).expect("a head");
-        let source =
-            Contiguous { head: &head, number: count as u64 + 1, data: bytemuck::cast_slice(&data) };
+        let source = Contiguous { head: &head, number: count as u64 + 1, data: bytemuck::cast_slice(&data) };
         self.endpoints[sender].send(&[index], header, &source).expect("there is room");
         self.sent[channel] += 1;
     }

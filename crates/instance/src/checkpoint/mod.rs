@@ -9,9 +9,10 @@ use crate::instance::Instance;
 use crate::message::{Message, Outgoing};
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{CheckpointWriter, Moments, SavePoint};
+use ligament_checkpoint::{moment_directory, CheckpointWriter, Moments, SavePoint};
 use ligament_model::Operator;
 use ligament_wire::control::{CheckpointPlan, Welcome};
+use std::path::{Path, PathBuf};
 
 pub(crate) use resume::ResumedState;
 
@@ -245,6 +246,40 @@ impl Instance {
             self.loop_step = LoopStep::Save;
         }
         Ok(self.loop_step == LoopStep::Save)
+    }
+
+    /// Returns a directory in which the code, and all of its ranks, may keep files of their own beside the
+    /// message of a checkpoint. It is called between `should_save_snapshot` (or the final one) and the save, and
+    /// gives a directory that exists; or between `resuming` and `should_init`, and gives the directory of the
+    /// checkpoint from which the run resumes. The files are kept and removed with their checkpoint.
+    ///
+    /// # Errors
+    /// `Usage` outside of these calls; `System` if the directory cannot be made.
+    pub fn snapshot_directory(&mut self) -> Result<PathBuf, Error> {
+        self.alive()?;
+        let due = self.checkpoints.as_ref().and_then(|state| state.due);
+        let Some(state) = &self.checkpoints else {
+            return Err(wrong_call("snapshot_directory: no checkpoint is being saved or loaded".into()));
+        };
+        match self.loop_step {
+            LoopStep::Save | LoopStep::SaveFinal => {
+                let directory = state.path(&moment_directory(due.unwrap_or(f64::INFINITY))).with_extension("files");
+                let made = std::fs::create_dir_all(&directory).map(|()| directory.clone());
+                made.map_err(|error| {
+                    let at = directory.display();
+                    let fault = fault!(CHECKPOINT_UNWRITABLE, "the directory {at} cannot be made: {error}");
+                    Error::other(ErrorKind::System, fault)
+                })
+            }
+            LoopStep::Load | LoopStep::Init if state.resumed.is_some() => {
+                Ok(Path::new(state.plan.resume.as_deref().unwrap_or_default()).with_extension("files"))
+            }
+            _ => Err(wrong_call(
+                "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between resuming \
+                 and should_init of a run that resumes"
+                    .into(),
+            )),
+        }
     }
 
     /// Saves the code's state: a message with its model time and any value. A disk that is full costs this

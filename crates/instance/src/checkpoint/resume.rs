@@ -77,7 +77,8 @@ impl Instance {
             if file.info.instance != name {
                 return Err(refused(path, &format!("it is of {}, and this is {name}", file.info.instance)));
             }
-            self.restore_from(&file, channels).ok_or_else(|| refused(path, "it is incomplete"))?
+            self.restore_from(&file, channels)
+                .ok_or_else(|| refused(path, "it is incomplete"))?
                 .map_err(|why| refused(path, &why))
         });
         restored.map_err(|fault| Error::other(ErrorKind::Registration, fault))
@@ -89,12 +90,8 @@ impl Instance {
         file: &CheckpointFile,
         channels: &[ChannelName],
     ) -> Option<Result<ResumedState, String>> {
-        let mut resumed = ResumedState {
-            moment: file.info.moment.0,
-            point: file.info.point,
-            state: None,
-            again: false,
-        };
+        let mut resumed =
+            ResumedState { moment: file.info.moment.0, point: file.info.point, state: None, again: false };
         if resumed.point == SavePoint::Over {
             return Some(Ok(resumed));
         }
@@ -106,7 +103,8 @@ impl Instance {
             match record.kind {
                 RecordKind::State => {
                     let (timestamp, next_timestamp) = (record.header.timestamp, record.header.next_timestamp);
-                    resumed.state = Some(Message { timestamp, next_timestamp, data: value, ..Message::default() });
+                    resumed.state =
+                        Some(Message { timestamp, next_timestamp, data: value, ..Message::default() });
                 }
                 RecordKind::Library => resumed.again = self.restore_library(&value)?,
                 _ => {

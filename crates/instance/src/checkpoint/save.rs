@@ -29,7 +29,11 @@ impl Instance {
         // A value that cannot be saved is refused before anything else happens.
         let mut encoder = Encoder::new();
         let plan = match message {
-            Some(message) => Some(encoder.plan(&message.data).map_err(|error| Error::other(ErrorKind::Usage, Fault::from(error)))?),
+            Some(message) => Some(
+                encoder
+                    .plan(&message.data)
+                    .map_err(|error| Error::other(ErrorKind::Usage, Fault::from(error)))?,
+            ),
             None => None,
         };
         let header = message.map_or_else(Header::default, |message| Header {
@@ -131,7 +135,8 @@ impl Instance {
             moment: ModelTime(f64::INFINITY),
             point: SavePoint::Over,
         };
-        let written = CheckpointWriter::create(&state.path(OVER_DIRECTORY), &info).and_then(|writer| writer.finish());
+        let written =
+            CheckpointWriter::create(&state.path(OVER_DIRECTORY), &info).and_then(|writer| writer.finish());
         match written {
             Ok(()) => Ok(()),
             Err(fault) => self.log(LogLevel::Warning, &fault.with_code()),

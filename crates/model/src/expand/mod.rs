@@ -408,7 +408,11 @@ impl<'a> Expander<'a> {
             settings,
             ligament: config.ligament.clone(),
             checkpoints: config.checkpoints.clone(),
-            resume: config.resume.iter().map(|(name, resume)| (name.to_string(), resume.file.clone())).collect(),
+            resume: config
+                .resume
+                .iter()
+                .map(|(name, resume)| (name.to_string(), resume.file.clone()))
+                .collect(),
         })
     }
 

@@ -148,7 +148,8 @@ impl Runtime<'_> {
                 self.log.add(Level::Info, "run", &format!("checkpoint {number} is saved ({when})"));
                 let order = format!("checkpoint {number}, {when}");
                 self.journal.note(JournalEvent::Order { order, instance: None });
-                self.checkpoints.prune(self.model.ligament.kept_checkpoints.unwrap_or(DEFAULT_KEPT_CHECKPOINTS));
+                self.checkpoints
+                    .prune(self.model.ligament.kept_checkpoints.unwrap_or(DEFAULT_KEPT_CHECKPOINTS));
             }
             Err(error) => {
                 let text = format!("the checkpoint {when} was given up: {error}");
@@ -180,7 +181,8 @@ impl Checkpoints {
         let to = self.directory.join(number.to_string());
         fs::rename(&from, &to)?;
         self.last = number;
-        let mut resume = format!("ymmsl_version: v0.2\ndescription: Resumes from checkpoint {number} of {run}.\n");
+        let mut resume =
+            format!("ymmsl_version: v0.2\ndescription: Resumes from checkpoint {number} of {run}.\n");
         resume.push_str("resume:\n");
         for name in names {
             let file = to.join(file_name(name));

@@ -113,8 +113,13 @@ impl<C: Custodian> Endpoint<C> {
                 self.send_mark(channel, moment)?;
             }
         }
-        let mut cut =
-            Cut { moment, awaited: BTreeSet::new(), under_way: Vec::new(), dropped: Vec::new(), is_void: false };
+        let mut cut = Cut {
+            moment,
+            awaited: BTreeSet::new(),
+            under_way: Vec::new(),
+            dropped: Vec::new(),
+            is_void: false,
+        };
         for index in 0..self.receives.len() {
             self.cut_channel(index, &mut cut);
         }

@@ -403,7 +403,11 @@ impl<C: Custodian> Endpoint<C> {
                 Ok(None)
             }
             // A carrier passes marks on.
-            MessageKind::Checkpoint | MessageKind::Slot | MessageKind::Milestone | MessageKind::Route | MessageKind::PassEnd => {
+            MessageKind::Checkpoint
+            | MessageKind::Slot
+            | MessageKind::Milestone
+            | MessageKind::Route
+            | MessageKind::PassEnd => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let index = self.channel_index(message.header.conduit())?;
                 self.check_sequence(index, peer, &message.header)?;
