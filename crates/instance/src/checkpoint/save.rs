@@ -168,7 +168,7 @@ impl Instance {
 }
 
 impl CheckpointState {
-    fn path(&self, directory: &str) -> PathBuf {
+    pub(super) fn path(&self, directory: &str) -> PathBuf {
         Path::new(&self.plan.directory).join(directory).join(file_name(&self.name))
     }
 
