@@ -1,7 +1,10 @@
 """Codes of models with checkpoints. The first argument names the code; each writes its end to `end.txt` in its
 working directory, with all bits of its state, and each step or pass as a line of `steps.txt`."""
 
+import os
+import signal
 import sys
+from pathlib import Path
 
 from ligament import Instance, InstanceFlags, Message, Operator
 
@@ -11,6 +14,14 @@ CHECKPOINTS = InstanceFlags.USES_CHECKPOINT_API
 def note(text, name="steps.txt"):
     with open(name, "a") as file:
         file.write(text + "\n")
+
+
+def crash(name, number):
+    """Dies if there is a file of this name in the directory of crashes, once."""
+    file = Path(os.environ.get("CRASHES", "/nonexistent")) / f"{name}-{number}"
+    if file.exists():
+        file.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def save(instance, time, state):
@@ -40,6 +51,7 @@ def macro():
             state = 0.9 * state + instance.receive("in").data
             number += 1
             note(f"{number} {state!r}")
+            crash("macro", number)
             save(instance, number * step, [number, state])
         save_final(instance, number * step, [number, state])
     note(f"{number} {state!r}", "end.txt")
@@ -60,6 +72,7 @@ def micro():
             number += 1
             save(instance, begin + 0.1 * number, [total, passes, begin, number, value])
         total, passes = total + value, passes + 1
+        crash("micro", passes)
         instance.send("out", Message(begin + 0.5, None, value))
         note(f"{passes} {total!r}")
         save_final(instance, begin + 0.5, [total, passes, begin, number, value])
@@ -100,6 +113,7 @@ def peer():
                     got += 1
             number += 1
             note(f"{number} {got} {state!r}")
+            crash(instance.name, number)
             save(instance, number * step, [number, state, got])
         left = steps * every - got
         for _ in range(left):

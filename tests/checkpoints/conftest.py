@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,14 @@ class Run:
     def __init__(self, done, directory):
         self.status, self.text, self.directory = done.returncode, done.stdout, directory
 
+    def restarted(self, number):
+        """The run of a restart; the first one is 1."""
+        done = subprocess.CompletedProcess([], self.status, self.text)
+        return Run(done, self.directory.with_name(f"{self.directory.name}-restart{number}"))
+
+    def record(self):
+        return json.loads((self.directory / "run.json").read_text())
+
     def file(self, instance, name):
         """The text of a file that an instance has written; empty if there is none."""
         found = list((self.directory / "instances" / instance).rglob(name))
@@ -108,3 +117,15 @@ def start(tmp_path):
         return Run(done, directory)
 
     return start
+
+
+@pytest.fixture
+def python_code(tmp_path):
+    """Writes a code in Python, and returns its program as yMMSL."""
+
+    def write(name, body):
+        path = tmp_path / f"{name}.py"
+        path.write_text("import os\nfrom ligament import *\n" + textwrap.dedent(body))
+        return f"{{executable: {sys.executable}, args: [{path}]}}"
+
+    return write

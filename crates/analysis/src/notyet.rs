@@ -1,10 +1,11 @@
 //! Features of yMMSL that a run does not support yet. A model with such a feature is refused, because a run
 //! without the feature would give other results. The user may ignore a feature that has no influence on
-//! messages.
+//! messages; some of those a run can do.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
-use ligament_model::{At, Configuration, Problem, WaitMode};
+use ligament_model::{At, Checkpoints, Configuration, Problem, ResolvedModel, WaitMode};
+use std::collections::HashSet;
 
 /// A feature that a run may ignore although the model asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +69,16 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
             format!("instances are to wait by \"{}\", and this version knows only \"auto\" yet", mode.name()),
             "write \"wait: auto\", or leave it out; only the speed depends on it",
         );
+    }
+}
+
+/// Takes the parts out of a model that the user ignores although a run could do them.
+pub(crate) fn leave_out(ignore: &HashSet<Ignorable>, model: &mut ResolvedModel) {
+    if ignore.contains(&Ignorable::Checkpoints) {
+        model.checkpoints = Checkpoints::default();
+    }
+    if ignore.contains(&Ignorable::Resume) {
+        model.resume.clear();
     }
 }
 

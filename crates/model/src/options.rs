@@ -129,6 +129,8 @@ pub struct LigamentOptions {
     pub instances: Option<u64>,
     /// Number of checkpoints that are kept.
     pub kept_checkpoints: Option<usize>,
+    /// Number of times that a run goes on from its last checkpoint after it has failed.
+    pub restarts: Option<u32>,
     /// The way in which instances wait.
     pub wait: Option<WaitMode>,
     /// The place in the file.
@@ -201,6 +203,7 @@ impl LigamentOptions {
         "ranks",
         "ticks",
         "checkpoints",
+        "restarts",
         "grids",
         "scales",
         "place",
@@ -227,6 +230,7 @@ impl LigamentOptions {
         self.time_unit = overlay.time_unit.or(self.time_unit.take());
         self.instances = overlay.instances.or(self.instances);
         self.kept_checkpoints = overlay.kept_checkpoints.or(self.kept_checkpoints);
+        self.restarts = overlay.restarts.or(self.restarts);
         if overlay.wait.is_some() {
             (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);
         }

@@ -138,6 +138,9 @@ impl Configuration {
                 out.pair(1, key, &value.to_string());
             }
         }
+        if let Some(restarts) = options.restarts {
+            out.pair(1, "restarts", &restarts.to_string());
+        }
         if let Some(kept) = options.kept_checkpoints {
             out.line(1, "checkpoints:");
             out.pair(2, "keep", &kept.to_string());

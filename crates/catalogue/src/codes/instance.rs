@@ -419,6 +419,9 @@ codes! {
          the instance one of the flags `USES_CHECKPOINT_API`, `KEEPS_NO_STATE_FOR_NEXT_USE` and \
          `STATE_NOT_REQUIRED_FOR_NEXT_USE` ([Checkpoints](../guides/checkpoints.md))";
 
+    CHECKPOINT_MISSING "checkpoint-missing":
+        "The run has no whole checkpoint, or none of this number; `RUN/checkpoints` has those that are there";
+
     CHECKPOINT_UNREADABLE "checkpoint-unreadable":
         "A file of a checkpoint is cut short, changed, of another version, or not of this instance. Resume \
          from an earlier checkpoint";

@@ -9,7 +9,7 @@ use crate::instance::Instance;
 use crate::message::{Message, Outgoing};
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{moment_directory, CheckpointWriter, Moments, SavePoint};
+use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint};
 use ligament_model::Operator;
 use ligament_wire::control::{CheckpointPlan, Welcome};
 use std::path::{Path, PathBuf};
@@ -81,6 +81,14 @@ impl CheckpointState {
     fn saves(&self) -> bool {
         self.plan.at_end || !self.moments.is_empty()
     }
+
+    /// Returns the file from which an instance resumes. The model names one file for each instance; its ranks
+    /// have files of their own beside it.
+    fn resume_file(&self, instance: &str) -> Option<PathBuf> {
+        let file = Path::new(self.plan.resume.as_deref()?);
+        let is_rank = self.name != instance;
+        Some(if is_rank { file.with_file_name(file_name(&self.name)) } else { file.to_owned() })
+    }
 }
 
 fn wrong_call(text: String) -> Error {
@@ -116,8 +124,8 @@ impl Instance {
             resumed: None,
         };
         self.can_save()?;
-        if let Some(file) = &plan.resume {
-            state.resumed = Some(self.restore(file, &state.name, &state.channels)?);
+        if let Some(file) = state.resume_file(self.name()) {
+            state.resumed = Some(self.restore(&file, &state.name, &state.channels)?);
             state.saved = state.resumed.as_ref().map(|resumed| resumed.moment).filter(|at| at.is_finite());
         }
         self.checkpoints = Some(Box::new(state));
@@ -272,7 +280,8 @@ impl Instance {
                 })
             }
             LoopStep::Load | LoopStep::Init if state.resumed.is_some() => {
-                Ok(Path::new(state.plan.resume.as_deref().unwrap_or_default()).with_extension("files"))
+                let file = state.resume_file(self.name()).unwrap_or_default();
+                Ok(file.with_extension("files"))
             }
             _ => Err(wrong_call(
                 "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between resuming \

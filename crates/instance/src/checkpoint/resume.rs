@@ -69,11 +69,11 @@ impl Instance {
     /// that were under way.
     pub(super) fn restore(
         &mut self,
-        path: &str,
+        path: &Path,
         name: &str,
         channels: &[ChannelName],
     ) -> Result<ResumedState, Error> {
-        let restored = read_file(Path::new(path)).and_then(|file| {
+        let restored = read_file(path).and_then(|file| {
             if file.info.instance != name {
                 return Err(refused(path, &format!("it is of {}, and this is {name}", file.info.instance)));
             }
@@ -191,6 +191,6 @@ fn value_of(record: &MessageRecord) -> Option<Value> {
     decode_body(record.header.parts, record.body.clone(), &Limits::default()).ok()
 }
 
-fn refused(path: &str, why: &str) -> Fault {
-    fault!(CHECKPOINT_UNREADABLE, "this instance cannot resume from {path}: {why}")
+fn refused(path: &Path, why: &str) -> Fault {
+    fault!(CHECKPOINT_UNREADABLE, "this instance cannot resume from {}: {why}", path.display())
 }

@@ -3,6 +3,9 @@
 //! checkpoint is whole or not there. A file of an instance that has ended belongs to all later checkpoints.
 
 use super::Runtime;
+use crate::checkpoints::{
+    CheckpointRecord, CHECKPOINTS_DIRECTORY, CHECKPOINT_FILE, CHECKPOINT_VERSION, RESUME_FILE,
+};
 use ligament_agent::RunPlan;
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{file_name, moment_directory};
@@ -17,16 +20,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directory below the run directory that has the checkpoints.
-const CHECKPOINTS_DIRECTORY: &str = "checkpoints";
 /// Directory below it with files of checkpoints that are not whole.
 const UNFINISHED_DIRECTORY: &str = ".unfinished";
 /// Directory below that with the files of instances that have ended.
 const OVER_DIRECTORY: &str = "over";
-/// The file that makes a checkpoint whole.
-const CHECKPOINT_FILE: &str = "checkpoint.json";
-/// The file by which a run resumes, as MUSCLE 3 writes it.
-const RESUME_FILE: &str = "resume.ymmsl";
 /// Number of checkpoints that are kept if the model does not give it.
 const DEFAULT_KEPT_CHECKPOINTS: usize = 2;
 
@@ -139,7 +136,8 @@ impl Runtime<'_> {
             return;
         }
         self.checkpoints.saved.remove(&moment.to_bits());
-        let names: Vec<String> = self.ranks.all().map(|rank| self.manager.names().rank(rank)).collect();
+        let mut names: Vec<String> = self.ranks.all().map(|rank| self.manager.names().instance(rank)).collect();
+        names.dedup();
         let over: Vec<String> = missing.iter().map(|&rank| self.manager.names().rank(rank)).collect();
         let at = in_unit(moment, self.record.time_unit.as_deref());
         let when = if moment.is_finite() { format!("at {at}") } else { "at the end".to_owned() };
@@ -190,16 +188,16 @@ impl Checkpoints {
             resume.push_str(&format!("  {name}: {file}\n"));
         }
         write_synced(&to, RESUME_FILE, &resume)?;
-        let about = serde_json::json!({
-            "version": 1,
-            "number": number,
-            "run": run,
-            "model_time": if moment.is_finite() { moment.into() } else { serde_json::Value::Null },
-            "at_end": !moment.is_finite(),
-            "instances": names,
-            "over": over,
-        });
-        write_synced(&to, CHECKPOINT_FILE, &format!("{about:#}\n"))?;
+        let record = CheckpointRecord {
+            version: CHECKPOINT_VERSION,
+            number,
+            run: run.to_owned(),
+            model_time: moment.is_finite().then_some(moment),
+            instances: names.to_vec(),
+            over: over.to_vec(),
+        };
+        let text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
+        write_synced(&to, CHECKPOINT_FILE, &format!("{text}\n"))?;
         self.kept.push(number);
         Ok(number)
     }

@@ -83,6 +83,8 @@ pub struct RunOptions {
     pub for_group: bool,
     /// Changes of an earlier run that this run repeats at the same model times.
     pub steered: Vec<SteeringRecord>,
+    /// Checkpoint from which the run resumes, such as `model-20261128@3`.
+    pub resumed_from: Option<String>,
 }
 
 /// The output while a model runs, on standard error.
@@ -388,6 +390,7 @@ fn new_record(model: &ResolvedModel, options: &RunOptions, began: UtcTime) -> Ru
         agent: None,
         host: host.nodename().to_string_lossy().into_owned(),
         cores: crate::own_cores(),
+        resumed_from: options.resumed_from.clone(),
         time_unit: model.ligament.time_unit.as_ref().map(|(unit, _)| unit.clone()),
         started: began.rfc3339(),
         ended: None,
